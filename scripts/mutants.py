@@ -77,7 +77,7 @@ class Source:
         raise ValueError(f"{self.path}: no {stops}")
 
     def pieces(self, a, b):
-        """The range between commas outside brackets, without the blanks around."""
+        """The range between commas outside brackets, without surrounding spaces."""
         for piece in self.top(a, b).split(","):
             text = self.mask[a:a + len(piece)]
             yield a + len(text) - len(text.lstrip()), a + len(text.rstrip())

@@ -8,7 +8,7 @@ import CarrelJSON
 package import CarrelStore
 package import CarrelWebAPI
 
-/// Health, metrics, keys, the audit log as staff see it, explanations, and what is known about a person.
+/// Health, metrics, keys, the audit log for staff, explanations, export and erasure of personal data.
 package struct AdministrationCapability: Capability {
     package let nodes: Nodes
     package let erasure: Erasure

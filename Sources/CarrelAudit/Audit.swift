@@ -25,9 +25,9 @@ package struct Audit: Sendable {
     package struct Entry: Sendable, Equatable {
         package let id: String
         package let at: Instant
-        /// Who: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
+        /// The actor: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
         package let actor: String
-        /// What: a stable dotted word, such as `session.start`.
+        /// The action: a stable dotted word, such as `session.start`.
         package let action: String
         /// On what: an id.
         package let subject: String
@@ -115,7 +115,7 @@ package struct Audit: Sendable {
     /// - Throws: the database's error when it is not yet.
     package func settle() async throws { try await group.settle() }
 
-    /// What was recorded and is not known to be written.
+    /// Recorded entries that are not confirmed to be written.
     package var unwritten: [Entry] { group.unwritten + fold.unwritten }
 
     /// Writes and seals all that was recorded, before the process ends.
@@ -162,7 +162,7 @@ package struct Audit: Sendable {
         return count
     }
 
-    /// What a walk along the chain found.
+    /// The result of a verification of the chain.
     package enum Verification: Sendable, Equatable {
         case intact(count: Int)
         /// The first row that is not what was sealed, by its number in the chain.

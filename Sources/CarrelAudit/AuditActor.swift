@@ -8,8 +8,8 @@ package struct AuditActor: Sendable {
     /// The server itself.
     package static let server = "server"
     /// A client that is not signed in.
-    package static let nobody = "nobody"
-    /// Whoever may use the home itself.
+    package static let anonymous = "nobody"
+    /// A client with access to the home itself.
     package static let `operator` = AuditActor("operator")
 
     package init(_ id: String, requestID: String = "") {
@@ -18,7 +18,7 @@ package struct AuditActor: Sendable {
     }
 
     /// A client that is not signed in.
-    package static func unauthenticated(_ requestID: String) -> AuditActor { AuditActor(nobody, requestID: requestID) }
+    package static func unauthenticated(_ requestID: String) -> AuditActor { AuditActor(anonymous, requestID: requestID) }
 
     package func entry(
         _ action: String,
@@ -38,10 +38,10 @@ package struct AuditActor: Sendable {
         )
     }
 
-    /// What strangers choose, without control characters and no longer than an id may be.
+    /// Client-supplied text, without control characters and at most as long as an id.
     static func cleaned(_ text: String) -> String {
         let bytes = text.utf8Span.span
-        // without branches, so that many are looked at at once
+        // branch-free, so that the compiler can vectorize
         var controls: UInt8 = 0
         for i in bytes.indices { controls |= bytes[i] < 0x20 || bytes[i] == 0x7f ? 1 : 0 }
         if bytes.count <= 256, controls == 0 { return text }

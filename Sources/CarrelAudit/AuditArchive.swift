@@ -73,7 +73,7 @@ package struct AuditArchive: Sendable {
 
     // MARK: Verifying
 
-    /// What a part of an archive turned out to be.
+    /// The result of verifying part of an archive.
     package enum Verification: Sendable, Equatable {
         /// Each row is what was sealed; `joins` says whether the last is in the log, or where the log begins.
         case intact(end: AuditHead.Mark, entries: Int, joins: Bool)
@@ -86,7 +86,7 @@ package struct AuditArchive: Sendable {
     ///   - lines: of rows.
     ///   - start: the row before the first; nil where that is the first of all.
     /// - Returns: whether they are what was sealed.
-    /// - Throws: ``ServerError`` `invalid` for lines that are no rows.
+    /// - Throws: ``ServerError`` `invalid` for lines that are not rows.
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {
         var (last, entries) = (start, 0)
         for line in lines {

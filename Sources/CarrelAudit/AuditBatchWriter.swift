@@ -3,21 +3,21 @@ import CarrelHome
 import CarrelStore
 import CarrelThreads
 
-/// Records what no change of state goes with, in groups: whoever is answered does not wait for the disk.
+/// A writer of audit entries that belong to no change of state, in batches: requests do not wait for the disk.
 ///
-/// What is recorded is written ``interval`` later: a few entries as rows, many as one ``AuditPage``. Where the disk is slow, or many
-/// entries wait, recording waits for it. Where the log cannot be written, recording throws: nobody is handed what no log would
-/// tell of. What was recorded before is kept and tried again.
+/// Entries are written ``interval`` later: a few as rows, many as one ``AuditPage``. With a slow disk or a long queue, recording
+/// waits. If the log cannot be written, recording throws, so that nothing is granted without a record. Entries recorded before
+/// are kept and retried.
 package final class AuditBatchWriter: Sendable {
     private struct Waiter {
-        /// Nil for somebody who only waits for those before.
+        /// Nil for a caller that only waits for earlier entries.
         let entry: Audit.Entry?
         let continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// What one commit writes.
+    /// The contents of one commit.
     private struct Group {
-        /// What callers recorded who have gone on.
+        /// Entries whose callers do not wait.
         var page: AuditPage?
         /// Those who have not.
         private(set) var waiters: [Waiter] = []
@@ -41,7 +41,7 @@ package final class AuditBatchWriter: Sendable {
 
     private struct State {
         var next = Group()
-        /// What is being written, and after a failure what is written again.
+        /// Entries being written, and after a failure those to be written again.
         var inFlight = Group()
         var isWriting = false
         /// When the first that is not written yet was recorded.
@@ -162,7 +162,7 @@ package final class AuditBatchWriter: Sendable {
         }
         guard !group.isEmpty else { return false }
         do {
-            // After a failure nobody knows what became of a commit.
+            // After a failure, the outcome of the commit is unknown.
             try await write(group, again: failure != nil)
             state.withLock { state in
                 state.failure = nil
@@ -183,7 +183,7 @@ package final class AuditBatchWriter: Sendable {
         return true
     }
 
-    /// Writes a group, and seals it where that disturbs nobody.
+    /// Writes a group, and seals it if that delays no other writer.
     ///
     /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, it waits for
     /// ``Audit/seal()``, which says what is wrong.

@@ -98,7 +98,7 @@ package final class AuditChain: Sendable {
         }
     }
 
-    /// What was committed.
+    /// Records a committed mark.
     func saw(_ mark: AuditHead.Mark) {
         last.withLock { last in
             if mark.number > last?.number ?? 0 { last = mark }

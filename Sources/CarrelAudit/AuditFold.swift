@@ -22,7 +22,7 @@ package final class AuditFold: Sendable {
     /// The reason of entries that count what came beyond ``slotLimit``.
     static let others = "others"
 
-    /// What is folded together.
+    /// The key by which entries are combined.
     private struct Key: Equatable {
         let hash: Int
         let actor: String
@@ -201,12 +201,12 @@ package final class AuditFold: Sendable {
 
     /// Takes the counts of minutes that are over to the log.
     ///
-    /// - Throws: the database's error when the log cannot be written; what is left is tried again.
+    /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     func flush(at now: Instant) async throws { try await flush(now) }
 
     /// Takes all counts to the log, those of minutes that go on too.
     ///
-    /// - Throws: the database's error when the log cannot be written; what is left is tried again.
+    /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     package func flushAll() async throws { try await flush(nil) }
 
     private func flush(_ now: Instant?) async throws {

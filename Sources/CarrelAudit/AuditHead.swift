@@ -5,7 +5,7 @@ import CarrelThreads
 import Glibc
 
 /// The last seal that this home has seen, in a file beside the database: the chain only grows, so an entry of that number with
-/// that seal is in it for ever. Who can write to the database alone can neither seal history anew nor cut its end off unseen.
+/// that seal is in it for ever. With write access to the database alone, history cannot be resealed nor truncated unnoticed.
 package struct AuditHead: Sendable {
     package struct Mark: Sendable, Equatable {
         package let number: Int64
@@ -18,12 +18,12 @@ package struct AuditHead: Sendable {
     }
 
     private let path: String
-    /// One at a time writes. The value is nothing to anybody; one without a size would look to the thread sanitizer like the lock itself.
+    /// Serialises writers. The value is unused; one without a size would look to the thread sanitizer like the lock itself.
     private static let turn = Locked(false)
 
     package init(path: String) { self.path = path }
 
-    /// What was remembered; nil before anything was.
+    /// The last stored mark; nil before the first.
     ///
     /// - Throws: ``ServerError`` `home` when there is a file and it does not say.
     package func read() throws(ServerError) -> Mark? {
@@ -61,7 +61,7 @@ package struct AuditHead: Sendable {
     /// Forgets it: a database that comes from a backup has a shorter chain.
     package func forget() { unsafe unlink(path) }
 
-    /// What is said when the log has not got the entry of that number with that seal.
+    /// The error for a log that lacks the entry of that number with that seal.
     var isMissing: ServerError {
         ServerError(
             .conflict,

@@ -9,7 +9,7 @@ enum AuditMark: String {
     /// Up to here everything is in a file that `carrel audit archive` wrote.
     case archived
 
-    /// What its seal covers.
+    /// The bytes that the seal covers.
     func sealed(_ mark: AuditHead.Mark) -> [UInt8] {
         Array("carrel audit \(rawValue) \(mark.number) \(Hex.encode(mark.seal))".utf8)
     }

@@ -6,7 +6,7 @@ import CarrelWebAPI
 ///
 /// Writing a row of its own for each entry, and changing the indexes by which it is found, takes more than half as long as all else
 /// that handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
-/// of it, and ``filter`` tells in which pages it is worth to look for somebody.
+/// of it, and ``filter`` tells which pages may contain an id.
 ///
 /// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
 /// place among ``Audit/Entry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
@@ -14,7 +14,7 @@ import CarrelWebAPI
 package struct AuditPage: Sendable {
     /// The action of the row that holds a page.
     static let action = "audit.page"
-    /// Fewer entries are rows of their own: a quiet server's pages would be many, and each is opened by whoever looks for somebody.
+    /// Fewer entries become rows of their own: a quiet server would have many small pages, and each search opens every page.
     static let leastCount = 64
 
     /// Of its row, in the order of time; the ids of the entries are this one's with their place at the end.
@@ -71,7 +71,7 @@ package struct AuditPage: Sendable {
         }
     }
 
-    /// What has been appended.
+    /// The appended entries.
     package var entries: [Audit.Entry] {
         // What was appended can be read.
         (try? Self.entries(in: bytes, of: id)) ?? []
@@ -83,7 +83,7 @@ package struct AuditPage: Sendable {
     ///   - bytes: the page.
     ///   - id: of its row.
     /// - Returns: the entries in the order in which they were recorded.
-    /// - Throws: ``Malformed`` where the bytes are no page's.
+    /// - Throws: ``Malformed`` for bytes that are not a page.
     package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [Audit.Entry] {
         var (entries, page): ([Audit.Entry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
         try each(in: bytes) { (at, outcome, fields, offset) throws(Malformed) in
@@ -111,7 +111,7 @@ package struct AuditPage: Sendable {
 
     /// How many entries a page holds.
     ///
-    /// - Throws: ``Malformed`` where the bytes are no page's.
+    /// - Throws: ``Malformed`` for bytes that are not a page.
     static func count(of bytes: [UInt8]) throws(Malformed) -> Int {
         var count = 0
         try each(in: bytes) { (_, _, _, _) throws(Malformed) in count += 1 }

@@ -1,15 +1,15 @@
 import CarrelBytes
 
 /// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and
-/// ten for a thing, of which seven are set. It says of one id in a hundred that it may be there though it is not, and never that one
-/// is not there that is.
+/// ten for a thing, of which seven are set. Its false-positive rate is one percent; it has no false
+/// negatives.
 package struct AuditPageFilter: Sendable {
     package let bits: [UInt8]
 
     /// A filter as it was written.
     package init(bits: [UInt8]) { self.bits = bits }
 
-    /// The filter of ids that stand in bytes, and of a few more.
+    /// The filter of ids given as ranges of bytes, and of a few more.
     init(ids: [Range<Int>], in bytes: [UInt8], and words: [String]) {
         var bits = [UInt8](repeating: 0, count: max(16, ids.count * 20 / 24))
         for hash in ids.lazy.map({ Self.hash(bytes[$0]) }) + words.map({ Self.hash($0.utf8) }) {

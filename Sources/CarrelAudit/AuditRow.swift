@@ -11,7 +11,7 @@ struct AuditRow: Sendable {
         let filter: [UInt8]
         let bytes: [UInt8]
 
-        /// What the chain seals of it: a SHA-256 of every field, in hexadecimal digits.
+        /// The digest that the chain seals: a SHA-256 of every field, in hexadecimal digits.
         var digest: String {
             var head: [UInt8] = []
             head.append(bigEndian: first.milliseconds)

@@ -50,7 +50,7 @@ extension AuditStore {
         _ = try transaction.run(insertPage, [.text(id)] + times + [.blob(page.filter), .blob(page.bytes)])
     }
 
-    /// What the row of an id stands for; nil where there is no such page.
+    /// The page of an id; nil without such a page.
     static func page(_ id: String, in transaction: any Transaction) throws -> AuditRow.Page? {
         try transaction.row(page, [.text(id)]).map {
             AuditRow.Page(first: try $0.instant(0), last: try $0.instant(1), filter: try $0.blob(2), bytes: try $0.blob(3))

@@ -20,7 +20,7 @@ extension AuditStore {
 
     static let statementsOfPersonalData = [exported, exportedOfThing]
 
-    /// What the account did, and what was done to it: first what has rows of its own, then what stands in pages.
+    /// Entries with the account as actor or subject: first those with rows of their own, then those in pages.
     static func exported(
         of person: PersonalData.Person,
         after: [SQLValue]?,
@@ -39,7 +39,7 @@ extension AuditStore {
         return PersonalData.Page(items: page.items, next: [.null, .instant(beginning), .text("")])
     }
 
-    /// What others did to something that is the account's: a device, an order.
+    /// Entries by others about something that the account owns: a device, an order.
     static func exported(
         ofThing id: String,
         of account: String,

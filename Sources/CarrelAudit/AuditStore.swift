@@ -136,7 +136,7 @@ package enum AuditStore {
         }
     }
 
-    /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
+    /// The entries that pass a filter, newest first. A filter with an id reads only that id's entries.
     static func list(
         _ filter: Audit.Filter,
         isProduct: (String, any Transaction) throws -> Bool = { _, _ in false },

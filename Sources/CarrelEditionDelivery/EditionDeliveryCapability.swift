@@ -23,17 +23,17 @@ package struct EditionDeliveryCapability: Capability {
     /// The operator's settings of the calls and the downloads.
     package struct Settings: Sendable {
         package var editions = EditionSettings()
-        /// Where clients reach the server, where they do not reach it by the address that they name.
+        /// The server's public base URL, if it differs from the request's host.
         package var publicURL: String?
         /// How long an edition's credentials live.
         package var credentialLife = Duration.seconds(24 * 3600)
         /// Whether categories say their term as `value` too, which some apps read.
         package var alsoValue = false
-        /// What apps call the parameters of the five calls.
+        /// Parameter names of the five calls.
         package var names = ParameterNames()
         /// Whether calls with a token or a password in the query are refused.
         package var refusesQuerySecrets = false
-        /// Whether answers end with a comment that says what was asked, for those who debug an app.
+        /// Whether responses end with a comment about the request, for debugging apps.
         package var saysWhatWasAsked = false
         /// Credentials of the field's old scheme that are let in; nil for none.
         package var sha1: SHA1Credentials?

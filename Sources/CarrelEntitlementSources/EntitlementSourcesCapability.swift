@@ -90,7 +90,7 @@ package struct EntitlementSourcesCapability: Capability {
         ["sources": .array(sources.inOrder.map { .object(Self.json($0)) })]
     }
 
-    /// A source by its name; one that asks a system upstream says how that is. None makes the server unready.
+    /// A source with its name and, for an upstream system, its state. No source makes the server unready.
     private static func json(_ source: any EntitlementSource) -> JSONObject {
         var object: JSONObject = ["name": .string(source.name)]
         guard let health = source.health else { return object }

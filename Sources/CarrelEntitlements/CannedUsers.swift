@@ -18,7 +18,7 @@ package struct CannedUsers: EntitlementSource {
     /// Lets time pass.
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// What a user of the form `A-B-C` does instead of answering: A when signing in, B when verifying, C for credentials.
+    /// The fault of a user of the form `A-B-C`: A at sign-in, B at verification, C for credentials.
     package enum Fault: Error, Sendable, Equatable {
         /// Answers with this HTTP status.
         case status(Int)

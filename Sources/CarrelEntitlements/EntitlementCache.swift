@@ -5,10 +5,10 @@ import CarrelThreads
 
 /// Sessions that were used lately, with what their accounts hold, so that the database need not be asked again.
 ///
-/// Where the database tells whose rows change, all that this process changes is forgotten before the change is acknowledged, and
-/// what other processes change within a second. Where it does not, nothing is remembered.
+/// If the database reports row changes, changes of this process are evicted before they are acknowledged, and
+/// those of other processes within a second. If it does not, nothing is cached.
 package final class EntitlementCache: Sendable {
-    /// Counts the changes, so that what was read before one is not believed after it.
+    /// A counter of changes, so that data read before a change is not cached after it.
     package struct Mark: Sendable {
         fileprivate let changes: UInt64
     }
@@ -17,7 +17,7 @@ package final class EntitlementCache: Sendable {
         let hash: SIMD4<UInt64>
         let holdings: EntitlementSnapshot
         let mark: Mark
-        /// Where it says when the account last changed.
+        /// The slot with the account's last change.
         let place: Int
         let readAt: Instant
 
@@ -39,14 +39,14 @@ package final class EntitlementCache: Sendable {
         var changed: [UInt64] = []
         var allChanged: UInt64 = 0
         var changes: UInt64 = 0
-        /// When it was last known that nobody else had changed anything; nil where that cannot be known.
+        /// When it was last certain that no other process had changed anything; nil if that is unknown.
         var lookedAt: Instant?
         var isLooking = false
     }
 
     /// How long others' changes may go unseen.
     static let life = Duration.seconds(1)
-    /// Nothing is believed longer, whatever the database tells.
+    /// Maximum lifetime of an entry, even without reported changes.
     static let longestLife = Duration.seconds(300)
     /// Holdings of more are not remembered: they take too much room.
     static let heaviest = 64
@@ -75,14 +75,14 @@ package final class EntitlementCache: Sendable {
         if isTold { state.withLock { $0.lookedAt = now } }
     }
 
-    /// What is known of the token of a hash; and what to remember it under when nothing is.
+    /// The entry for a token hash, and the mark under which to store a missing one.
     package func find(_ hash: [UInt8], at now: Instant) -> (known: EntitlementSnapshot?, mark: Mark) {
         let (hash, tag, start) = Self.place(of: hash)
         let (known, mark, mustLook) = state.withLock { state -> (EntitlementSnapshot?, Mark, Bool) in
             let mark = Mark(changes: state.changes)
             guard let lookedAt = state.lookedAt else { return (nil, mark, false) }
             let age = now - lookedAt
-            // Before it is too late, so that nobody has to wait for it.
+            // Early enough that no request has to wait for it.
             let mustLook = !state.isLooking && (age < .zero || age >= Self.life / 2)
             if mustLook { state.isLooking = true }
             guard age >= .zero, age < Self.life, !state.tags.isEmpty else { return (nil, mark, mustLook) }
@@ -101,7 +101,7 @@ package final class EntitlementCache: Sendable {
         return (known, mark)
     }
 
-    /// Remembers what was read after `mark` was given out.
+    /// Caches data that was read after `mark` was issued.
     package func remember(_ holdings: EntitlementSnapshot, of hash: [UInt8], since mark: Mark, at now: Instant) {
         guard holdings.weight <= Self.heaviest else { return }
         let (hash, tag, start) = Self.place(of: hash)

@@ -10,7 +10,7 @@ package final class EntitlementSnapshot: Sendable {
     /// The number of the last revocation.
     let serial: UInt32
 
-    /// What the database says of a token; nil when there is no such session.
+    /// Reads the session of a token with its account's entitlements; nil without such a session.
     package init?(of token: OpaqueToken, in transaction: any Transaction) throws {
         guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
         self.session = session

@@ -4,13 +4,13 @@ package import CarrelHTTP
 package import CarrelSubscription
 import CarrelWebAPI
 
-/// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
+/// A source of entitlements: Carrel's own accounts, an upstream system, the canned users.
 ///
 /// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
-/// recognises what somebody typed signs them in; when none does, the last one's refusal is the answer, as in the apps, which ask
+/// recognises the sign-in signs the user in; if none does, the last one's refusal is the response, as in the apps, which query
 /// their providers in the same way.
 package protocol EntitlementSource: Sendable {
-    /// What the configuration, reports and the audit log call it.
+    /// Its name in configuration, reports and the audit log.
     var name: String { get }
 
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
@@ -22,33 +22,33 @@ package protocol EntitlementSource: Sendable {
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
 
-    /// How the system behind it is; nil for a source that asks nobody.
+    /// The health of the system behind it; nil for a local source.
     var health: UpstreamHealth? { get }
 
     /// Whether a token is one of this source's, which then answers for it alone.
     func owns(_ token: String) async throws -> Bool
 
-    /// Signs somebody in.
+    /// Signs a user in.
     ///
     /// - Returns: a refusal also when the source does not know them; another source may.
     /// - Throws: ``SourceFailure`` when the source cannot tell.
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome
 
-    /// The successor of a token; nil when the token is none of this source's.
+    /// The successor of a token; nil if the token is not from this source.
     func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome?
 
-    /// What the token's account has; nil when the token is none of this source's.
+    /// The status of a token's account; nil if the token is not from this source.
     func status(of token: String) async throws -> SubscriptionStatus?
 
-    /// Whether the token's account may read a product; nil when the token is none of this source's.
+    /// Whether the token's account may read a product; nil if the token is not from this source.
     func decision(on productID: String, token: String) async throws -> SourceDecision?
 
-    /// Asks whoever knows about a token again, where what was known of it is remembered.
+    /// Evicts the cached state of a token.
     func forget(_ token: String)
 
-    /// Why somebody may or may not read a product, by the name that they sign in with; nil when the source does not know the name.
+    /// Why a user may or may not read a product, by sign-in name; nil if the source does not know the name.
     ///
-    /// Nobody else is asked for it, and nothing changes.
+    /// Makes no upstream call and changes nothing.
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
 
     /// Ends what the token stands for. Whether it was one of this source's.
@@ -65,13 +65,13 @@ extension EntitlementSource {
     package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? { nil }
 }
 
-/// What somebody typed, and where from.
+/// A sign-in with its network and device.
 package struct SignInRequest: Sendable {
     /// The account's name, by whatever parameter it came.
     package let name: String
     /// Its bytes exactly as typed.
     package let password: String
-    /// What names the app's installation; nil when the app does not say.
+    /// The installation id; nil if the app sends none.
     package let deviceKey: String?
     package let deviceName: String
     /// The client's address, for throttling.
@@ -99,7 +99,7 @@ package struct SignInRequest: Sendable {
     }
 }
 
-/// What signing in or renewing comes to.
+/// The outcome of a sign-in or a renewal.
 package enum SignInOutcome: Sendable, Equatable {
     /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
     case token(String, globalAuthPassword: String? = nil)
@@ -107,14 +107,14 @@ package enum SignInOutcome: Sendable, Equatable {
     /// Too many attempts, as we counted them, and how long to wait: no other source is to try the password either.
     case throttled(Duration)
 
-    /// Whether somebody is not known, in whoever's words.
+    /// Whether the user is unknown, in any source's words.
     package var saysNotRecognised: Bool { if case .refused("notrecognised", _) = self { true } else { false } }
 
     /// Says nothing about whether there is such an account.
     package static let notRecognised = refused(status: "notrecognised", message: "Credentials not recognised")
 }
 
-/// What an account has, as an app is told when it starts.
+/// The status of a subscription, for verify_subscription.
 package struct SubscriptionStatus: Sendable {
     package enum State: String, Sendable, CaseIterable { case unknown, active, inactive, suspended, stale }
 
@@ -144,7 +144,7 @@ package struct SubscriptionStatus: Sendable {
 /// A source's word on one product.
 package enum SourceDecision: Sendable, Equatable {
     /// - rule: why, for the audit log.
-    /// - tag: marks what is handed out, so that it can be revoked with the account.
+    /// - tag: the subject of the issued credentials, so that they can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
     /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
     /// - headers: further header fields for the app to send with its downloads.
@@ -156,7 +156,7 @@ package enum SourceDecision: Sendable, Equatable {
         headers: [CredentialsAnswer.Header] = []
     )
     /// - status: may be missing, as one canned user shows.
-    /// - tag: whom it is said to, for the audit log; nil where nobody is known.
+    /// - tag: the subject for the audit log; nil if unknown.
     case refused(status: String?, message: String?, tag: String? = nil)
 
     static let notEntitled = notEntitled(to: nil)
@@ -176,7 +176,7 @@ package enum SourceDecision: Sendable, Equatable {
         refused(status: "suspended", message: "Your account is suspended", tag: tag)
     }
 
-    /// What follows from what somebody holds. Credentials do not outlive the last of the rules that grant the product.
+    /// The decision that follows from entitlements. Credentials do not outlive the last rule that grants the product.
     ///
     /// - Parameters:
     ///   - entitlement: the plans and purchases.

@@ -10,11 +10,11 @@ package struct EntitlementSources: Sendable {
     /// Whether all their grants say how many revocations there were.
     package var countRevocations: Bool { inOrder.allSatisfy(\.countsRevocations) }
 
-    /// Asks the source whose token it is, or, where nobody knows it, those that could: in order, up to the first answer that leaves
-    /// no doubt. So a token that Carrel made goes to nobody else.
+    /// Queries the source that issued the token or, if none did, those that could have: in order, up to the first definite
+    /// response. So a token made by Carrel is sent to no other source.
     ///
-    /// - Returns: the answer, nil when nobody had one; and what kept another from answering, which only counts then.
-    /// - Throws: ``SourceFailure`` when the source whose token it is cannot tell.
+    /// - Returns: the response, nil if no source knows the token; and the failure of an unreachable source, which only counts then.
+    /// - Throws: ``SourceFailure`` when the source that issued the token is unreachable.
     package func ask<Answer>(
         about token: String,
         _ call: (any EntitlementSource) async throws -> Answer?,
@@ -39,7 +39,7 @@ package struct EntitlementSources: Sendable {
         return (first, failure)
     }
 
-    /// What the token's account has; nil when nobody knows the token.
+    /// The status of a token's account; nil if no source knows the token.
     ///
     /// - Throws: ``SourceFailure`` when one who might know it cannot tell.
     package func status(of token: String) async throws -> SubscriptionStatus? {
@@ -52,13 +52,13 @@ package struct EntitlementSources: Sendable {
         return status
     }
 
-    /// What is remembered of a token is asked again.
+    /// Evicts the cached state of a token.
     package func forget(_ token: String) {
         for source in inOrder { source.forget(token) }
     }
 
-    /// Whether the token's account may read a product. A token that nobody knows opens nothing, also while somebody who might know
-    /// it cannot tell: nil then.
+    /// Whether the token's account may read a product. Nil for an unknown token, also while a source that might know
+    /// it is unreachable.
     package func decision(on productID: String, token: String) async throws -> SourceDecision? {
         try await ask(about: token) {
             try await $0.decision(on: productID, token: token)

@@ -114,7 +114,7 @@ struct LocalAccountSource: EntitlementSource {
 
     // MARK: Entitlement
 
-    /// What a token comes to.
+    /// The state of a token.
     private enum Found {
         /// It cannot be one of ours.
         case foreign
@@ -124,14 +124,14 @@ struct LocalAccountSource: EntitlementSource {
         case holdings(EntitlementSnapshot, Session.State)
     }
 
-    /// What a token comes to, on one snapshot. A session that was reused ends, with all that came of it.
+    /// The state of a token, from one snapshot. A session whose token was reused ends, with its credentials.
     ///
     /// - Parameters:
     ///   - text: the token.
     ///   - hash: its hash.
     ///   - now: the time.
-    /// - Returns: what is known of it.
-    /// - Throws: when the database does not answer.
+    /// - Returns: the state.
+    /// - Throws: when the database is unreachable.
     private func find(_ text: String, _ hash: [UInt8], at now: Instant) async throws -> Found {
         let (known, mark) = known.find(hash, at: now)
         if let known {
@@ -141,7 +141,7 @@ struct LocalAccountSource: EntitlementSource {
         guard let token = Sessions.token(text) else { return .foreign }
         guard let found = try await database.readBriefly({ try EntitlementSnapshot(of: token, in: $0) }) else { return .over }
         let state = found.session.state(at: now)
-        if state == .reused { try await sessions.endReused(token, by: AuditActor(AuditActor.nobody)) }
+        if state == .reused { try await sessions.endReused(token, by: AuditActor(AuditActor.anonymous)) }
         guard state == .live || state == .stale else { return .over }
         self.known.remember(found, of: hash, since: mark, at: now)
         return .holdings(found, state)

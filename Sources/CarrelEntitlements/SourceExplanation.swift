@@ -1,21 +1,21 @@
 package import CarrelBytes
 package import CarrelSubscription
 
-/// What a source says of somebody and a product, and why. Nobody else was asked for it.
+/// A source's explanation for a user and a product, made without upstream calls.
 package struct SourceExplanation: Sendable, Equatable {
     package enum Verdict: String, Sendable {
         case granted
         case notEntitled = "notentitled"
         case expired
         case suspended
-        /// A system upstream decides, each time it is asked.
+        /// An upstream system decides on every request.
         case asked
-        /// A system upstream does not answer, and its fail policy grants nothing.
+        /// An upstream system is unreachable, and its fail policy grants nothing.
         case unavailable
     }
 
     package var verdict: Verdict
-    /// What grants it.
+    /// The rule that grants it.
     package var rule: String?
     package var findings: [Entitlement.Finding]
     /// The newest credentials for the product that the audit log knows of, and the rule by which they were granted.

@@ -3,7 +3,7 @@ package import CarrelCatalog
 package import CarrelSubscription
 
 extension SubscriptionStatus {
-    /// What an app is told of what somebody holds.
+    /// The status that follows from an account's entitlements.
     ///
     /// - Parameters:
     ///   - entitlement: the plans and purchases.

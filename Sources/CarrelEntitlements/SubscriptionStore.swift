@@ -86,7 +86,7 @@ package enum SubscriptionStore {
         try transaction.row(planByName, [.text(name)]).map { try plan($0, from: 0, in: transaction) }
     }
 
-    /// What an account holds.
+    /// The entitlements of an account.
     package static func entitlement(of account: Account, in transaction: any Transaction) throws -> Entitlement {
         Entitlement(
             isSuspended: account.isSuspended,

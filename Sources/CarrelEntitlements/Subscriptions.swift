@@ -212,7 +212,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// What an account holds.
+    /// The entitlements of an account.
     package func entitlement(of account: Account) async throws -> Entitlement {
         try await database.read { try SubscriptionStore.entitlement(of: account, in: $0) }
     }

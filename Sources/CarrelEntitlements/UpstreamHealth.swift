@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelSubscription
 
-/// How a system upstream has answered lately.
+/// Recent health of an upstream system.
 package struct UpstreamHealth: Sendable, Equatable {
     /// Whether it is asked.
     package enum State: Sendable, Equatable {
@@ -13,7 +13,7 @@ package struct UpstreamHealth: Sendable, Equatable {
     }
 
     package let state: State
-    /// What is said while it does not answer.
+    /// The policy while it is unreachable.
     package let policy: FailPolicy
     /// Questions that are on their way.
     package let inFlight: Int

@@ -27,9 +27,9 @@ struct AtomFeed {
     let links: [Link]
     /// How many there are in all; nil where that is not counted.
     var total: Int?
-    /// What the calls by which apps sign in take; nil where the feed does not say where they are.
+    /// Parameter names of the sign-in calls; nil if the feed does not link them.
     var parameters: ParameterNames?
-    /// Whether all of it is what readers of feeds may have at once: links to the files themselves, where readers are challenged.
+    /// Whether the feed is for reading systems, which follow a challenge: it links to the files themselves.
     var isOfReaders = false
 
     /// The document.

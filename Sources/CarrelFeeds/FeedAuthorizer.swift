@@ -2,7 +2,7 @@ import CarrelEditionDelivery
 import CarrelHTTP
 import CarrelWebAPI
 
-/// Who may see the feeds: everybody, or where the operator says so, who signs in.
+/// Authorization of feeds: public, or only for signed-in readers if the operator requires it.
 struct FeedAuthorizer: Sendable {
     let readers: ReaderEntitlement
     let document: AuthenticationDocument
@@ -17,7 +17,7 @@ struct FeedAuthorizer: Sendable {
         return personal(try await make())
     }
 
-    /// What is for one reader, and kept for nobody else.
+    /// Marks a response as personal, so that no cache stores it.
     func personal(_ response: HTTPResponse) -> HTTPResponse {
         var response = response
         response.headers["Cache-Control"] = "private, no-cache"

@@ -13,15 +13,15 @@ import CarrelXML
 
 /// `/opds/…`: the catalog of editions, as OPDS 1.2 and as OPDS 2.0.
 ///
-/// The feeds are the same for everybody who may see them; the one with drafts has an address of its own, and so has what is
-/// somebody's own (``ShelfFeedRoutes``).
+/// The feeds are the same for all readers; the one with drafts has an address of its own, as have the personal
+/// feeds (``ShelfFeedRoutes``).
 struct FeedRoutes {
     let database: any Database
     let searches: CatalogSearches
     let document: AuthenticationDocument
     /// Names the catalog for good.
     let catalogID: String
-    /// What the calls take by which apps sign in.
+    /// Parameter names of the sign-in calls.
     let parameters: ParameterNames
     let callers: RequestAuthenticator
     let gate: FeedAuthorizer

@@ -87,7 +87,7 @@ struct PublicationFeed {
         }
     }
 
-    /// What narrows the feed down, where there is a choice.
+    /// The facets of the feed, if there is a choice.
     private var facets: [JSON] {
         func facet(_ title: String, _ choices: [(String, EditionSearch)]) -> JSON? {
             let links = choices.compactMap { name, choice -> JSON? in

@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/opds/v1/shelf` and `/opds/v2/shelf`: what whoever asks may read. They differ from reader to reader.
+/// `/opds/v1/shelf` and `/opds/v2/shelf`: the editions that the requesting reader may read.
 struct ShelfFeedRoutes {
     let shelf: EditionShelf
     let gate: FeedAuthorizer

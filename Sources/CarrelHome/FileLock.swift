@@ -6,7 +6,7 @@ package final class FileLock: Sendable {
     private let descriptor: Int32
 
     /// Takes the lock of a file, which is made where it is missing and stays. Throws ``ServerError`` `conflict` with `taken` when
-    /// somebody else has it, `home` when the file cannot be used.
+    /// another process has the lock, `home` when the file cannot be used.
     package init(_ path: String, taken: String) throws(ServerError) {
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw ServerError(.home, "cannot use \(path): \(systemReason())") }

@@ -12,7 +12,7 @@ package enum ServiceEnvironment: String, Sendable, CaseIterable {
 /// The folder and all in it belong to one user and are closed to others (0700). The qa environment lives in a folder of its own
 /// inside the home.
 package struct Home: Sendable {
-    /// Where this environment's files are.
+    /// The folder of this environment's files.
     package let directory: String
     package let environment: ServiceEnvironment
 
@@ -78,7 +78,7 @@ package struct Home: Sendable {
     package var replacedDatabasePath: String? { replacedDatabasePaths.first { unsafe access($0, F_OK) == 0 } }
     package var blobsPath: String { "\(directory)/blobs" }
     package var masterKeyPath: String { "\(directory)/master.key" }
-    /// Held by the server of the home, and by whoever replaces its database.
+    /// The lock held by the home's server, and by a command that replaces its database.
     package var lockPath: String { "\(directory)/carrel.lock" }
     package var socketPath: String { "\(directory)/carrel.sock" }
     /// Says where the state is when it is not in the home.
@@ -86,7 +86,7 @@ package struct Home: Sendable {
     /// The last seal of the audit log.
     package var auditHeadPath: String { "\(directory)/audit.head" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
-    /// Where the settings of a system upstream are.
+    /// The path of an upstream system's settings.
     package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }
 
     private static func makeDirectories(_ path: String) throws(ServerError) {

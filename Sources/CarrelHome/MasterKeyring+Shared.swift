@@ -15,7 +15,7 @@ extension MasterKeyring {
             self.keyring = Locked(keyring)
         }
 
-        /// What new secrets are wrapped under.
+        /// The keyring that wraps new secrets.
         package var current: MasterKeyring { keyring.withLock { $0 } }
 
         /// Uses a keyring that this process has written.

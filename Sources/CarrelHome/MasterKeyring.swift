@@ -107,7 +107,7 @@ package struct MasterKeyring: Sendable {
         self.path = path
     }
 
-    /// Reads a keyring from a file that nobody else may read.
+    /// Reads a keyring from a file, which must not be readable by other users.
     package init(file path: String) throws(ServerError) {
         try self.init(text: try Self.readPrivateFile(path), path: path)
     }
@@ -188,7 +188,7 @@ package struct MasterKeyring: Sendable {
         }
     }
 
-    /// The lines of its file. They hold the keys: for a file that nobody else may read, or the home's own socket.
+    /// The lines of its file, with the keys: for a private file or the home's own socket only.
     package var text: String { String(decoding: lines, as: UTF8.self) }
 
     private var lines: [UInt8] {

@@ -13,14 +13,14 @@ package enum SecretStore {
 
     package static let statements = [insert, all, rewrap, delete]
 
-    /// What secrets that are changed from time to time sign; several of a kind are kept at once.
+    /// Purposes of rotated signing secrets; several of a kind are kept at the same time.
     package enum Signing: String, CaseIterable {
         case ticket
         /// Editions' credentials.
         case credential
     }
 
-    /// What the server derives with a secret of its own that never changes.
+    /// Purposes of secrets that never change.
     package enum Purpose: String, CaseIterable {
         /// Passwords for feeds.
         case feed
@@ -28,11 +28,11 @@ package enum SecretStore {
         case renewal
         /// The chain of the audit log.
         case audit
-        /// What is kept of who tried to sign in.
+        /// Key of the hashes of sign-in attempts.
         case throttle
-        /// What is kept of the tokens of systems upstream.
+        /// Key of the hashes of upstream tokens.
         case upstream
-        /// What browsers keep while somebody signs in at a provider.
+        /// Key of the cookies of a running single sign-on.
         case signOn = "sign-on"
     }
 
@@ -55,7 +55,7 @@ package enum SecretStore {
         return found
     }
 
-    /// What the signing secret of this id is called.
+    /// The name of the signing secret with this id.
     package static func name(_ signing: Signing, _ id: UInt8) -> String { "\(signing.rawValue)/\(id)" }
 
     /// The secrets that sign one thing, by key id.

@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelHTTP
 
-/// What the server or a command on its home could not do, and why.
+/// An error of the server or of a command on its home.
 package struct ServerError: CodedError, HTTPProblemConvertible {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<ServerError>

@@ -4,7 +4,7 @@ package import CarrelStore
 
 /// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
 package struct SigningSecret: Sendable {
-    /// What is signed names it by that.
+    /// The id that signed data name it by.
     package let id: UInt8
     package let secret: Secret
     /// It signs nothing before; of tickets, the first window that it signs opens then or later.
@@ -69,7 +69,7 @@ package struct SigningSecret: Sendable {
         (1...255).map { UInt8((Int(newest) + $0 - 1) % 255 + 1) }.first { !taken.contains($0) }
     }
 
-    /// What came of a rotation.
+    /// The result of a rotation.
     package struct Rotation: Sendable, Equatable {
         /// The id of the new secret.
         package let id: UInt8
@@ -108,7 +108,7 @@ package struct SigningSecret: Sendable {
         return Rotation(id: id, signsFrom: signsFrom, forgotten: dead.count)
     }
 
-    /// What the database keeps of a new secret, before it is wrapped.
+    /// The stored form of a new secret, before it is wrapped.
     package static func makeStored(signsFrom: Instant) -> Secret {
         Secret.random(count: byteCount).withBytes { secret in
             var bytes = [UInt8](copying: secret)

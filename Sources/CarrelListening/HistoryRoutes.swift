@@ -20,7 +20,7 @@ struct HistoryRoutes {
         }
     }
 
-    /// The account whose history somebody looks at, which is in the audit log.
+    /// The account whose history is requested; records the access in the audit log.
     private func looked(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> Account {
         let actor = try await callers.require(request, .personalData)
         let account = try await desk.find(parameters["account"])

@@ -1,7 +1,7 @@
 import CarrelHome
 
-/// Where an interval stands in the log of its order, the columns by which it is sorted: the `next` of one page of the history is
-/// the `after` of the following.
+/// A position in the interval log of an order, by the columns that sort it: `next` of one page of the history is
+/// `after` of the following.
 struct IntervalCursor: Sendable, Equatable {
     /// The effective end and the start, in milliseconds since 1970, the end position, the end, and the start position.
     let columns: [Int64]

@@ -4,7 +4,7 @@ package import CarrelBytes
 import CarrelOrders
 package import CarrelStore
 
-/// Where listeners are: an append-only log of intervals per order, of which "latest" is a projection.
+/// Positions of listeners: an append-only log of intervals per order, of which "latest" is a projection.
 ///
 /// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
 /// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
@@ -34,7 +34,7 @@ package struct Listening: Sendable {
         lateness = .seconds(lateDays * 86_400)
     }
 
-    /// What became of a report.
+    /// The outcome of a report.
     package struct Outcome: Sendable, Equatable {
         package var accepted = 0
         package var duplicates = 0
@@ -53,8 +53,8 @@ package struct Listening: Sendable {
     /// - Parameters:
     ///   - elements: the report's elements in order: an interval, or why it could not be read.
     ///   - account: whose orders it may be of, those of others being as good as unknown; nil where an order's id is enough.
-    /// - Returns: what was taken and what was not.
-    /// - Throws: when the database does not take the report; nothing of it is kept then.
+    /// - Returns: the accepted and the refused elements.
+    /// - Throws: when the database refuses the report; then nothing of it is stored.
     package func record(
         _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
         of account: String? = nil
@@ -147,7 +147,7 @@ package struct Listening: Sendable {
         package var exactMilliseconds: Int64 { milliseconds ?? seconds * 1000 }
     }
 
-    /// Where the listener of an order is; nil when nothing has been reported.
+    /// The position of an order's listener; nil without a report.
     package func latest(_ orderID: String) async throws -> Position? {
         try await database.read { transaction in
             guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
@@ -155,7 +155,7 @@ package struct Listening: Sendable {
         }
     }
 
-    /// Where an account is in a title, whichever of its orders that was under: borrowing again keeps the place.
+    /// The position of an account in a title, across its orders: borrowing again keeps the position.
     package func latest(account: String, title: String) async throws -> Position? {
         try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
     }

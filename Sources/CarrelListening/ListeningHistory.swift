@@ -8,7 +8,7 @@ import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
 
-/// What an account has listened to: each title once, where it was last, the most recent first.
+/// The listening history of an account: each title once, with its last position, most recent first.
 package struct ListeningHistory: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -18,7 +18,7 @@ package struct ListeningHistory: Sendable {
         let authors: [String]
         let durationMS: Int64
         let position: Listening.Position
-        /// What it was heard by last, and as what it stands now; nil where that is no longer known.
+        /// The order last used to listen, with its current state; nil if no longer known.
         let order: (kind: Order.Kind, state: String, endsAt: Instant?)?
 
         package var json: JSON {
@@ -34,7 +34,7 @@ package struct ListeningHistory: Sendable {
     /// Titles shown at most; the export has all of it.
     private static let limit = 500
 
-    /// Notes in the audit log that somebody else looks at what an account has listened to.
+    /// Records in the audit log that another person looked at an account's listening history.
     func note(_ account: Account, by actor: AuditActor, at now: Instant) async throws {
         let entry = actor.entry("account.history", on: account.id, at: now)
         try await database.write { try AuditStore.append(entry, in: $0) }

@@ -31,7 +31,7 @@ package struct ListeningInterval: Sendable, Hashable {
 
     /// Why an element of a report is not taken.
     package enum Refusal: Error, Sendable, Hashable {
-        /// The member, in its usual case, is missing or is not what it should be; nil where the element is no object.
+        /// The member, in its usual case, is missing or invalid; nil if the element is not an object.
         case malformed(String?)
         case unknownOrder
         case timeReversed

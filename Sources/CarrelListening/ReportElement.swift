@@ -7,7 +7,7 @@ import CarrelWebAPI
 struct ReportElement {
     private let object: JSONObject
 
-    /// Nil for what is no object.
+    /// Nil for an element that is not an object.
     init?(_ json: JSON) {
         guard let object = json.object else { return nil }
         self.object = object

@@ -1,4 +1,4 @@
-/// Who may use an order's URLs.
+/// The credentials that an order's URLs require.
 package enum AccessMode: String, Sendable, CaseIterable {
     /// The order id is the capability, as existing apps expect.
     case orderURL = "order-url"

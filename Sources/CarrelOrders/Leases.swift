@@ -18,16 +18,16 @@ package final class Leases: Sendable {
     /// Listeners of one subject that are counted where any number may listen.
     private static let noted = 1000
 
-    /// Listeners at once; 0 means any number.
+    /// Maximum number of concurrent listeners per subject; 0 = unlimited.
     private let limit: Int
     private let state = Locked(State())
 
-    /// - Parameter limit: listeners that one subject may have at once; 0 means any number.
+    /// - Parameter limit: maximum number of concurrent listeners per subject; 0 = unlimited.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// What came of asking for a lease.
+    /// The outcome of a lease request.
     package enum Outcome: Equatable, Sendable {
         case held
         /// All places are taken; the first may be free in this many seconds.
@@ -60,7 +60,7 @@ package final class Leases: Sendable {
         }
     }
 
-    /// Who listens on a subject now, which takes no lease.
+    /// The current listeners of a subject; takes no lease.
     ///
     /// - Parameters:
     ///   - subject: an account, or an order.

@@ -9,17 +9,17 @@ package struct Order: Sendable, Equatable {
         case loan
     }
 
-    /// What has been done with the order. Whether its time has come or is over, the clock says: see ``availability(at:)``.
+    /// The stored state of the order. Whether it has started or expired depends on the clock: see ``availability(at:)``.
     package enum State: String, Sendable, CaseIterable {
-        /// Never played nor downloaded: its key has not been handed out.
+        /// Never played nor downloaded: its key has not been issued.
         case ready
-        /// Its key has been handed out.
+        /// Its key has been issued.
         case active
         /// Given back before its end.
         case returned
         /// Withdrawn by the shop or library.
         case revoked
-        /// Undone before the key was handed out.
+        /// Cancelled before the key was issued.
         case cancelled
     }
 

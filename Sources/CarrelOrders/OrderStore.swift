@@ -120,7 +120,7 @@ package enum OrderStore {
         }
     }
 
-    /// What streaming needs of an order; nil when there is no such order.
+    /// The data of an order that streaming needs; nil without such an order.
     static func grant(id: String, in transaction: any Transaction) throws -> (
         order: Order, isSuspended: Bool, key: MasterKeyring.Wrapped
     )? {

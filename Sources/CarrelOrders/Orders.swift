@@ -32,7 +32,7 @@ package final class Orders: Sendable {
         for observer in observers.withLock(\.self) { observer(id) }
     }
 
-    /// What is asked for when an order is placed.
+    /// The request for an order.
     package struct Request: Sendable {
         package var account: String
         package var titleID: String?
@@ -188,7 +188,7 @@ package final class Orders: Sendable {
         try await database.read { try OrderStore.list(filter, in: $0) }
     }
 
-    /// Undoes an order whose key has not been handed out.
+    /// Cancels an order whose key has not been issued.
     package func cancel(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .cancelled, from: [.ready])
     }
@@ -198,7 +198,7 @@ package final class Orders: Sendable {
         try await end(id, by: actor, as: .returned, from: [.ready, .active])
     }
 
-    /// Withdraws an order: its key and segments stop at once.
+    /// Revokes an order: its key and segments stop immediately.
     package func revoke(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .revoked, from: [.ready, .active, .returned])
     }
@@ -227,7 +227,7 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// Notes that the order's key is being handed out for the first time, and returns the order as it is then: it may have been
+    /// Records that the order's key is issued for the first time, and returns the current order: it may have been
     /// cancelled meanwhile.
     package func activate(_ id: String) async throws -> Order {
         let now = clock.now

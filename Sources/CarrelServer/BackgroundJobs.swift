@@ -10,7 +10,7 @@ package struct BackgroundJobs: Sendable {
     ///
     /// - Parameters:
     ///   - jobs: the jobs.
-    ///   - warn: told of a failure, once until the job succeeds again.
+    ///   - warn: called with a failure, once until the job succeeds again.
     package init(_ jobs: [BackgroundJob], warn: @escaping @Sendable (String) -> Void) {
         self.warn = warn
         running = jobs.map { job in (Task { await Self.repeating(job, warn) }, job) }

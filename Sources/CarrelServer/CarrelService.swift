@@ -43,7 +43,7 @@ package final class CarrelService: Sendable {
     private let delivery: EditionDeliveryCapability
     private let administration: AdministrationCapability
 
-    /// What the operator decides, beyond where things are.
+    /// The operator's settings, apart from paths.
     package struct Settings: Sendable {
         package var stream = StreamSettings()
         package var subscription = SubscriptionSettings()

@@ -35,8 +35,8 @@ extension CarrelService {
     ///   - path: a file that a backup wrote.
     ///   - clock: tells the time.
     /// - Returns: what ended, and what the backup lacks.
-    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is no sound backup, `installation` or `masterKey` for the backup
-    ///   of another home, `conflict` while a server runs, `home` where a file cannot be written. The home is as it was then.
+    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey` for the backup
+    ///   of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then unchanged.
     @discardableResult
     package static func restore(
         _ home: Home,
@@ -50,7 +50,7 @@ extension CarrelService {
         let fresh = home.databasePath + ".restoring"
         let isReplacing = unsafe access(home.databasePath, F_OK) == 0
         let kept = isReplacing ? try freePlace(home) : nil
-        // Keys of back offices that were revoked after the backup stay revoked, as far as the database that is there tells.
+        // Back-office keys revoked after the backup stay revoked, as far as the replaced database has them.
         let revoked = await keysRevoked(in: home)
         let (time, ended) = try await prepare(fresh, from: path, fileTime: fileTime, for: home, revoking: revoked, at: clock.now)
         var lost: [Audit.Entry]?

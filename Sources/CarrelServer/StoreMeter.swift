@@ -1,7 +1,7 @@
 import CarrelMetrics
 import CarrelStore
 
-/// What SQLite's writer has done, for an operator: how many writes share a commit, and how many wait for theirs.
+/// Metrics of SQLite's writer: writes per commit, and writes waiting for theirs.
 enum StoreMeter {
     static func add(_ database: SQLiteDatabase, to metrics: MetricsRegistry) {
         metrics.counter("carrel_store_writes_total", "Committed writes.") { database.counters.writes }

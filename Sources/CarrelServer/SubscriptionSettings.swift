@@ -3,9 +3,9 @@ package import CarrelEditionDelivery
 package import CarrelEntitlementSources
 package import CarrelEntitlements
 
-/// What the operator decides about subscriptions.
+/// Settings of subscriptions.
 package struct SubscriptionSettings: Sendable {
-    /// Where it is known who may read what.
+    /// A source of entitlements.
     package enum Source: Sendable {
         /// Carrel's own accounts.
         case accounts
@@ -26,11 +26,11 @@ package struct SubscriptionSettings: Sendable {
     /// Whether categories say their term as `value` too, which some apps read.
     package var alsoValue = false
 
-    /// What apps call the parameters of the five calls.
+    /// Parameter names of the five calls.
     package var names = ParameterNames()
     /// Whether calls with a token or a password in the query are refused.
     package var refusesQuerySecrets = false
-    /// Whether answers end with a comment that says what was asked, for those who debug an app.
+    /// Whether responses end with a comment about the request, for debugging apps.
     package var saysWhatWasAsked = false
     /// Whether sign_in also returns a credential for feeds.
     package var givesFeedPasswords = false

@@ -20,7 +20,7 @@ struct Identities: Sendable {
         guard !issuer.isEmpty, issuer.utf8.count <= 1024, 1...255 ~= subject.utf8.count else {
             throw ServerError(.invalid, "an identity is an issuer and a subject of at most 255 bytes")
         }
-        // The subject says who somebody is: it stays out of the log, where it could never be deleted.
+        // The subject identifies a person: it stays out of the log, where it could never be deleted.
         let entry = actor.entry("identity.link", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
             let isNew = try SignOnStore.link(

@@ -8,8 +8,8 @@ import CarrelStore
 import CarrelSubscription
 import CarrelUpstream
 
-/// Signing in at an OpenID provider. Who somebody is, is the issuer and the subject together: neither a name nor an address of
-/// electronic mail ever leads to an account.
+/// Single sign-on at an OpenID provider. A user is identified by issuer and subject together: neither a name nor an
+/// email address ever identifies an account.
 ///
 /// Nothing else depends on the provider: while it is down, sessions go on, and accounts with a password sign in with it.
 struct SignOn: Sendable {
@@ -23,7 +23,7 @@ struct SignOn: Sendable {
     /// Seals what a browser keeps meanwhile.
     let key: HMACSHA256
 
-    /// How somebody's way back from the provider ends.
+    /// The outcome of a browser's return from the provider.
     enum Outcome: Sendable, Equatable {
         /// Signed in, with the session's token; for staff on the way to the administrator's page, the token of that session too.
         case session(String, staff: String?, returnPath: String)
@@ -38,7 +38,7 @@ struct SignOn: Sendable {
         return (address, attempt.cookie(key: key))
     }
 
-    /// What the provider sent the browser back with.
+    /// The parameters with which the provider sent the browser back.
     struct Answer: Sendable {
         var state: String?
         var code: String?
@@ -47,7 +47,7 @@ struct SignOn: Sendable {
 
     /// Ends a sign-in: asks the provider who it was, and opens a session.
     ///
-    /// - Throws: `UpstreamError` when the provider does not answer, or not to be believed.
+    /// - Throws: `UpstreamError` when the provider is unreachable, or its response cannot be verified.
     func finish(_ answer: Answer, cookie: String?, redirect: String, requestID: String) async throws -> Outcome {
         let now = clock.now
         guard let attempt = cookie.flatMap({ SignOnAttempt(cookie: $0, key: key) }), now < attempt.expiresAt else {
@@ -56,7 +56,7 @@ struct SignOn: Sendable {
         let request = attempt.request(key: key, redirect: redirect)
         let (state, expected) = (Array((answer.state ?? "").utf8), Array(request.state.utf8))
         guard constantTimeEqual(state.rawSpan, expected.rawSpan) else { return .refused("state") }
-        // Somebody who declined is no failure of ours.
+        // A declined sign-in is not a failure of this server.
         guard let code = answer.code, 1...4096 ~= code.utf8.count else { return .refused("declined") }
         let identity = try await client.identity(code: code, issuer: answer.issuer, attempt: request)
         return try await open(identity, attempt, requestID)
@@ -99,13 +99,13 @@ struct SignOn: Sendable {
             return (.session(token.text, staff: staff, returnPath: attempt.returnPath), account.id)
         }
         if case .refused(let reason) = outcome, reason != "state" {
-            let actor = AuditActor(account ?? AuditActor.nobody, requestID: requestID)
+            let actor = AuditActor(account ?? AuditActor.anonymous, requestID: requestID)
             try await audit.recordRefused("session.start", of: account ?? "", by: actor, at: now, reason: reason)
         }
         return outcome
     }
 
-    /// A session at the administrator's page; nil for who is no member of staff.
+    /// A session at the administrators' page; nil without a staff role.
     private func staffSession(of account: Account, at now: Instant, in transaction: any Transaction) throws -> StaffSession? {
         guard let role = try StaffStore.role(of: account.id, in: transaction), role.isStaff else { return nil }
         return StaffSession(account: account, role: role, createdAt: now, expiresAt: now + StaffSession.life, seenAt: now)
@@ -121,7 +121,7 @@ struct SignOn: Sendable {
         let (issuer, subject) = (identity.issuer, identity.subject)
         if let known = try SignOnStore.account(issuer: issuer, subject: subject, in: transaction) { return known }
         for candidate in fresh {
-            // An account that exists belongs to somebody else, whatever it is called.
+            // An existing account belongs to another user, whatever its name.
             let account = try AccountStore.findOrInsert(candidate, at: now, in: transaction)
             guard account.id == candidate.id else { continue }
             let isNew = try SignOnStore.link(
@@ -140,8 +140,8 @@ struct SignOn: Sendable {
         return nil
     }
 
-    /// What a new account may be called. The prefix keeps these names apart from those that a shop gives: nobody can choose a
-    /// subject that is the name under which orders come in for somebody else.
+    /// Candidate names for a new account. The prefix separates these names from those given by a shop: no user can choose a
+    /// subject that equals the name under which orders for another user arrive.
     private func names(for identity: OpenIDIdentity) -> [String] {
         let host = identity.issuer.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first.map(String.init) ?? ""
         let digest = Base64URL.encode(SHA256.hash(Array("\(identity.issuer) \(identity.subject)".utf8).rawSpan))

@@ -4,8 +4,8 @@ import CarrelUpstream
 import CarrelWebAPI
 
 /// One sign-in that is under way at the provider. All of it follows from an identifier and a secret of the server: the browser keeps
-/// the identifier, sealed, in a cookie, and nothing is stored until somebody has signed in. So strangers can start as many as they
-/// like.
+/// the identifier, sealed, in a cookie, and nothing is stored until the sign-in is complete. So attempts without end cost no
+/// storage.
 struct SignOnAttempt: Sendable {
     /// 16 random bytes.
     let id: [UInt8]
@@ -13,7 +13,7 @@ struct SignOnAttempt: Sendable {
     /// The path on this server to go on to.
     let returnPath: String
 
-    /// How long somebody may take at the provider.
+    /// Time limit of a sign-in at the provider.
     static let life = Duration.seconds(600)
 
     init(returnPath: String?, at now: Instant) {
@@ -42,7 +42,7 @@ struct SignOnAttempt: Sendable {
         return "\(Base64URL.encode(content)).\(Base64URL.encode(seal))"
     }
 
-    /// What the provider is sent, and has to send back.
+    /// The parameters sent to the provider, which it must return.
     func request(key: HMACSHA256, redirect: String) -> OpenIDClient.Attempt {
         func derived(_ purpose: String) -> String {
             Base64URL.encode(key.authenticate((Array(purpose.utf8) + id).rawSpan))

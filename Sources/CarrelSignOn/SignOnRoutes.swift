@@ -9,7 +9,7 @@ struct SignOnRoutes {
     let signOn: SignOn
     let callers: RequestAuthenticator
     let activity: Activity
-    /// Told why a sign-in failed, which somebody who signs in is not.
+    /// Called with the reason of a failed sign-in, which the user does not see.
     let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
     static let cookie = "carrel_sign_on"
@@ -51,7 +51,7 @@ struct SignOnRoutes {
     }
 
     private func finish(_ request: HTTPRequest) async throws -> HTTPResponse {
-        /// A parameter that is there once; one that is there twice is nobody's answer (RFC 6749 §3.1).
+        /// A parameter that occurs exactly once; a repeated one is invalid (RFC 6749 §3.1).
         func parameter(_ name: String) -> String? {
             let all = request.query.all(name)
             return all.count == 1 ? all[0] : nil
@@ -87,7 +87,7 @@ struct SignOnRoutes {
         return response
     }
 
-    /// Where the provider sends browsers back to, as it was registered there.
+    /// The redirect URI, as registered at the provider.
     private func redirect(for request: HTTPRequest) -> String {
         let base = signOn.settings.publicURL ?? "\(request.scheme)://\(request.authority)"
         return "\(base)\(Self.path)/callback"

@@ -1,7 +1,7 @@
 package import CarrelAccounts
 package import CarrelUpstream
 
-/// What the operator decides about signing in at an OpenID provider.
+/// Settings of single sign-on at an OpenID provider.
 package struct SignOnSettings: Sendable {
     /// Nil where there is none.
     package var provider: OpenIDConfiguration?
@@ -11,13 +11,13 @@ package struct SignOnSettings: Sendable {
     package var plans: [String: String] = [:]
     /// Which role being in a group gives, `admin` or `support`; owners are made by owners alone.
     package var roles: [String: Role] = [:]
-    /// How long such a plan runs after a sign-in, because nobody tells us when somebody leaves a group.
+    /// Lifetime of such a plan after a sign-in, because the provider does not report when a user leaves a group.
     package var planLife = Duration.seconds(30 * 24 * 3600)
-    /// Whether somebody who comes for the first time gets an account; else only those are let in whom the operator linked.
+    /// Whether a first sign-in creates an account; if false, only identities linked by the operator get in.
     package var createsAccounts = true
-    /// What the button on the sign-in page says.
+    /// Label of the button on the sign-in page.
     package var label = "Sign in with your organisation"
-    /// Where browsers reach this server, such as `https://books.example.org`; nil for what they called.
+    /// Public base URL, such as `https://books.example.org`; nil: the request's host.
     package var publicURL: String?
 
     package init() {}

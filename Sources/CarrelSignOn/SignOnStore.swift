@@ -40,7 +40,7 @@ package enum SignOnStore {
         accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, deleteIdentities, useUp, removeUsed,
     ]
 
-    /// Somebody at a provider who has an account here.
+    /// An identity at a provider that is linked to an account.
     struct Identity: Sendable, Equatable {
         let issuer: String
         let subject: String
@@ -104,6 +104,6 @@ package enum SignOnStore {
         try transaction.run(removeUsed, [.instant(now), .integer(Int64(limit))])
     }
 
-    /// What the subscriptions that groups give have before their ids.
+    /// Prefix of the ids of subscriptions granted by groups.
     static let subscriptionPrefix = "oidc/"
 }

@@ -62,9 +62,9 @@ package final class StreamMedia: SegmentInput {
     }
 }
 
-/// What a streaming request needs of its order, remembered for a second.
+/// A cache of the order data that streaming requests need. Entries live 1 s.
 ///
-/// A change that this process makes is forgotten at once; one that another process makes on the same database is seen within
+/// A change by this process is evicted immediately; one by another process on the same database is seen within
 /// a second.
 package final class PlaybackGrantCache: Sendable {
     package struct Grant: Sendable {
@@ -75,7 +75,7 @@ package final class PlaybackGrantCache: Sendable {
         package let media: StreamMedia
     }
 
-    /// How long an order is believed without asking the database.
+    /// How long a cached order is valid.
     static let life = Duration.seconds(1)
     /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
     static let mediaLife = Duration.seconds(60)

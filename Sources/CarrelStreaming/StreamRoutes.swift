@@ -106,7 +106,7 @@ struct StreamRoutes {
             )
         }
         try Streaming.requireLive(grant, at: now)
-        // who only asks what is there listens to nothing: no lease, and the order stays as it is
+        // HEAD does not listen: no lease, and the order stays unchanged
         let listens = request.method != .head
         if listens { try streaming.requireLease(subject, listener, at: now) }
         if purpose == .key {

@@ -45,7 +45,7 @@ package final class TicketKeyring: Sendable {
         state = Locked(State(tickets: Tickets(secrets: secrets), readAt: now))
     }
 
-    /// What signs and verifies tickets now.
+    /// The current keys that sign and verify tickets.
     package func tickets(at now: Instant) async throws -> Tickets {
         let known = state.withLock { state -> Tickets? in
             let age = now - state.readAt
@@ -62,9 +62,9 @@ package final class TicketKeyring: Sendable {
     /// Adds a secret that signs from now on.
     ///
     /// - Parameters:
-    ///   - atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in others on
+    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others on
     ///     the same database within a minute.
-    ///   - actor: who did it.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {

@@ -5,26 +5,26 @@ import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
 
-/// Slows down whoever guesses passwords, without locking out the owner.
+/// Throttling of password guessing that does not lock out the owner.
 ///
 /// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
-/// attempt is counted before the password is looked at, so that many at once are many. The same wrong password again does not
+/// attempt is counted before the password is verified, so that concurrent attempts all count. The same wrong password again does not
 /// count against the account, as apps retry, but against the network. A network from which the account has signed in before passes
-/// by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that are answered
-/// without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are counted in the
-/// memory of this process.
+/// by the account's own counter. IPv6 networks also count for the wider ones that contain them. Attempts that are answered
+/// without verification have a separate limiter, so that an app with an old password uses up no other client's attempts; both are
+/// counted in the memory of this process.
 ///
 /// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
-/// whoever guesses beside it, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
-/// at no other counter. Its id is no secret. Who knows it gets the guesses of
-/// one more counter, the same few from wherever they come, and none for another account; and who uses them up makes of the device
-/// a stranger, which the other three let pass as they do anybody, and not one that is locked out.
+/// guessing on another device, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
+/// at no other counter. Its id is not secret. Knowing it gives an attacker the guesses of
+/// one more counter, the same few from any network, and none for another account; using them up makes the device
+/// an unknown one, which the other three counters limit like any other, and does not lock it out.
 package struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
     private let audit: AuditFold
     private let fingerprint: HMACSHA256
-    /// Many readers may share a network: it is only slowed down, to so many attempts a minute.
+    /// Many readers may share a network: it is only limited, to a number of attempts per minute.
     private let ofNetwork: Rule
     private let sites: TokenBucketLimiter
     private let providers: TokenBucketLimiter
@@ -64,7 +64,7 @@ package struct SignInThrottle: Sendable {
         /// Names the device, where the account has signed in on this very one before.
         let knownDevice: [UInt8]?
         let requestID: String
-        /// What the audit log calls it when it is refused, …
+        /// The audit action of a refusal, …
         var action = "session.start"
         /// … and of whom: an account's id; empty where there is none.
         var subject = ""
@@ -104,15 +104,15 @@ package struct SignInThrottle: Sendable {
     static let ofAccountAndNetwork = Rule(free: 5, step: .seconds(1), longest: .seconds(15 * 60))
     static let ofDevice = ofAccountAndNetwork
     static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
-    /// Attempts a minute from a network, where the operator says nothing else.
+    /// Default limit of attempts per minute and network.
     package static let usualNetworkLimit = 30
-    /// As many networks as this may use up their limits at once in an IPv6 /48, which a customer has, …
+    /// Number of networks of one IPv6 /48, the size of one customer's, that may use up their limits at the same time, …
     static let networksOfSite = 8
     /// … and in a /32, which a provider has.
     static let networksOfProvider = 32
-    /// For each attempt of a network, so many are answered without looking at the password.
+    /// Number of attempts answered without verification, per counted attempt of a network.
     static let repeatsOfAttempt = 2
-    /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
+    /// Lifetime of an unused counter; a network's lives one minute.
     static let memory = Duration.seconds(24 * 3600)
     /// So long a network, and a device of no list, counts as one from which the account signs in.
     package static let successMemory = Duration.seconds(90 * 24 * 3600)
@@ -282,7 +282,7 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// What the counters say to an attempt.
+    /// The decision of the counters on an attempt.
     private struct Turn: Sendable {
         /// The first that refuses it; nil when it may be made.
         var refusal: Refusal?
@@ -301,7 +301,7 @@ package struct SignInThrottle: Sendable {
             return Counted(key: key, rule: rule, memory: memory, forgivesRepeats: forgivesRepeats, counter: known ?? .init())
         }
         if let key = keys.device {
-            // each try counts, so that nobody keeps the server busy with one password
+            // each try counts, so that repeating one password cannot keep the server busy
             let device = try look(key, Self.ofDevice, Self.memory, forgivesRepeats: false)
             if device.wait(at: now) == nil { return Turn(counters: [device], isOfKnownDevice: true) }
         }

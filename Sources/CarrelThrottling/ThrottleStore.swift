@@ -93,7 +93,7 @@ package enum ThrottleStore {
         }
     }
 
-    /// Keeps a counter for so long after its last attempt.
+    /// Stores a counter for this long after its last attempt.
     static func set(_ counter: Counter, for key: Key, memory: Duration, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .blob(key.bytes), .integer(counter.failures), .instant(counter.until), .instant(counter.updatedAt),
@@ -140,12 +140,12 @@ package enum ThrottleStore {
         try transaction.rows(counts, []).reduce(into: [:]) { $0[try $1.text(0)] = Int(try $1.integer(1)) }
     }
 
-    /// Evicts so many counters of a kind, those first that would have expired next.
+    /// Evicts this many counters of a kind, those that expire next first.
     package static func removeFirst(_ count: Int, of kind: String, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeFirst, [.text(kind), .integer(Int64(count))])
     }
 
-    /// How many networks were forgotten, of those that nobody has signed in from since.
+    /// Deletes networks without a sign-in since then; returns how many.
     package static func removeNetworks(before: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeNetworks, [.instant(before), .integer(Int64(limit))])
     }

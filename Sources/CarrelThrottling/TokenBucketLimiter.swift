@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelThreads
 
-/// How much comes from networks, counted in the memory of this process: so many at once, and as many again over a minute.
+/// A token bucket per network, in the memory of this process: a burst, refilled over one minute.
 final class TokenBucketLimiter: Sendable {
     private struct Level: Sendable {
         var left: Double

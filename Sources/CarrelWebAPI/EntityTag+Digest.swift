@@ -10,7 +10,7 @@ extension EntityTag {
 }
 
 extension String {
-    /// A path as it stands in an address: its parts escaped, its slashes kept.
+    /// A path for use in an address: its parts escaped, its slashes kept.
     package var asAddress: String {
         split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
     }

@@ -127,7 +127,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// The same, to be kept by nobody on the way: it holds a secret, or is about one person.
+    /// The same, not cacheable: it contains a secret, or is about one person.
     package var unstored: HTTPResponse {
         var response = self
         response.headers["Cache-Control"] = "no-store"

@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelHome
 
-/// Where a page of a list ended: the `next` of one page is the `after` of the following.
+/// The end of a page of a list: `next` of one page is `after` of the following.
 package enum PageCursor {
     package static func text(_ created: Instant, _ id: String) -> String { "\(created.milliseconds)_\(id)" }
 

@@ -2,8 +2,8 @@ package import CarrelHTTP
 
 /// The proof that a page of ours, and no other, made a browser send a request that changes something.
 ///
-/// Asked of every such request that is believed because of a cookie, which a browser adds whoever made it send the request. The
-/// router has refused requests that say they come from elsewhere; here, what says nothing is refused too. Programs that are not
+/// Checked for each request that is authenticated by a cookie, which a browser adds whatever page made it send the request. The
+/// router has refused requests with another origin; here, requests without one are refused too. Programs that are not
 /// browsers have no business with cookies: they send a token.
 package enum SameOrigin {
     /// Refuses a request that would change something, unless `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) or `Origin` (RFC 6454

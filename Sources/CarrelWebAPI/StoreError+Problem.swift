@@ -3,7 +3,7 @@ package import CarrelHTTP
 package import CarrelStore
 
 extension StoreError: HTTPProblemConvertible {
-    /// What a client can do something about; everything else is the server's own matter, and only its log says what.
+    /// The errors that a client can act on; all others are internal, and only the server's log names them.
     package var problem: HTTPError {
         switch code {
         case .text: HTTPError(.badRequest, "request.invalid", "a text in the request contains the character U+0000")

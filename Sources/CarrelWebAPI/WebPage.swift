@@ -25,18 +25,18 @@ package enum WebPage {
         return response
     }
 
-    /// The comments that are places in pages with forms. What somebody typed is escaped, and cannot be one.
+    /// Comments that mark insertion points in pages with forms. User input is escaped, so it cannot contain one.
     private static let places = ["problem", "next", "name", "sign-on"]
-    /// Files that are no pages by themselves end in this.
+    /// Suffix of files that are parts of pages.
     private static let partSuffix = ".part"
 
     /// One of the small pages for people who are not signed in, which is told what only the server knows.
     ///
     /// It is stored nowhere. Its address is told to our own pages only, so that a form that is sent from it comes with an
-    /// `Origin`, which a page that tells its address to nobody leaves out.
+    /// `Origin`, which a page without a referrer leaves out.
     /// - Parameters:
     ///   - name: the file that holds the page's title, in its first line, and what is inside the shell that they share.
-    ///   - parts: what takes the place of the comments `<!-- problem -->` and so on in it; nothing where there is none.
+    ///   - parts: the replacements of the comments `<!-- problem -->` and so on; a missing one leaves nothing.
     ///   - status: the status.
     /// - Returns: the page.
     /// - Throws: when there is no such file.
@@ -61,7 +61,7 @@ package enum WebPage {
     package struct Markup: Sendable, Equatable {
         let text: String
 
-        /// What went wrong, said at once to those who do not see the page.
+        /// The problem, announced to screen readers immediately.
         package static func problem(_ sentence: String) -> Markup {
             Markup(text: "<p class=\"problem\" role=\"alert\">\(escaped(sentence))</p>")
         }

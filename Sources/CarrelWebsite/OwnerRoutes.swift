@@ -115,7 +115,7 @@ struct OwnerRoutes {
         return .empty(.noContent)
     }
 
-    /// Asks for the name, and for the password where there is one: a session that somebody left open is not enough.
+    /// Requires the name, and the password if there is one: a session left open on a shared computer is not enough.
     private func erase(_ request: HTTPRequest, _ session: Session) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 8192)
         try object.allowOnly(["name", "password"])

@@ -24,7 +24,7 @@ package enum ShelfStore {
 
     package static let statements = [items]
 
-    /// Where a listener is, and since when.
+    /// A position of a listener, and its time.
     typealias Place = (milliseconds: Int64, at: Instant)
 
     /// The orders of an account with their titles and where it is in each, the newest first; those undone before they began are

@@ -8,7 +8,7 @@ import CarrelWebAPI
 /// The doors for people: signing in with a password or by a link, choosing a new password, signing out. All of it works without
 /// scripts.
 ///
-/// What is said to somebody who may not come in does not depend on whether there is such an account.
+/// Refusals do not reveal whether an account exists.
 struct SignInRoutes {
     let accounts: Accounts
     let desk: AccountAdministration
@@ -52,9 +52,9 @@ struct SignInRoutes {
         }
     }
 
-    /// The page to sign in at, in the place of one that only somebody signed in sees.
+    /// The sign-in page, in place of a page that requires signing in.
     ///
-    /// - Parameter request: what was asked for: signing in leads back there.
+    /// - Parameter request: the request; signing in leads back to its address.
     /// - Returns: the page, with status 401.
     /// - Throws: when the page is missing from the program.
     func page(then request: HTTPRequest) throws -> HTTPResponse {
@@ -117,8 +117,8 @@ struct SignInRoutes {
         }
     }
 
-    /// Shows whom a link signs in. Whoever only looks, such as a mail program that follows links, does not use it up, and nobody is
-    /// signed in as somebody else without seeing it.
+    /// Shows whose account a link signs in to. Looking, as mail programs do that follow links, does not use the link up, and a
+    /// user always sees the account before signing in.
     private func askFirst(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         guard let account = try await accounts.account(ofSignInLink: token) else { return try Self.ended(request) }
         var parts: [String: WebPage.Markup] = ["name": .plain(account.name)]
@@ -168,7 +168,7 @@ struct SignInRoutes {
         try WebPage.door("link-ended", status: .forbidden)
     }
 
-    /// Where to go on: one of our own paths, as a link could say anything.
+    /// The path to continue at: only a path of this server, because a link could contain any address.
     private static func place(_ next: String?) -> String {
         next.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
@@ -181,7 +181,7 @@ struct SignInRoutes {
         return response
     }
 
-    /// What makes a browser forget the session.
+    /// The cookie that makes a browser delete the session.
     static func endedCookie(_ request: HTTPRequest) -> String { cookie("", seconds: 0, request) }
 
     private static func cookie(_ value: String, seconds: Int64, _ request: HTTPRequest) -> String {

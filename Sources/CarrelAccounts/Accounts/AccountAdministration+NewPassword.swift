@@ -3,8 +3,8 @@ package import CarrelBytes
 package import CarrelStore
 
 extension AccountAdministration {
-    /// Gives an account another password, with all that follows from it, whoever chose it: every session and every link ends
-    /// and leaves its device's slot, every app password, and what the account's credentials open. Whoever got in by the old password is out.
+    /// Sets an account's password. Ends every session, frees the sessions' device slots, and revokes every link, app password and
+    /// issued credential of the account, so that a holder of the old password has no access left.
     ///
     /// - Parameters:
     ///   - hash: the new password's PHC string; nil leaves none.

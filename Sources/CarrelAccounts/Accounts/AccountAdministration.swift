@@ -4,7 +4,7 @@ import CarrelCrypto
 package import CarrelHome
 import CarrelStore
 
-/// What the operator and support do with accounts. Every change is in the audit log, in its own transaction.
+/// Operations of operator and support on accounts. Every change is in the audit log, in its own transaction.
 package struct AccountAdministration: Sendable {
     let database: any Database
     package let clock: any WallClock
@@ -34,7 +34,7 @@ package struct AccountAdministration: Sendable {
         }
     }
 
-    /// What the operator changes of an account: all of it, or nothing.
+    /// The operator's changes to an account, applied as a whole.
     package struct Change: Sendable {
         /// A new password: all sessions and app passwords end, and the credentials of editions.
         package var password: String?
@@ -206,7 +206,7 @@ package struct AccountAdministration: Sendable {
         return account
     }
 
-    /// What staff see of an account, beside what it holds.
+    /// Details of an account for staff, without its entitlements.
     package struct Details: Sendable {
         package let account: Account
         package let createdAt: Instant

@@ -62,7 +62,7 @@ package struct AccountRoutes {
         }
     }
 
-    /// Where a link to a new password leads, and for how many seconds.
+    /// The address of a password reset link, with its lifetime in seconds.
     static func json(resetLink token: String) -> JSONObject {
         ["path": .string("/reset/\(token)"), "expiresIn": .integer(AccountAdministration.resetLife.components.seconds)]
     }

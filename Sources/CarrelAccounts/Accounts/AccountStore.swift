@@ -78,12 +78,12 @@ package enum AccountStore {
         try transaction.row(accountByName, [.text(name)]).map(account)
     }
 
-    /// Nil also for somebody who was forgotten.
+    /// The account with this id; nil if unknown or erased.
     package static func account(id: String, in transaction: any Transaction) throws -> Account? {
         try transaction.row(accountByID, [.text(id)]).map(account)
     }
 
-    /// What an account is called, or is called since it was forgotten.
+    /// The name of an account, or the random name it got when it was erased.
     package static func name(ofID id: String, in transaction: any Transaction) throws -> String? {
         try transaction.row(nameByID, [.text(id)])?.text(0)
     }
@@ -96,7 +96,7 @@ package enum AccountStore {
         }
     }
 
-    /// What staff see of an account; nil also for somebody who was forgotten.
+    /// Details of an account for staff; nil if unknown or erased.
     package static func details(id: String, in transaction: any Transaction) throws -> AccountAdministration.Details? {
         try transaction.row(details, [.text(id)]).map { row in
             AccountAdministration.Details(
@@ -131,7 +131,7 @@ package enum AccountStore {
         return try transaction.rows(listAccounts, values).map { (try account($0), try $0.instant(3)) }
     }
 
-    /// What signing in with a password needs of an account.
+    /// The data of an account that password sign-in needs.
     package struct SignInRecord: Sendable {
         package let account: Account
         /// The PHC string of its password; nil when it has none.

@@ -8,7 +8,7 @@ package import CarrelStore
 package struct Account: Sendable, Equatable {
     package let id: String
     package let name: String
-    /// Whether the operator has closed it for the time being: nobody signs in, nothing is granted.
+    /// Whether the operator has suspended the account: no sign-in, no grants.
     package let isSuspended: Bool
 
     package init(id: String, name: String, isSuspended: Bool = false) {
@@ -46,7 +46,7 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.account(named: name, in: $0) }
     }
 
-    /// What signing in needs of an account; nil when it is gone.
+    /// The data of an account that sign-in needs; nil if the account is gone.
     package func signInRecord(of account: Account) async throws -> AccountStore.SignInRecord? {
         try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
     }
@@ -139,7 +139,7 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// Opens a session in a browser for somebody who gave the account's password.
+    /// Opens a browser session after a correct password.
     ///
     /// - Parameters:
     ///   - record: the account as it was when the password was checked.
@@ -224,7 +224,7 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.serviceKeys(in: $0) }
     }
 
-    /// Revokes a key at once. Revoking it again changes nothing.
+    /// Revokes a key immediately. Revoking it again changes nothing.
     package func revokeServiceKey(_ id: String, by actor: AuditActor = .operator) async throws {
         let entry = actor.entry("service-key.revoke", on: id, at: clock.now)
         try await database.write { transaction in

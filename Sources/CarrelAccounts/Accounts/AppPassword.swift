@@ -3,7 +3,7 @@ import CarrelCrypto
 
 /// A password that an account's owner gives to one app, for one purpose, and can take back by itself.
 package struct AppPassword: Sendable, Equatable {
-    /// What an app password opens.
+    /// The purpose of an app password.
     package enum Scope: String, Sendable, CaseIterable {
         /// The feeds of titles and editions, and what they link to.
         case opds
@@ -13,7 +13,7 @@ package struct AppPassword: Sendable, Equatable {
 
     package let id: String
     package let accountID: String
-    /// What its owner calls it.
+    /// The owner's label for it.
     package let name: String
     package let scopes: Set<Scope>
     package let createdAt: Instant
@@ -51,7 +51,7 @@ package struct AppPassword: Sendable, Equatable {
 
         static func random() -> Secret { Secret(random: Random.bytes(15)) }
 
-        /// The text of 15 bytes that nobody can guess.
+        /// The text of 15 random bytes.
         private init(random: [UInt8]) {
             var (bits, held): (UInt32, Int) = (0, 0)
             var characters: [UInt8] = []
@@ -66,7 +66,7 @@ package struct AppPassword: Sendable, Equatable {
             self.characters = characters
         }
 
-        /// A text as somebody typed it, in either case, with or without spaces and hyphens; nil when it cannot be one.
+        /// Parses typed text, in either case, with or without spaces and hyphens; nil if it cannot be an app password.
         init?(_ text: String) {
             guard text.utf8.count <= 64 else { return nil }
             let typed = text.lowercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: " ") }
@@ -74,7 +74,7 @@ package struct AppPassword: Sendable, Equatable {
             characters = Array(typed)
         }
 
-        /// What its owner sees, once: `abcd-efgh-…`.
+        /// The form shown to the owner, once: `abcd-efgh-…`.
         var text: String {
             stride(from: 0, to: characters.count, by: 4).map {
                 String(decoding: characters[$0..<min($0 + 4, characters.count)], as: UTF8.self)

@@ -4,7 +4,7 @@ import CarrelCrypto
 import CarrelHome
 import CarrelStore
 
-/// App passwords: made, listed, revoked, and believed. Every change is in the audit log.
+/// App passwords: create, list, revoke, verify. Every change is in the audit log.
 package struct AppPasswords: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -56,7 +56,7 @@ package struct AppPasswords: Sendable {
         try await database.read { try AppPasswordStore.passwords(of: account.id, in: $0) }
     }
 
-    /// Revokes an app password at once.
+    /// Revokes an app password immediately.
     package func revoke(_ id: String, of account: Account, by actor: AuditActor) async throws {
         let entry = actor.entry("app-password.revoke", on: account.id, at: clock.now, reason: id)
         try await database.write { transaction in

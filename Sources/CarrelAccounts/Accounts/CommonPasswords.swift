@@ -15,7 +15,7 @@ enum CommonPasswords {
         for _ in 0..<digits {
             guard let last = base.unicodeScalars.last, ("0"..."9").contains(last) else { return false }
             base.unicodeScalars.removeLast()
-            // Digits alone are what the list says of them, not of a part of them.
+            // A password of digits is listed only as a whole, not by a part of it.
             if base.unicodeScalars.contains(where: { !("0"..."9").contains($0) }), isListed(String(base)) { return true }
         }
         return false

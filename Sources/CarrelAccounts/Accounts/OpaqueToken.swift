@@ -4,7 +4,7 @@ import CarrelCrypto
 /// A random bearer token: a prefix that names its purpose, 32 random bytes, and the first 4 bytes of their SHA-256, so that
 /// garbage is dropped without asking the database and leak scanners recognise a token.
 package struct OpaqueToken: Sendable {
-    /// What the bearer shows.
+    /// The text that the bearer presents.
     package let text: String
     /// SHA-256 of the text: what is stored.
     package let hash: [UInt8]
@@ -13,7 +13,7 @@ package struct OpaqueToken: Sendable {
         OpaqueToken(random: Random.bytes(32), prefix: prefix)
     }
 
-    /// A token of 32 bytes that nobody can guess.
+    /// A token of 32 random bytes.
     init(random: [UInt8], prefix: String) {
         self.init(text: prefix + Base64URL.encode(random + SHA256.hash(random.rawSpan).prefix(4)))
     }
@@ -38,6 +38,6 @@ package struct OpaqueToken: Sendable {
         return (0..<4).allSatisfy { checksum[$0] == bytes[32 + $0] }
     }
 
-    /// What a token is stored as.
+    /// The SHA-256 of a token, as stored.
     package static func hash(of text: String) -> [UInt8] { SHA256.hash(Array(text.utf8).rawSpan) }
 }

@@ -3,8 +3,7 @@ import CarrelBytes
 import CarrelStore
 package import CarrelThrottling
 
-/// Whether somebody who typed a name and a password is that account: slowed down when they guess, and the same for whoever asks,
-/// an app or a page.
+/// Password verification for apps and pages, throttled against guessing.
 package struct PasswordCheck: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -19,17 +18,17 @@ package struct PasswordCheck: Sendable {
         self.throttle = throttle
     }
 
-    /// What was typed, and where.
+    /// The name and password typed, with the network they came from.
     package struct Attempt: Sendable {
         package let name: String
         let password: String
         let address: String
         let requestID: String
-        /// What the audit log calls it when it is refused.
+        /// The audit action of a refusal.
         package var action = "session.start"
         /// Names the installation of an app that asks; nil in a browser.
         var deviceKeyHash: [UInt8]?
-        /// Whether the attempt was counted before, by somebody else who was asked.
+        /// Whether another source already counted the attempt.
         package var isCounted = false
 
         package init(name: String, password: String, address: String, requestID: String, deviceKeyHash: [UInt8]? = nil) {
@@ -42,7 +41,7 @@ package struct PasswordCheck: Sendable {
     }
 
     package enum Outcome: Sendable {
-        /// Not looked at: too many attempts, try again after so long.
+        /// Refused without verification because of too many attempts; retry after the duration.
         case throttled(Duration)
         /// No such account, no password, or another one.
         case wrong
@@ -72,10 +71,10 @@ package struct PasswordCheck: Sendable {
         }
         let place = try passwords.place()
         if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
-        // Hashed in any case, so that time tells nothing about who has an account.
+        // Hashed in any case, so that the response time does not reveal whether an account exists.
         let verdict = try await passwords.verify(attempt.password, against: record?.password, in: place)
         guard let record, verdict.isRight else {
-            // What was typed for a name is nobody's business: it may be a password.
+            // The typed name is not recorded: it may be a password.
             let actor = AuditActor.unauthenticated(attempt.requestID)
             let subject = record?.account.id ?? ""
             let entry = actor.entry(attempt.action, on: subject, at: clock.now, outcome: .refused, reason: "password")

@@ -6,16 +6,16 @@ import CarrelWebAPI
 import Glibc
 import Synchronization
 
-/// Hashes and checks passwords on threads of its own, as many as there are cores, so that a flood of sign-ins starves nobody.
+/// A pool of one thread per core that hashes and verifies passwords, so that a flood of sign-ins blocks no other work.
 package final class PasswordHashing: Sendable {
-    /// What comes of checking a password.
+    /// The result of a verification.
     struct Verdict: Sendable, Equatable {
         let isRight: Bool
         /// A new hash to keep, where the kept one costs less than it should.
         var rehash: String?
     }
 
-    /// How many wait at most; whoever comes then is told to come back.
+    /// Maximum number of waiting jobs; further ones are refused with a retry.
     private static let queueLimit = 64
 
     private let parameters: Argon2id.Parameters
@@ -48,7 +48,7 @@ package final class PasswordHashing: Sendable {
         deinit { passwords.queued.wrappingSubtract(1, ordering: .relaxed) }
     }
 
-    /// Takes a place, before anything is written for somebody who would have to come back anyway.
+    /// Reserves a place before anything is written for a request that would be refused anyway.
     ///
     /// - Throws: 503 `sign-in.busy` when too many wait.
     func place() throws(HTTPError) -> Place {

@@ -4,11 +4,11 @@ import CarrelThreads
 
 /// Which passwords were wrong a short while ago, so that an app that goes on sending an old one is answered without hashing it.
 ///
-/// Kept in the memory of this process, as HMACs under a key of its own: it is nobody's password. Names without an account are
-/// remembered like all others.
+/// Kept in the memory of this process, as HMACs under a key of its own, so that no password can be read from it. Names without
+/// an account are cached like all others.
 final class RejectedPasswordCache: Sendable {
     private struct Refused: Sendable {
-        /// What the account had then; nil for a name without an account, and an account without a password.
+        /// The account's password hash at that time; nil without an account or without a password.
         let passwordHash: String?
         let until: Instant
     }

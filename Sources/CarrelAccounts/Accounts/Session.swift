@@ -5,20 +5,20 @@ package struct Session: Sendable, Equatable {
     package let account: Account
     /// The device of the app; nil in a browser.
     package let deviceID: String?
-    /// What a renewed session has in common with the one before it.
+    /// The family id that a renewed session shares with its predecessors.
     package let family: String
     package let createdAt: Instant
     package let expiresAt: Instant
     /// When it was last used, to the day.
     package let seenAt: Instant
-    /// When its successor was handed out; nil before.
+    /// When its successor was issued; nil before.
     package let renewedAt: Instant?
     /// Whether it is one at the administrator's page.
     package let isStaff: Bool
 
-    /// Sessions end when they are not used for so long (OWASP ASVS 5.0 §7.3.1), …
+    /// Sessions end after this time without use (OWASP ASVS 5.0 §7.3.1), …
     static let idleLife = Duration.seconds(180 * 24 * 3600)
-    /// … and anyway after so long (§7.3.2).
+    /// … and in any case after this time (§7.3.2).
     package static let life = Duration.seconds(400 * 24 * 3600)
     /// So long before its end a session is stale: apps renew it.
     static let staleness = Duration.seconds(30 * 24 * 3600)
@@ -32,7 +32,7 @@ package struct Session: Sendable, Equatable {
         /// Live, but to be renewed.
         case stale
         case ended
-        /// Used again long after it was renewed: whoever uses it may have stolen it.
+        /// Used again long after its renewal: the token may be stolen.
         case reused
     }
 

@@ -111,7 +111,7 @@ package enum SessionStore {
         return try transaction.rows(byAccount, values).map(session)
     }
 
-    /// A session that can be used, whoever's it is.
+    /// A valid session with its account.
     struct Live: Sendable {
         let session: Session
         let deviceName: String?

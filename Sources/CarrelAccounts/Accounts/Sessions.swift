@@ -4,7 +4,7 @@ import CarrelCrypto
 import CarrelHome
 package import CarrelStore
 
-/// Sessions: issued when somebody signs in, found by their tokens, renewed, ended.
+/// Sessions: issued at sign-in, found by their tokens, renewed, ended.
 ///
 /// A token is shown once; only its SHA-256 is stored. Its successor is derived from it under a secret of the server, so that a
 /// renewal that is asked for twice, because the first answer was lost, gets the same successor twice.
@@ -58,8 +58,8 @@ package struct Sessions: Sendable {
         return (session, session.state(at: clock.now))
     }
 
-    /// Ends the family of a token that came up long after it was renewed, with what its account's credentials open: whoever uses
-    /// it may have stolen it.
+    /// Ends the family of a token that was used long after its renewal, and revokes the account's issued credentials: the token may
+    /// be stolen.
     ///
     /// - Parameters:
     ///   - token: the token.
@@ -107,7 +107,7 @@ package struct Sessions: Sendable {
     /// - Returns: nil for a token that is unknown, ended or revoked, and for one that was renewed long ago: its family ends.
     /// - Throws: when the database does not take it.
     package func renew(_ token: OpaqueToken, for caller: AuditActor) async throws -> OpaqueToken? {
-        // Anybody makes well-formed tokens: they take no turn of those who write.
+        // Well-formed tokens can be made up: reading them must not delay writers.
         guard let (_, state) = try await find(token), state != .ended else { return nil }
         let now = clock.now
         let successor = successor(of: token)
@@ -157,7 +157,7 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.sessions(of: account.id, at: now, in: $0) }
     }
 
-    /// Everybody's sessions that can be used, the newest first.
+    /// All valid sessions, newest first.
     func live(after: (Instant, String)?, limit: Int) async throws -> [SessionStore.Live] {
         let now = clock.now
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }

@@ -20,7 +20,7 @@ extension HTTPRequest {
 }
 
 extension RequestAuthenticator {
-    /// Whether only the two ends can read what is said: TLS, or a browser on this machine that calls it by a name of its own.
+    /// Whether only the two ends can read the exchange: TLS, or a browser on this machine that uses a local name.
     package func isConfidential(_ request: HTTPRequest) -> Bool {
         request.scheme == "https" || isOnThisMachine(request)
     }
@@ -31,7 +31,7 @@ extension RequestAuthenticator {
         return isOnThisMachine(request) && proxyFields.allSatisfy { request.headers[$0] == nil }
     }
 
-    /// Behind a proxy, a loopback address says nothing: the proxy may send neither a field about its client nor the client's `Host`.
+    /// Behind a proxy, a loopback address proves nothing: the proxy may send neither a field about its client nor the client's `Host`.
     private func isOnThisMachine(_ request: HTTPRequest) -> Bool {
         if case .local = request.peer { return true }
         return trustsLoopback && request.isAddressedToThisMachine

@@ -3,14 +3,14 @@ package import CarrelHTTP
 import CarrelHome
 import CarrelWebAPI
 
-/// Who a request comes from, as far as it can prove it.
+/// Authentication of requests: the home's socket, keys, sessions, cookies and Basic credentials.
 package struct RequestAuthenticator: Sendable {
     let accounts: Accounts
     let appPasswords: AppPasswords
     let staff: Staff
     /// The account that visitors without a session read as, when the operator named one.
     let guestAccount: String?
-    /// Whether a loopback address proves that the client is on this machine: not where a proxy stands in front.
+    /// Whether a loopback address proves that the client is on this machine; false behind a proxy.
     let trustsLoopback: Bool
 
     package static let sessionCookie = "carrel_session"
@@ -18,13 +18,13 @@ package struct RequestAuthenticator: Sendable {
     static let staffCookie = "carrel_admin"
     /// Cookies of one name that are looked at.
     package static let cookieLimit = 16
-    /// What the administrator's page sends with whatever changes something. A page of another origin cannot send a field of its
-    /// own without asking first (WHATWG Fetch §3.2), and we never say yes.
+    /// The header that the administrators' page sends with each change. A page of another origin cannot send it without a CORS
+    /// preflight (WHATWG Fetch §3.2), which the server never allows.
     static let staffField = "X-Carrel-Admin"
 
-    /// Who calls the administrators' API.
+    /// A caller of the administrators' API.
     enum Caller: Sendable {
-        /// Whoever may use the home's own socket.
+        /// A client of the home's own socket.
         case `operator`
         case key(Accounts.ServiceKey)
         case member(StaffSession)
@@ -37,7 +37,7 @@ package struct RequestAuthenticator: Sendable {
             }
         }
 
-        /// What the audit log calls them.
+        /// The caller's id in the audit log.
         var id: String {
             switch self {
             case .operator: "operator"
@@ -47,8 +47,8 @@ package struct RequestAuthenticator: Sendable {
         }
     }
 
-    /// Who the request comes from: the home's own socket, a back-office key, or the cookie of the administrator's page; nil when
-    /// it proves nothing.
+    /// The caller of the request: the home's own socket, a back-office key, or the cookie of the administrators' page; nil without
+    /// valid proof.
     ///
     /// - Throws: 403 for a cookie that comes over a line that others can read, or with a change that none of our pages asked for.
     func caller(_ request: HTTPRequest) async throws -> Caller? {
@@ -75,7 +75,7 @@ package struct RequestAuthenticator: Sendable {
         }
     }
 
-    /// Refuses a request from nobody, and from those whose role does not allow it.
+    /// Refuses a request without a caller, or with one whose role does not allow the permission.
     ///
     /// - Parameters:
     ///   - request: what came.
@@ -104,14 +104,14 @@ package struct RequestAuthenticator: Sendable {
         try await require(request, .manageStaff)
     }
 
-    /// Who the audit log says did it.
+    /// The actor of the request for the audit log.
     package func actor(_ request: HTTPRequest) async throws -> AuditActor {
-        AuditActor(try await caller(request)?.id ?? AuditActor.nobody, requestID: request.id)
+        AuditActor(try await caller(request)?.id ?? AuditActor.anonymous, requestID: request.id)
     }
 
     /// The session that the request's cookie or bearer token stands for.
     ///
-    /// A request that changes something is believed for its cookie only where one of our own pages sent it.
+    /// The session of a request; for a change, its cookie is accepted only from pages of this server.
     package func session(_ request: HTTPRequest) async throws -> Session? {
         if let token = request.bearerToken { return try await accounts.session(of: token, requestID: request.id) }
         // A neighbour on the same host can plant a cookie before ours.
@@ -139,8 +139,8 @@ package struct RequestAuthenticator: Sendable {
     /// - Parameters:
     ///   - request: the request.
     ///   - scope: lets an app password of that scope sign in too.
-    /// - Returns: the account; nil for nobody.
-    /// - Throws: when the database does not answer, or another site sent a cookie along.
+    /// - Returns: the account; nil without credentials.
+    /// - Throws: when the database is unreachable, or another site sent a cookie along.
     package func readerIfAny(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account? {
         try await readerAndDevice(request, scope: scope)?.account
     }
@@ -158,7 +158,7 @@ package struct RequestAuthenticator: Sendable {
         return (guest, nil)
     }
 
-    /// The same, refusing a request that comes from nobody.
+    /// The account of the request; refuses a request without one.
     package func reader(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account {
         if let account = try await readerIfAny(request, scope: scope) { return account }
         throw Self.unauthenticated(request)

@@ -4,9 +4,9 @@ package import CarrelBytes
 package struct Device: Sendable, Equatable {
     package let id: String
     package let accountID: String
-    /// What the app said of itself, for people.
+    /// The name that the app reported.
     package let appName: String
-    /// What its owner, or support, calls it instead.
+    /// The name set by its owner or support.
     package var givenName: String?
     package let createdAt: Instant
     package let seenAt: Instant
@@ -18,10 +18,10 @@ package struct Device: Sendable, Equatable {
     package var departures = 0
     package var departedAt: Instant?
 
-    /// Whether staff freed its slot, for somebody who lost it: it left, and that is no departure.
+    /// Whether staff freed its slot for an owner who lost the device; that does not count as a departure.
     package var wasFreedByStaff: Bool { freedAt != nil && departures == 0 && departedAt == freedAt }
 
-    /// What it is called.
+    /// The displayed name.
     package var name: String { givenName ?? appName }
 
     package init(id: String, accountID: String, name: String, createdAt: Instant, seenAt: Instant, freedAt: Instant? = nil) {
@@ -34,7 +34,7 @@ package struct Device: Sendable, Equatable {
         takenAt = createdAt
     }
 
-    /// How many slots it left within so long before now.
+    /// The number of slots it left within the cool-down before now.
     fileprivate func departures(within coolDown: Duration, of now: Instant) -> Int {
         func isRecent(_ instant: Instant?) -> Bool { instant.map { now - $0 < coolDown } ?? false }
         return (isRecent(freedAt) && !wasFreedByStaff ? 1 : 0) + (isRecent(departedAt) ? departures : 0)
@@ -60,11 +60,11 @@ package struct Device: Sendable, Equatable {
     }
 }
 
-/// How many devices an account may use at once.
+/// The device limit of an account, with its cool-down.
 package struct DevicePolicy: Sendable, Equatable {
     /// Nil for any number.
     package var limit: Int?
-    /// Within so long after their slots became free, no more devices than the limit can be replaced by others.
+    /// Cool-down of a freed slot: within it, no more devices than the limit can be replaced.
     package var coolDown = Duration.seconds(24 * 3600)
 
     package init(limit: Int? = nil) {

@@ -113,7 +113,7 @@ package enum DeviceStore {
         _ = try transaction.run(freeAll, [.text(account), .instant(now), .text(id ?? "")])
     }
 
-    /// Frees the slots of devices that nobody is signed in on any more.
+    /// Frees the slots of devices without a session.
     static func freeUnused(of account: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeUnused, [.text(account), .instant(now), .instant(now - Session.idleLife)])
     }

@@ -10,7 +10,7 @@ package struct Devices: Sendable {
     let clock: any WallClock
     let lifecycle: AccountLifecycle
 
-    /// What an app says of its device at sign-in.
+    /// The device that an app reports at sign-in.
     package struct Claim: Sendable {
         /// A fresh id, should the device be new.
         let id = Random.uuid()
@@ -70,7 +70,7 @@ package struct Devices: Sendable {
         return device.id
     }
 
-    /// A name fit for lists: without control characters, and blanks at its ends, of at most 100 characters.
+    /// A name fit for lists: trimmed, without control characters, of at most 100 characters.
     private static func cleaned(_ name: String) -> String {
         let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
         let words = scalars.drop { $0.properties.isWhitespace }.prefix(100)
@@ -128,7 +128,7 @@ package struct Devices: Sendable {
         }
     }
 
-    /// Revokes a device: its sessions end at once, its slot is free, and the account has to ask for credentials again.
+    /// Revokes a device: ends its sessions immediately, frees its slot, and revokes the account's issued credentials.
     ///
     /// - Parameters:
     ///   - id: the device.

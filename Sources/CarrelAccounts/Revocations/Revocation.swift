@@ -1,4 +1,4 @@
-/// What credentials are to be void.
+/// The credentials to revoke.
 package enum Revocation: Sendable, Equatable {
     /// All that an account was given.
     case account(String)
@@ -21,7 +21,7 @@ package enum Revocation: Sendable, Equatable {
         }
     }
 
-    /// What of that kind it is.
+    /// The id of the account or product.
     package var subject: String {
         switch self {
         case .account(let id), .product(let id): id

@@ -31,14 +31,14 @@ package enum RevocationStore {
         return try serial(in: transaction)
     }
 
-    /// Voids credentials: whoever reads the number afterwards refuses them. In the transaction of whatever is the reason.
+    /// Revokes credentials for every process that reads the serial afterwards. Runs in the transaction of the change that caused it.
     package static func revoke(_ revocation: Revocation, at now: Instant, in transaction: any Transaction) throws {
         let number = try advance(in: transaction)
         let values: [SQLValue] = [
             .text(revocation.kind), .text(revocation.subject), .integer(Int64(number)), .instant(now),
         ]
         _ = try transaction.run(upsert, values)
-        // What was revoked so long ago has died by itself.
+        // Credentials revoked that long ago have expired.
         _ = try transaction.run(forgetAccounts, [.instant(now - Revocation.longestLife - .seconds(24 * 3600))])
     }
 

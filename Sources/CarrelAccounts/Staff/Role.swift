@@ -1,4 +1,4 @@
-/// What somebody is to the service: decides what they may do (``Permission``).
+/// The role of an account or key, which decides its ``Permission``s.
 package enum Role: String, Sendable, CaseIterable {
     /// Everything, and who else may do what.
     case owner
@@ -6,12 +6,12 @@ package enum Role: String, Sendable, CaseIterable {
     case admin
     /// Readers' accounts and orders.
     case support
-    /// What is theirs, on the pages for readers; nothing here.
+    /// No staff permissions: the role of readers.
     case reader
-    /// What shops and libraries call the API for: accounts, plans and orders. The role of a back-office key.
+    /// Accounts, plans and orders: the role of back-office keys of shops and libraries.
     case service
 
-    /// What the role may do.
+    /// The role's permissions.
     package var permissions: Set<Permission> {
         switch self {
         case .owner: Set(Permission.allCases)
@@ -35,7 +35,7 @@ package enum Role: String, Sendable, CaseIterable {
     /// Whether people with this role sign in at the administrator's page.
     package var isStaff: Bool { self == .owner || self == .admin || self == .support }
 
-    /// Whether a back-office key can have this role: a key is no person, so that it never decides who is staff.
+    /// Whether a back-office key can have this role; keys never manage staff.
     package var isForKeys: Bool { self == .service || self == .admin }
 }
 

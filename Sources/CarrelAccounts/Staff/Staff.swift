@@ -114,7 +114,7 @@ package struct Staff: Sendable {
         try await database.read { try StaffStore.ownerCount(in: $0) } > 0
     }
 
-    /// Makes the token of a link that lets somebody become an owner, once, within an hour. Only its hash is stored.
+    /// Makes the token of a link that creates an owner, once, within an hour. Stores only its hash.
     package func makeSetupLink(by actor: AuditActor) async throws -> String {
         let token = OpaqueToken.make(prefix: Self.linkPrefix)
         let entry = actor.entry("setup-link.create", on: "", at: clock.now)
@@ -171,12 +171,12 @@ package struct Staff: Sendable {
 
     // MARK: Roles
 
-    /// Everybody with a role, and since when their account is there.
+    /// All accounts with a staff role, with their creation time.
     package func members() async throws -> [(account: Account, role: Role, createdAt: Instant)] {
         try await database.read { try StaffStore.members(in: $0) }
     }
 
-    /// What an account is; a reader where nobody said otherwise.
+    /// The role of an account; `reader` by default.
     package func role(of account: String) async throws -> Role {
         try await database.read { try StaffStore.role(of: account, in: $0) } ?? .reader
     }

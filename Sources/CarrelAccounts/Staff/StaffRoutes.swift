@@ -59,10 +59,10 @@ package struct StaffRoutes {
         }
     }
 
-    /// Where a setup link leads. Its token is in the fragment, which browsers keep to themselves: no log on the way has it.
+    /// The path of a setup link. Its token is in the fragment, which browsers do not send, so that no log contains it.
     package static func path(ofLink token: String) -> String { "/admin/#setup=\(token)" }
 
-    /// Who is signed in, or that nobody is and whether anybody could be.
+    /// Responds with the signed-in account, or without one whether an owner exists.
     private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let caller = try await callers.caller(request) else {
             var answer: JSONObject = [

@@ -3,7 +3,7 @@ package import CarrelBytes
 /// A member of staff who is signed in at the administrator's page.
 package struct StaffSession: Sendable, Equatable {
     package let account: Account
-    /// What the account is now, not what it was when it signed in.
+    /// The account's current role, not its role at sign-in.
     package let role: Role
     package let createdAt: Instant
     package let expiresAt: Instant
@@ -20,7 +20,7 @@ package struct StaffSession: Sendable, Equatable {
 
     /// A session ends after a working day, …
     package static let life = Duration.seconds(8 * 3600)
-    /// … and when it was not used for so long (OWASP ASVS 5.0 §7.3.1).
+    /// … and after this time without use (OWASP ASVS 5.0 §7.3.1).
     static let idleLife = Duration.seconds(30 * 60)
     /// How exactly ``seenAt`` is kept.
     static let seenStep = Duration.seconds(60)

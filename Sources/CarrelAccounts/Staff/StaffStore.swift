@@ -39,7 +39,7 @@ package enum StaffStore {
         linkByHash, deleteLinks, removeOldLinks,
     ]
 
-    /// What an account is; nil when there is none.
+    /// The role of an account; nil without one.
     package static func role(of account: String, in transaction: any Transaction) throws -> Role? {
         try transaction.row(roleByID, [.text(account)]).map { try role($0.textIfPresent(0)) }
     }

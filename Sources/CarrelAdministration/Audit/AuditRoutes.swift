@@ -85,7 +85,7 @@ struct AuditRoutes {
         return actor
     }
 
-    /// What is asked for; nil where it is about an account that is not there.
+    /// The filter of a query; nil if it names an account that does not exist.
     private func filter(_ query: Query, _ page: ListPage) async throws -> Audit.Filter? {
         var filter = Audit.Filter()
         filter.about = query["subject"]

@@ -36,8 +36,8 @@ package struct Explanations: Sendable {
     }
 }
 
-/// `/admin/v1/explanations`: what each source says of somebody and a product, and their orders of an audiobook, by the name that
-/// they sign in with.
+/// `/admin/v1/explanations`: the findings of each entitlement source about a product, and of the orders about an audiobook, for
+/// a sign-in name.
 struct ExplanationRoutes {
     private let sources: EntitlementSources
     private let products: ProductCatalogCache
@@ -74,7 +74,7 @@ struct ExplanationRoutes {
                 var object: JSONObject = ["name": .string(source), "knows": .bool(found != nil)]
                 if let found {
                     Self.tell(found, &object)
-                    // The first that knows somebody answers for them.
+                    // The first source that knows the name decides.
                     if answer["source"]?.isNull == true {
                         answer["source"] = .string(source)
                         Self.tell(found, &answer)
@@ -87,7 +87,7 @@ struct ExplanationRoutes {
         }
     }
 
-    /// What each source says of a product; or what the orders say of audiobooks, of which no source speaks.
+    /// The findings of each source about a product; for audiobooks, which no source covers, those of the orders.
     private func explanations(
         of product: String,
         _ titles: [Title],

@@ -7,14 +7,14 @@ import CarrelOrders
 import CarrelStore
 import CarrelSubscription
 
-/// Why somebody may or may not listen to an audiobook: what each of their orders of it says, and who listens now.
+/// Explanations of access to an audiobook: the findings of each order, and the current listeners.
 struct OrderExplanations: Sendable {
     let database: any Database
     let clock: any WallClock
     let access: AccessMode
     let leases: Leases
 
-    /// What explanations call the orders, where they stand beside the sources of entitlement.
+    /// The name of the orders among the entitlement sources in an explanation.
     static let name = "orders"
     /// Orders of one title that an explanation names one by one.
     static let limit = 100
@@ -30,7 +30,7 @@ struct OrderExplanations: Sendable {
         }
     }
 
-    /// What the orders of some titles say to somebody; nil when there is no account of that name.
+    /// The findings of an account's orders of some titles; nil without an account of that name.
     func explain(_ titles: [Title], to name: String) async throws -> SourceExplanation? {
         let now = clock.now
         let found = try await database.read { transaction -> (account: Account, orders: [Order], unnamed: Int)? in

@@ -12,7 +12,7 @@ struct DatabaseHealth: Sendable {
     /// The longest that the check of liveness waits: a server whose database is away lives.
     static let briefLimit = Duration.milliseconds(500)
 
-    /// What the database can do.
+    /// The state of the database.
     enum State: String, Sendable {
         case available
         /// Reads are answered, writes are not.
@@ -23,7 +23,7 @@ struct DatabaseHealth: Sendable {
 
         var canRead: Bool { self != .away }
 
-        /// What is wrong, for people.
+        /// The problem, in words; nil if there is none.
         var detail: String? {
             switch self {
             case .available: nil

@@ -55,7 +55,7 @@ package struct Nodes: Sendable {
         master.use(keyring.wrapping(under: keys.current))
     }
 
-    /// The same, where this is a node that runs; a command says nothing.
+    /// Repeats the heartbeat on a running node; does nothing in a command.
     func beatAgain() async throws {
         if hasBeaten.withLock({ $0 }) { try await beat() }
     }

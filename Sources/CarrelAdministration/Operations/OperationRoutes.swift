@@ -5,7 +5,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What operators and their monitoring ask: is it alive, can it serve, how is it doing.
+/// Liveness, readiness, health and activity for operators and monitoring.
 struct OperationRoutes {
     let database: any Database
     let metrics: MetricsRegistry

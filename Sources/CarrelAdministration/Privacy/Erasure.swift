@@ -6,7 +6,7 @@ import CarrelHome
 import CarrelStore
 
 /// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
-/// there was somebody; ``PersonalData`` lists what, and why.
+/// an account without its person; ``PersonalData`` lists them, with the reason.
 package struct Erasure: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -17,10 +17,10 @@ package struct Erasure: Sendable {
     ///
     /// - Parameters:
     ///   - id: the account.
-    ///   - name: its name, typed again, where somebody has to be sure; nil where they are.
-    ///   - actor: who asks.
-    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it was erased before; `invalid` when the name is
-    ///   another one; `conflict` while it is staff.
+    ///   - name: the account's name as confirmation; nil to skip it.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `notFound` for an account that does not exist or was erased before; `invalid` for another name;
+    ///   `conflict` for an account with a staff role.
     package func erase(_ id: String, named name: String? = nil, by actor: AuditActor) async throws {
         let now = clock.now
         let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")

@@ -16,7 +16,7 @@ package struct PersonalExport: Sendable {
     /// Names the form of the document.
     static let format = "carrel.person/1"
 
-    /// Notes in the audit log that the account's data are handed out.
+    /// Records the export of the account's data in the audit log.
     ///
     /// - Parameters:
     ///   - account: whose.
@@ -78,7 +78,7 @@ package struct PersonalExport: Sendable {
             for key in keys {
                 var mark: [SQLValue]?
                 repeat {
-                    // A walk along many pages that hold nothing writes nothing, and so does not notice that nobody waits.
+                    // Pages without rows write nothing, so the loop must check itself whether the client is gone.
                     try Task.checkCancellation()
                     let (from, person) = (mark, person)
                     let page = try await database.read { try member.read(person, key, from, $0) }

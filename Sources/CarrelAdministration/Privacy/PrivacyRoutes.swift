@@ -4,7 +4,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/accounts/{account}/export` and `/erase`: what is known about a person, and forgetting it.
+/// `/admin/v1/accounts/{account}/export` and `/erase`: export and erasure of personal data.
 struct PrivacyRoutes {
     let desk: AccountAdministration
     let export: PersonalExport

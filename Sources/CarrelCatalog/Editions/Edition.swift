@@ -7,16 +7,16 @@ import CarrelWebAPI
 
 /// A title that is a product: what it is called, what it costs, whether it is out.
 package struct Edition: Sendable {
-    /// Who may read it without asking.
+    /// Whether reading requires an entitlement.
     package enum Price: String, Sendable, CaseIterable {
-        /// Everybody.
+        /// Readable without an entitlement.
         case free
-        /// Whoever is entitled to it.
+        /// Readable with an entitlement.
         case paid
     }
 
     package internal(set) var title: Title
-    /// What apps call it; the edition's id in feeds.
+    /// The product id that apps use; the edition's id in feeds.
     package let productID: String
     package internal(set) var price: Price
     package internal(set) var state: Product.State
@@ -41,7 +41,7 @@ package struct Edition: Sendable {
     /// The path of its address, with a slash at the end.
     package var path: String { "/editions/\(PercentEncoding.encode(productID))/" }
 
-    /// What a reader downloads to have all of it, below its address.
+    /// The address of the whole edition for download, below its own address.
     package var file: (address: String, type: String) {
         switch title.kind {
         case .edition: ("-/package.zip", "application/zip")
@@ -50,7 +50,7 @@ package struct Edition: Sendable {
         }
     }
 
-    /// What a browser opens to read it, below its address.
+    /// The address of the page to open in a browser, below its own address.
     package var reading: (address: String, type: String) {
         title.kind == .edition ? ("", "text/html") : file
     }

@@ -1,12 +1,12 @@
 import CarrelSubscription
 
-/// What a resource of an edition needs: a pure function of the edition and the resource.
+/// The access that a resource of an edition requires: a pure function of the edition and the resource.
 package enum EditionAccess: Equatable {
     /// Nothing: it is free, or a sample.
     case open
     /// Credentials for the product.
     case credentials
-    /// It is not there, as far as anybody outside knows.
+    /// Not visible from outside.
     case missing
     /// It was there.
     case gone

@@ -5,7 +5,7 @@ import CarrelJSON
 package import CarrelStore
 import CarrelWebAPI
 
-/// What an ingest of an edition hands to whoever keeps the database, as ``TitleIngestRequest`` does for audiobooks.
+/// The result of ingesting an edition, for the process that has the database; the counterpart of ``TitleIngestRequest``.
 ///
 /// An edition may be made of thousands of resources, so it is lines of JSON: the first says what it is, and each that follows is a
 /// resource.
@@ -13,7 +13,7 @@ package struct EditionIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
     package let terms: Edition.Terms
-    /// What is said of the edition, and which of its resources are open to everybody.
+    /// The edition's metadata, and which of its resources are free.
     package let options: EditionOptions
     /// A picture in place of the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
@@ -26,9 +26,9 @@ package struct EditionIngestRequest: Sendable {
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
     ///   - terms: how it is written in the catalog.
-    ///   - options: what is said of it.
-    ///   - cover: a picture in place of the source's own.
-    ///   - made: nil asks whether the catalog knows the source.
+    ///   - options: its metadata.
+    ///   - cover: an image that replaces the source's own.
+    ///   - made: the result; nil to look the source up in the catalog.
     package init(
         sourceHash: [UInt8],
         terms: Edition.Terms,
@@ -110,10 +110,10 @@ package struct EditionIngestRequest: Sendable {
     private static func made(_ object: JSONObject, _ resources: [EditionResource], of hash: [UInt8]) throws -> IngestedEdition {
         try object.allowOnly(["kind", "metadata", "media", "bytes", "entry", "cover"])
         guard let kind = EditionKind(rawValue: try object.requiredString("kind")) else {
-            throw ServerError(.invalid, "kind is none that this version knows")
+            throw ServerError(.invalid, "unknown kind")
         }
         let (entry, byteCount) = (try object.requiredString("entry"), try object.length("bytes"))
-        guard resources.contains(where: { $0.path == entry }) else { throw ServerError(.invalid, "entry is no resource") }
+        guard resources.contains(where: { $0.path == entry }) else { throw ServerError(.invalid, "entry must be the path of a resource") }
         for resource in resources where resource.offset > byteCount - resource.byteCount {
             throw ServerError(.invalid, "the resource \(resource.path) is outside the media")
         }

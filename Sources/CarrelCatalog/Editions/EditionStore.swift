@@ -85,7 +85,7 @@ package enum EditionStore {
         GROUP BY t.kind, e.price, e.language ORDER BY t.kind, e.price, e.language
         """
     )
-    /// What is published and has the runs of characters $1: the index names what may fit, the patterns decide.
+    /// Published editions with the n-grams of $1: the index finds candidates, the patterns decide.
     static let found = SQL(
         sqlite: """
             SELECT e.title_id, e.product_id, e.issued_at, e.search_title, e.search_author, t.kind, e.price, e.language

@@ -5,8 +5,8 @@ import CarrelStore
 import CarrelSubscription
 import CarrelThreads
 
-/// Enters editions into the database of this process. Content that the product has already is recognised, and what is said is
-/// written to it; other content takes the place of what the product has.
+/// A writer of editions into the database of this process. Content that the product already has is recognised, and its metadata
+/// updated; different content replaces that of the product.
 struct EditionWriter: EditionCatalogRegister {
     private let editions: Editions
     private let titles: Titles
@@ -18,11 +18,11 @@ struct EditionWriter: EditionCatalogRegister {
     /// - Parameters:
     ///   - editions: where they are entered.
     ///   - titles: what blobs are asked after.
-    ///   - options: what is said of the edition.
-    ///   - terms: how it is written in the catalog.
-    ///   - actor: who does it.
-    ///   - thread: where blobs are removed.
-    /// - Throws: ``ServerError`` `invalid` for a product id or a date that cannot be.
+    ///   - options: the edition's metadata.
+    ///   - terms: its price, state and dates.
+    ///   - actor: the actor for the audit log.
+    ///   - thread: the pool that deletes blobs.
+    /// - Throws: ``ServerError`` `invalid` for an invalid product id or date.
     init(
         editions: Editions,
         titles: Titles,

@@ -44,7 +44,7 @@ package struct Editions: Sendable {
             }
             var pages: [String: PageHistory.Page] = [:]
             for resource in try EditionStore.resources(of: edition.title.id, in: transaction) {
-                // Of what was taken before times were kept, the whole edition's is known.
+                // Editions ingested before times were stored have only the edition's own time.
                 let isKept = resource.changedAt.milliseconds > 0
                 pages[resource.path] = .init(
                     digest: resource.digest,
@@ -55,7 +55,7 @@ package struct Editions: Sendable {
         }
     }
 
-    /// Enters what an ingest made: as a new product, or as new content of a product that is there.
+    /// Adds the result of an ingest: as a new product, or as new content of an existing one.
     ///
     /// - Returns: the edition, and what became of it.
     /// - Throws: ``ServerError`` `conflict` for a draft of what is published.
@@ -124,13 +124,13 @@ package struct Editions: Sendable {
         )
     }
 
-    /// What is changed of an edition; nil and empty leave what is.
+    /// Changes to an edition; nil and empty leave a member as it is.
     package struct Change: Sendable {
         package var metadata = IngestOptions.Overrides()
         package var price: Edition.Price?
         package var issuedAt: Instant?
         package var publishedAt: Instant?
-        /// Patterns of the resources that are open to everybody, in place of those that are.
+        /// Patterns of free resources, which replace the current ones.
         package var samples: [String]?
 
         package init() {}
@@ -141,7 +141,7 @@ package struct Editions: Sendable {
         try await database.read { try EditionStore.edition(title: title, in: $0) }
     }
 
-    /// Changes what is known of an edition.
+    /// Changes an edition's metadata.
     package func change(_ productID: String, _ change: Change, by actor: AuditActor) async throws -> Edition {
         try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
         var samples: SampleChoice?
@@ -230,11 +230,11 @@ package struct Editions: Sendable {
         }
     }
 
-    /// Takes an edition back: feeds tell apps to forget it, and nobody can download it any more.
+    /// Withdraws an edition: feeds tell apps to delete it, and downloads stop.
     package func withdraw(_ productID: String, by actor: AuditActor) async throws -> Edition {
         let now = clock.now
         return try await update(productID, "edition.withdraw", by: actor) { edition, _ in
-            guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: nobody has seen it") }
+            guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: only published editions can be withdrawn") }
             edition.state = .withdrawn
             edition.withdrawnAt = edition.withdrawnAt ?? now
         }

@@ -5,9 +5,9 @@ import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
 
-/// Editions that are being downloaded, with their files open. What is known of one is believed for a second.
+/// A cache of editions being downloaded, with their files open. Entries are valid for 1 s.
 package final class OpenEditionCache: Sendable {
-    /// Shared by requests: a copy of so many fields for each would cost.
+    /// Shared by requests: copying its many fields for each would be slow.
     package final class Opened: Sendable {
         package let edition: Edition
         package let file: OpenFile

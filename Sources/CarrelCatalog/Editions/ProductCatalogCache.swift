@@ -18,7 +18,7 @@ package final class ProductCatalogCache: Sendable {
         let sum: Int64
     }
 
-    /// How long the products are believed without asking the database.
+    /// How long the cached products are valid.
     private static let life = Duration.seconds(1)
 
     private let clock: any WallClock

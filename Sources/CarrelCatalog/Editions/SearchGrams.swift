@@ -1,7 +1,7 @@
-/// What the search index holds of a text: every run of one, two and three characters of each of its words.
+/// The index terms of a text: every run of one, two and three characters of each of its words.
 ///
-/// A word is found wherever it stands in another one (`bahn` in `Eisenbahn`), and text without spaces (Chinese, Japanese) needs no
-/// dictionary: a text that holds a word holds all runs of that word. The same runs are made for both engines, so that both find the same.
+/// A word is found anywhere inside another one (`bahn` in `Eisenbahn`), and text without spaces (Chinese, Japanese) needs no
+/// dictionary: a text that contains a word contains all its runs. Both engines use the same runs, so that both find the same.
 package enum SearchGrams {
     /// Grows whenever the runs of the same text become others; editions with an older number are indexed again.
     static let version: Int64 = 1

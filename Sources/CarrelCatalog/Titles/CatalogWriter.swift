@@ -24,14 +24,14 @@ package struct Entered<Entry: Sendable>: Sendable {
     }
 }
 
-/// Where what an ingest made becomes part of the catalog: the database of this process, or whoever keeps it.
+/// A destination for the results of ingests: the database of this process, or the server that has it.
 package protocol CatalogWriter<Made, Entry>: Sendable {
-    /// What an ingest makes of a source.
+    /// The result of ingesting a source.
     associatedtype Made: Sendable
-    /// What the catalog has of it then.
+    /// The resulting catalog entry.
     associatedtype Entry: Sendable
 
-    /// Finds what was made of the same source before, and writes to it what is said of it now.
+    /// Finds the entry of the same source, and updates its metadata.
     ///
     /// - Parameters:
     ///   - sourceHash: of the source.

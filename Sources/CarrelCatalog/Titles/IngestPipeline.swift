@@ -19,7 +19,7 @@ package final class IngestPipeline: Sendable {
         scratch = Scratch("\(home.directory)/scratch")
     }
 
-    /// What became of one source.
+    /// The outcome of one source.
     package struct Outcome<Entry: Sendable>: Sendable {
         package let entry: Entry
         package let change: CatalogChange

@@ -10,7 +10,7 @@ import CarrelThreads
 import CarrelWebAPI
 
 /// `/admin/v1/accessions/…`: what an ingest that runs beside the server asks of it, so that one process writes the database.
-/// For whoever may use the home itself: what they name has to be in its blobs already.
+/// Routes for clients on the home itself: the blobs they name must already be in the home.
 struct IngestRoutes {
     let titles: Titles
     let editions: Editions

@@ -53,11 +53,11 @@ private final class UploadFile: Sendable {
 }
 
 extension HTTPError {
-    /// What an uploader is told of a source that was not taken.
+    /// The error response for an upload that was refused.
     package init(upload error: IngestError) {
         // Words for the command line name the home and its options, which are not a client's.
         let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true keeps the usable part" : error.hint
-        // What the server's own disk has is nobody else's matter.
+        // The state of the server's disk is not reported to clients.
         if error.code == .scratch {
             self.init(.internalServerError, error.code.identifier, "the server could not store the upload")
             return

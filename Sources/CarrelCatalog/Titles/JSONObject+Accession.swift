@@ -45,7 +45,7 @@ extension JSONObject {
         return (try object.blob("blob"), try object.requiredString("mediaType"))
     }
 
-    /// What is said of a source in place of what it says itself.
+    /// The metadata that overrides that of a source.
     package func overrides(_ name: String) throws(ServerError) -> IngestOptions.Overrides {
         var overrides = IngestOptions.Overrides()
         guard let object = try part(name) else { return overrides }

@@ -6,12 +6,12 @@ import CarrelPackager
 package import CarrelStore
 import CarrelWebAPI
 
-/// What an ingest hands to whoever keeps the database: first which source it is and what is said of it; then, where the catalog
-/// does not know the source, what was made of it. The blobs are in the home already.
+/// The request of an ingest to the process that has the database: first the source with its metadata; then, if the catalog
+/// does not know the source, the result. The blobs are already in the home.
 package struct TitleIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// What is said of the title in place of what its source says.
+    /// Metadata that overrides that of the source.
     package let overrides: IngestOptions.Overrides
     /// Whether a title with an ISBN that another has is refused.
     package let isStrict: Bool
@@ -25,10 +25,10 @@ package struct TitleIngestRequest: Sendable {
 
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
-    ///   - overrides: what is said of the title in place of what its source says.
-    ///   - isStrict: whether a title with an ISBN that another has is refused.
-    ///   - cover: a picture in place of the source's own.
-    ///   - made: nil asks whether the catalog knows the source.
+    ///   - overrides: metadata that overrides that of the source.
+    ///   - isStrict: whether to refuse a title with an ISBN that another has.
+    ///   - cover: an image that replaces the source's own.
+    ///   - made: the result; nil to look the source up in the catalog.
     package init(
         sourceHash: [UInt8],
         overrides: IngestOptions.Overrides,

@@ -48,7 +48,7 @@ struct TitleRoutes {
         }
     }
 
-    /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
+    /// Ingests the body: an audio file or a ZIP of them; the query overrides its metadata.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
         let actor = try await callers.require(request, .changeCatalog)
         var options = IngestOptions()

@@ -121,7 +121,7 @@ package enum TitleStore {
         return try transaction.rows(list, values).map { try title($0) }
     }
 
-    /// What a title is; nil when there is no such title.
+    /// The kind of a title; nil without such a title.
     package static func kind(of id: String, in transaction: any Transaction) throws -> Title.Kind? {
         try transaction.row(kind, [.text(id)]).flatMap { Title.Kind(rawValue: try $0.text(0)) }
     }

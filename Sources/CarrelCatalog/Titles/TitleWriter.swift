@@ -8,12 +8,12 @@ import CarrelThreads
 /// Enters audiobooks into the database of this process.
 struct TitleWriter: CatalogWriter {
     let titles: Titles
-    /// What is said of the title in place of what its source says.
+    /// Metadata that overrides that of the source.
     let overrides: IngestOptions.Overrides
     /// Whether an ISBN that another title has is an error.
     let isStrict: Bool
     let actor: AuditActor
-    /// Where blobs are removed.
+    /// The pool that deletes blobs.
     let thread: BlockingThreadPool
 
     func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Title>? {

@@ -42,7 +42,7 @@ package struct Titles: Sendable {
         try await database.read { try TitleStore.title(sourceHash: sourceHash, in: $0) }
     }
 
-    /// Adds what an ingest made. A source that is there already gives the title that is there.
+    /// Adds the result of an ingest. A known source returns the existing title.
     ///
     /// - Parameters:
     ///   - made: what the ingest made.

@@ -8,8 +8,8 @@ import CarrelWebAPI
 /// Sends each of the five calls for a canned user through the server's own routes, and says whether it did what that user is
 /// there for.
 ///
-/// What is expected stands here in words of its own, apart from the users themselves: a check that asked them what they were
-/// about to do would find nothing.
+/// Expected results are written here separately from the users themselves: a check that derived them from the users could not
+/// fail.
 struct CannedUserCheck: Sendable {
     /// The routes of the five calls.
     let router: Router
@@ -18,7 +18,7 @@ struct CannedUserCheck: Sendable {
     /// So long an answer may take; a user that stalls takes a minute.
     var patience = Duration.milliseconds(1500)
 
-    /// What one call came to.
+    /// The outcome of one call.
     struct Result: Sendable {
         let call: String
         /// Each of them is right: some users answer at random.
@@ -67,7 +67,7 @@ struct CannedUserCheck: Sendable {
             "/\(call)/",
             headers: ["Content-Type": "application/x-www-form-urlencoded"],
             body: Array(form.utf8),
-            peer: Self.stranger(),
+            peer: Self.unusedPeer(),
             id: "canned-user-check"
         )
         let (router, patience) = (router, patience)
@@ -88,9 +88,9 @@ struct CannedUserCheck: Sendable {
         }
     }
 
-    /// An address that nobody asked from before (RFC 3849): our own accounts are asked about these users too, and whoever tries
-    /// so many names in a minute is slowed down.
-    private static func stranger() -> Peer {
+    /// An unused address (RFC 3849): the local accounts are checked for these users too, and many names per minute from one network
+    /// are throttled.
+    private static func unusedPeer() -> Peer {
         let network = Random.bytes(4).map { String($0, radix: 16) }
         return .network(address: "2001:db8:\(network[0])\(network[1]):\(network[2])\(network[3])::1", port: 0)
     }

@@ -1,12 +1,12 @@
-/// What apps call the parameters of the five calls; of each list the first name that is there counts.
+/// Parameter names of the five calls; in each list the first name present counts.
 package struct ParameterNames: Sendable, Equatable {
     package var user = ["username", "email", "user", "name", "subscriber"]
     package var password = ["password"]
     package var token = ["token"]
     package var product = ["product_id", "productid", "productId"]
-    /// What names the app's installation.
+    /// Names of the installation id.
     package var device = ["uuid", "device_id", "deviceId", "udid"]
-    /// What the reader calls the device.
+    /// Names of the device name.
     package var deviceName = ["device_name", "deviceName"]
 
     package init() {}
@@ -19,7 +19,7 @@ package struct ParameterNames: Sendable, Equatable {
         ]
     }
 
-    /// What is wrong with the names, if anything: every parameter has one, and none has two meanings in one call.
+    /// The problem with the names, if any: each parameter needs a name, and no name may have two meanings in one call.
     package var problem: (of: String, text: String)? {
         for (of, names) in lists {
             if names.isEmpty { return (of, "needs at least one name") }

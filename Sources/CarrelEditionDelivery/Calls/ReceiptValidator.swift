@@ -10,7 +10,7 @@ import CarrelXML
 
 /// `POST /itunes_edition_credentials?productid=ID`: what apps ask that have no accounts. The body is what the store gave them; the
 /// answer is that of `edition_credentials`, or an error at the root with one of the numbers of the store's own validator, which
-/// nobody asks here.
+/// no such call is made here.
 struct ReceiptValidator {
     let source: ReceiptSource
     let service: SubscriptionService
@@ -52,7 +52,7 @@ struct ReceiptValidator {
         return Self.xml(answer.write())
     }
 
-    /// What the store gave an app: signed transactions, or an app's receipt as it is or in base 64; nil for what is neither.
+    /// Checks the bytes from the store: signed transactions, or an app's receipt as is or in base 64; nil for anything else.
     private func check(_ bytes: [UInt8]) async throws -> [Receipts.Checked]? {
         if bytes.first == Self.sequence { return try await source.receipts.check(receipt: bytes) }
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
@@ -62,7 +62,7 @@ struct ReceiptValidator {
         return try await source.receipts.check(receipt: receipt)
     }
 
-    /// What every receipt begins with (ITU-T X.690 §8.9).
+    /// The first byte of every receipt (ITU-T X.690 §8.9).
     private static let sequence: UInt8 = 0x30
 
     private static func status(of checked: [Receipts.Checked]) -> Status {

@@ -11,8 +11,8 @@ import CarrelXML
 /// The five calls that apps make, at the server's root: `sign_in`, `renew_token`, `verify_subscription`, `edition_credentials`
 /// and `sign_out`, by GET or POST, with parameters in the query or a form, with or without a slash at the end.
 ///
-/// What a call comes to is in the body; its status is 200 whatever it is, because an app that sees anything else keeps what it
-/// knew. No answer is ever stored.
+/// The outcome of a call is in the body; the status is always 200, because apps keep their last state on any other
+/// status. Responses are not cacheable.
 struct SubscriptionRoutes {
     let service: SubscriptionService
     let names: ParameterNames
@@ -20,13 +20,13 @@ struct SubscriptionRoutes {
     let alsoValue: Bool
     /// Whether calls with a token or a password in the query are refused.
     let refusesQuerySecrets: Bool
-    /// Whether answers end with a comment that says what was asked.
+    /// Whether responses end with a comment that names the call.
     let saysWhatWasAsked: Bool
     let metrics: MetricsRegistry
 
     /// Names, passwords and a long token are a few kilobytes.
     private static let bodyLimit = 65_536
-    /// An answer of more than so many bytes is streamed.
+    /// Responses longer than this many bytes are streamed.
     private static let pieceSize = 32_768
 
     func add(to router: inout Router) {
@@ -108,7 +108,7 @@ struct SubscriptionRoutes {
         return fields
     }()
 
-    /// The response with the fields of what nobody may keep.
+    /// The response with the headers that forbid caching.
     static func unstored(_ response: HTTPResponse) -> HTTPResponse {
         guard response.headers != fieldsOfAnswers else { return response }
         var response = response

@@ -6,7 +6,7 @@ import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 
-/// The five calls of the authorisation service: sources asked in order, credentials handed out, decisions recorded.
+/// The five calls of the authorisation service: query the sources in order, issue credentials, record decisions.
 struct SubscriptionService: Sendable {
     let sources: EntitlementSources
     let credentials: CredentialKeyring
@@ -33,7 +33,7 @@ struct SubscriptionService: Sendable {
             }
             if source.countsAttempts { request.isCounted = true }
         }
-        // Nobody is called unknown while one cannot tell.
+        // An unreachable source must not make a user unknown.
         if let failure, refusal.saysNotRecognised { throw failure }
         let answer = answer(refusal)
         if case .refused(let status?, _) = answer { activity.refuse(status) }
@@ -98,7 +98,7 @@ struct SubscriptionService: Sendable {
             issuer = try await credentials.issuer()
             known = try await decide(true)
         }
-        // Strangers' tokens leave no record: they could fill the disk with it.
+        // Unknown tokens leave no record: an attacker could fill the disk with them.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted(_, let tag, _, _, _) = decision { decision = .notEntitled(to: tag) }
         let now = issuer.now
@@ -111,7 +111,7 @@ struct SubscriptionService: Sendable {
             let pair = issuer.issue(product: productID, account: tag, life: life)
             return .granted(userID: pair.userID, password: pair.password, headers: headers)
         case .refused(let status, _, let tag):
-            // Whoever looks for an account's entries finds its refusals, too.
+            // Filed under the account, so that a search for it finds its refusals too.
             let actor = tag.map { AuditActor($0, requestID: caller.requestID) } ?? caller
             let reason = status ?? "error"
             try await audit.record("edition.credentials", on: productID, by: actor, at: now, outcome: .refused, reason: reason)

@@ -10,11 +10,11 @@ import CarrelThreads
 /// Editions' credentials as a running server gives them out and checks them: with secrets that change, and revocations that
 /// count within a second.
 ///
-/// Both are in the database, under one number that every change advances. It is read again when what is known is a second old:
-/// by whoever presents a genuine pair, and by ``refresh()`` once a second; so that no forged pair touches the database, and
+/// Both are in the database, under one serial that every change advances. They are read again when the cached state is 1 s old:
+/// when a genuine pair is presented, and by ``refresh()`` every second. So no forged pair causes a database read, and
 /// every process knows a new secret before it signs.
 package final class CredentialKeyring: Sendable {
-    /// How long the secrets and revocations are believed without asking the database.
+    /// How long cached secrets and revocations are valid.
     package static let life = Duration.seconds(1)
     /// From the making of a secret to its first signature.
     static let notice = Duration.seconds(5)
@@ -61,16 +61,16 @@ package final class CredentialKeyring: Sendable {
 
     // MARK: Giving out and checking
 
-    /// What pairs are made with from now on. To be asked for before it is read whether somebody may have one, so that a
-    /// revocation in between counts.
+    /// The current issuer of pairs. Fetch it before checking an entitlement, so that a revocation in between
+    /// counts.
     package func issuer() async throws -> Issuer {
         let now = clock.now
         let known = try await reread(at: now)
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: now)
     }
 
-    /// What pairs are made with as far as is known without asking the database. It counts for whoever finds, together with the
-    /// right to a product, that nothing was revoked since: that the number of the last revocation is ``Issuer/serial``.
+    /// The issuer of pairs according to the cache, without a database read. Valid only if the caller finds, together with the
+    /// entitlement, that nothing was revoked since: that the serial of the last revocation is ``Issuer/serial``.
     package func knownIssuer() -> Issuer {
         let known = known.withLock { $0 }
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: clock.now)
@@ -94,8 +94,8 @@ package final class CredentialKeyring: Sendable {
     ///   - pair: what the client sent.
     ///   - product: what the route says is asked for.
     ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
-    /// - Returns: what is known of the pair; nil for one of the old scheme, of which nothing is.
-    /// - Throws: ``EditionCredentials/Refusal``; what the database throws, when it cannot say what was revoked.
+    /// - Returns: the verified pair; nil for a pair of the legacy scheme, which carries no data.
+    /// - Throws: ``EditionCredentials/Refusal``; the database's error when revocations cannot be read.
     @discardableResult
     package func verify(
         _ pair: EditionCredentials.Pair,
@@ -156,7 +156,7 @@ package final class CredentialKeyring: Sendable {
 
     // MARK: Revoking
 
-    /// Voids credentials that were given out, in this process at once, in others on the same database within a second.
+    /// Revokes issued credentials: in this process immediately, in others on the same database within a second.
     package func revoke(_ revocation: Revocation, by actor: AuditActor) async throws {
         if case .product(let id) = revocation, id.isEmpty || id.utf8.count > 256 {
             throw ServerError(.invalid, "a product id has 1 to 256 bytes")
@@ -178,9 +178,9 @@ package final class CredentialKeyring: Sendable {
     /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
     ///
     /// - Parameters:
-    ///   - atOnce: forgets every other secret, so that all pairs given out before die: in this process at once, in others on the
+    ///   - atOnce: whether to delete every other secret, which revokes all issued pairs: in this process immediately, in others on the
     ///     same database within a second.
-    ///   - actor: who did it.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
@@ -209,7 +209,7 @@ package final class CredentialKeyring: Sendable {
         return made
     }
 
-    /// The secrets under which no pair can live any more: every pair is dead so long after a later secret began to sign.
+    /// The secrets under which all pairs have expired: this long after a later secret began to sign.
     private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
         let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
         let held = EditionCredentials.longestLife + notice
@@ -251,7 +251,7 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    /// What happened in the database after a number.
+    /// A change in the database after a serial.
     private struct Change: Sendable {
         let serial: UInt32
         let revocations: [Revocation.Numbered]

@@ -5,7 +5,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/credentials`: what was given out is voided; `/admin/v1/credential-key`: what signs it is changed.
+/// `/admin/v1/credentials`: revokes issued credentials; `/admin/v1/credential-key`: rotates their secret.
 struct CredentialRoutes {
     let credentials: CredentialKeyring
     let accounts: Accounts

@@ -4,10 +4,10 @@ import CarrelCrypto
 package import CarrelHome
 import CarrelThreads
 
-/// User names and passwords that open one edition for a time, and that can be checked without asking anybody.
+/// User names and passwords that open one edition for a limited time, verifiable without a database.
 ///
 /// The user name carries when it ends, how many revocations there were before it, and the account as a keyed tag, by which it can be
-/// revoked: all of it encrypted, so that it tells nothing to those who see it
+/// revoked: all of it encrypted, so that it reveals nothing
 /// ([decision 23](../../../docs/decisions/0023-sealed-user-ids.md)). The password is an HMAC-SHA-256 of it and of the product.
 package struct EditionCredentials: Sendable {
     package struct Pair: Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct EditionCredentials: Sendable {
         }
     }
 
-    /// What is known of a pair that is genuine.
+    /// The contents of a verified pair.
     package struct Verified: Sendable, Equatable {
         package let expiresAt: Instant
         /// The number of the last revocation before it was made; later ones may revoke it.
@@ -133,10 +133,10 @@ package struct EditionCredentials: Sendable {
         keys.values.map { Self.tag(of: account, $0) }
     }
 
-    /// Whether a pair has the form of those made here, genuine or not: nobody's own name and password do.
+    /// Whether a pair has the form of issued pairs, genuine or not; a reader's own name and password never do.
     package static func hasForm(_ pair: Pair) -> Bool { bytes(of: pair) != nil }
 
-    /// What is in the two texts of a pair; nil for those that are of another form.
+    /// The bytes of a pair; nil for another form.
     private static func bytes(of pair: Pair) -> (userID: [UInt8], password: [UInt8])? {
         guard pair.userID.utf8.count == userIDLength, pair.password.utf8.count == passwordLength,
             let userID = Base64URL.decode(pair.userID), let password = Base64URL.decode(pair.password),
@@ -145,7 +145,7 @@ package struct EditionCredentials: Sendable {
         return (userID, password)
     }
 
-    /// Checks a pair, but for revocation. Asks nobody, and takes as long for a wrong password as for a right one.
+    /// Verifies a pair, except for revocation. Needs no database, and takes the same time for wrong and right passwords.
     ///
     /// The product is what the route says is asked for, never what the client says it is.
     package func verify(

@@ -1,17 +1,17 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// Credentials that another server gave out in the field's old scheme, let in for a time while its readers move over: the
-/// password is the SHA-1 of product, user name and a shared secret, parted by colons, in hexadecimal.
+/// Credentials that another server issued in the field's legacy scheme, accepted while its readers migrate: the
+/// password is the SHA-1 of product, user name and a shared secret, separated by colons, in hexadecimal.
 ///
-/// They do not end by themselves, and say nothing of their account, so only revoking a product or all of them ends them.
+/// They have no expiry and name no account, so only revoking a product or all of them ends them.
 package struct SHA1Credentials: Sendable {
     private let secret: Secret
     private let until: Instant?
 
     /// - Parameters:
-    ///   - secret: what the other server shares with nobody but us.
-    ///   - until: when they are let in no longer; nil for no end.
+    ///   - secret: the secret shared with the other server.
+    ///   - until: the end of their acceptance; nil for no end.
     package init(secret: Secret, until: Instant?) {
         self.secret = secret
         self.until = until

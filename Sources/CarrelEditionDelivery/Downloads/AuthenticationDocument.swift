@@ -5,7 +5,7 @@ import CarrelWebAPI
 /// How a reader of feeds signs in (Authentication for OPDS 1.0).
 package struct AuthenticationDocument: Sendable {
     package let title: String
-    /// Where clients reach this server; nil means as the request says.
+    /// The server's public base URL; nil: the request's host.
     let publicURL: String?
 
     package static let mediaType = "application/opds-authentication+json"
@@ -14,7 +14,7 @@ package struct AuthenticationDocument: Sendable {
     package static let shelfRelation = "http://opds-spec.org/shelf"
     package static let path = "/opds/authentication"
 
-    /// Where the document is, for whoever asks for what needs it.
+    /// A link to the document, for feeds that require signing in.
     package static func link(_ base: String) -> JSON { ["href": .string(base + path), "type": .string(mediaType)] }
 
     /// Scheme and authority, and perhaps a path, before all of our own paths.

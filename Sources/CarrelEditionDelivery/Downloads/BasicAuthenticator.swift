@@ -19,7 +19,7 @@ final class BasicAuthenticator: Sendable {
     private let database: any Database
     private let clock: any WallClock
     private let check: PasswordCheck
-    /// Under a key of this process: what is remembered is nobody's password.
+    /// Keyed with a key of this process, so that no password can be read from the cache.
     private let fingerprint = HMACSHA256(key: Secret.random(count: 32))
     private let known = Locked(LRUCache<[UInt8], Known>(limit: 10_000))
 

@@ -49,7 +49,7 @@ struct DownloadRoutes {
         }
     }
 
-    /// What a cache in front has to ask for before it answers in our place.
+    /// Adds the headers by which a cache in front authorizes its responses.
     func say(_ productID: String, in response: inout HTTPResponse) {
         response.headers["X-Carrel-Entitlement"] = productID
         guard settings.saysPugpigEntitlement else { return }

@@ -6,8 +6,8 @@ import CarrelWebAPI
 
 /// `/edge/v1/authorize`: whether a cache in front may give away what it keeps (docs/edge-nginx.md).
 ///
-/// The answer tells nobody more than a download would, so anybody may ask. The product is the one in the address that the edge was
-/// asked for, read as strictly as a request's own.
+/// The response reveals no more than a download would, so it needs no authentication. The product is that of the address which
+/// the edge received, parsed as strictly as a request's own.
 struct EdgeRoutes {
     let downloads: EditionDownloads
     let gate: EditionAuthorizer
@@ -22,7 +22,7 @@ struct EdgeRoutes {
         }
     }
 
-    /// What a target stands for; nil where it is no address of an edition.
+    /// The resource of a target; nil for a target that is not an edition's address.
     private func place(_ target: String) -> (productID: String, path: String?, style: RefusalStyle)? {
         guard let path = try? RequestPath(parsing: String(target.prefix { $0 != "?" })) else { return nil }
         let families = [

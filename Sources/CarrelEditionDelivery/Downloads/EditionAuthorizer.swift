@@ -36,9 +36,9 @@ package struct EditionAuthorizer: Sendable {
     ///   - request: carries credentials of the edition, or an account's session, or where readers are challenged, the account's
     ///     own name and password.
     ///   - productID: the product, from the route.
-    ///   - style: how who may not is refused, which says what is taken.
-    /// - Returns: nil to let it pass, or else why not.
-    /// - Throws: what the database throws; nobody passes then.
+    ///   - style: the style of refusals, which also decides the accepted credentials.
+    /// - Returns: nil if allowed, else the refusal.
+    /// - Throws: the database's error, which refuses the request.
     func refusal(of request: HTTPRequest, to productID: String, _ style: RefusalStyle) async throws -> EditionCredentials.Refusal?
     {
         let refusal = try await refusalUncounted(of: request, to: productID, style)
@@ -61,7 +61,7 @@ package struct EditionAuthorizer: Sendable {
             try await credentials.verify(pair, product: productID, from: authorization)
             return nil
         } catch let error as EditionCredentials.Refusal {
-            // What is forged, or signed by a key that is gone, is refused without asking anybody; a reader's own password is not.
+            // Forged pairs, and pairs of a deleted key, are refused without a database read; a reader's own password is not.
             guard error == .invalid, style == .challenge, !EditionCredentials.hasForm(pair) else { return error }
         }
         return try await readers.mayRead(productID, basic: request) ? nil : .invalid

@@ -7,13 +7,13 @@ import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
 
-/// What is served of editions: their resources, the package of all, what an app reads before it downloads it, the cover.
+/// Downloads of editions: resources, the package of all, the manifest that apps read first, the cover.
 package struct EditionDownloads: Sendable {
     let open: OpenEditionCache
     let titles: Titles
     let clock: any WallClock
 
-    /// What a path below an edition's address stands for.
+    /// The resource that a path below an edition's address means.
     enum Item: Sendable {
         case resource(EditionResource)
         /// The blob as a whole.

@@ -1,4 +1,4 @@
-/// What a download is told that may not be had.
+/// The response to a download that is not allowed.
 package enum RefusalStyle: String, Sendable, CaseIterable {
     /// 403 without a challenge: apps that ask for credentials elsewhere show no password box of their own.
     case forbidden
@@ -6,7 +6,7 @@ package enum RefusalStyle: String, Sendable, CaseIterable {
     case challenge
 }
 
-/// What the operator decides about editions.
+/// Settings of edition downloads.
 package struct EditionSettings: Sendable {
     /// Below `/editions/`.
     package var refusal = RefusalStyle.forbidden
@@ -16,7 +16,7 @@ package struct EditionSettings: Sendable {
     package var feedsNeedSignIn = false
     /// Whether answers say what they need in `X-Pugpig-Entitlement` too.
     package var saysPugpigEntitlement = false
-    /// What feeds call the catalog.
+    /// Title of the catalog in feeds.
     package var catalogTitle = "Carrel"
 
     package init() {}

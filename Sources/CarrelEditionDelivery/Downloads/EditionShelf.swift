@@ -3,7 +3,7 @@ package import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
 
-/// The editions that somebody may read, the newest issue first, in pages.
+/// The editions that a reader may read, newest issue first, in pages.
 package struct EditionShelf: Sendable {
     package struct Page: Sendable {
         package let editions: [Edition]
@@ -27,15 +27,15 @@ package struct EditionShelf: Sendable {
         self.readers = readers
     }
 
-    /// A page of somebody's shelf.
+    /// A page of a reader's shelf.
     ///
     /// - Parameters:
     ///   - reader: who reads.
     ///   - number: the page, from 1 on; it is empty behind the last one.
     ///   - size: editions on a page.
     ///   - words: leaves out what does not have them all; nil leaves out nothing.
-    /// - Returns: nil when nobody knows the reader any more.
-    /// - Throws: what the database throws, and a source that cannot tell.
+    /// - Returns: nil if no source knows the reader any longer.
+    /// - Throws: the database's error, or that of an unreachable source.
     package func page(
         of reader: ReaderEntitlement.Reader,
         _ number: Int,

@@ -3,7 +3,7 @@ import CarrelCatalog
 import CarrelWebAPI
 import CarrelXML
 
-/// What an app reads before it downloads an edition: its parts, which it downloads, and the one that it opens.
+/// The manifest that an app reads before it downloads an edition: the files to download, and the one to open.
 package struct PackageManifest {
     package static let mediaType = "application/pugpigpkg+xml"
 

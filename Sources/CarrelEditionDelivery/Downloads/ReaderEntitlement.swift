@@ -7,13 +7,13 @@ import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
 
-/// Who the reader is that sends a request, and what of the catalog they may read: somebody with an account, not with the
-/// credentials of one edition.
+/// Identification of a request's reader and of the products they may read, by an account rather than by the credentials
+/// of one edition.
 package struct ReaderEntitlement: Sendable {
-    /// Somebody who reads.
+    /// A reader.
     package enum Reader: Sendable {
         case account(Account)
-        /// Whoever a source gave this token.
+        /// The owner of a token issued by a source.
         case token(String)
     }
 
@@ -55,8 +55,8 @@ package struct ReaderEntitlement: Sendable {
 
     // MARK: Feeds
 
-    /// Who asks for a feed: by a user name and a password as for a product, by a token with the second credential that came with
-    /// it, or by a session; nil for nobody.
+    /// The reader of a feed request: by Basic credentials as for a product, by a token with the second credential issued with
+    /// it, or by a session; nil without any.
     package func reader(ofFeed request: HTTPRequest) async throws -> Reader? {
         guard let (user, password) = request.basicCredentials else {
             return try await callers.readerIfAny(request).map { .account($0) }
@@ -65,7 +65,7 @@ package struct ReaderEntitlement: Sendable {
         return try await reader(basic: request)
     }
 
-    /// The published products that somebody may read, the newest issue first; nil when nobody knows them any more.
+    /// The published products that a reader may read, newest issue first; nil if no source knows the reader any longer.
     func products(for reader: Reader) async throws -> [Product]? {
         let products = try await products.current()
         let newest = products.published.reversed()
@@ -85,7 +85,7 @@ package struct ReaderEntitlement: Sendable {
         }
     }
 
-    /// Whether a reader may see a catalog that is not public: one that is known still, is not suspended, and is no test user.
+    /// Whether a reader may see a catalog that is not public: known, not suspended, and not a canned user.
     package func mayBrowse(_ reader: Reader) async throws -> Bool {
         switch reader {
         case .account(let account): return !account.isSuspended
@@ -95,7 +95,7 @@ package struct ReaderEntitlement: Sendable {
         }
     }
 
-    /// What is said of a token; nil when nobody knows it, or it has ended.
+    /// The status of a token; nil if unknown or ended.
     private func status(of token: String) async throws -> SubscriptionStatus? {
         guard let status = try await sources.status(of: token), status.state != .unknown, status.state != .stale else {
             return nil

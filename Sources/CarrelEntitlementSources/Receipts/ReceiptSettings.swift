@@ -1,6 +1,6 @@
 package import CarrelReceipts
 
-/// What the operator decides about purchases in an app store.
+/// Settings of app-store purchases.
 package struct ReceiptSettings: Sendable {
     /// Nil where no store is configured: nothing that a store signs counts then.
     package var verifier: TransactionVerifier?

@@ -8,9 +8,9 @@ import CarrelReceipts
 import CarrelStore
 package import CarrelSubscription
 
-/// What a store signed as the token of the five calls: whoever bought in the app and has no account.
+/// A source that accepts app-store transactions as tokens of the five calls, for readers without an account.
 ///
-/// The token is one signed transaction, or several with commas or blanks between them. Nobody signs in or renews here.
+/// The token is one signed transaction, or several separated by commas or spaces. There is no sign-in and no renewal.
 package struct ReceiptSource: EntitlementSource {
     package let name = "receipts"
     package let receipts: Receipts
@@ -29,13 +29,13 @@ package struct ReceiptSource: EntitlementSource {
         return texts
     }
 
-    /// A signed object that brings its certificates along: tokens of systems upstream may be signed objects too.
+    /// Whether the text is a signed object with its certificates: tokens of upstream systems may be signed objects too.
     private static func isSigned(_ text: String) -> Bool {
         guard text.hasPrefix("ey"), let object = try? JWS.Unverified(text) else { return false }
         return !object.header.certificates.isEmpty
     }
 
-    /// Whoever guesses has to guess a signature.
+    /// False: guessing would mean forging a signature.
     package let countsAttempts = false
 
     package func owns(_ token: String) async throws -> Bool { !Self.texts(in: token).isEmpty }
@@ -68,9 +68,9 @@ package struct ReceiptSource: EntitlementSource {
         return try await decision(on: productID, holdings)
     }
 
-    /// What the transactions of one account come to, or those of one purchase that no account has.
+    /// The combined transactions of one account, or those of one purchase without an account.
     package struct EntitlementSnapshot: Sendable {
-        /// Marks what is handed out, so that it ends with what gave it.
+        /// Tag of issued credentials, so that they end with the purchase.
         let tag: String
         let isSuspended: Bool
         fileprivate(set) var subscriptions: [Subscription] = []
@@ -104,7 +104,7 @@ package struct ReceiptSource: EntitlementSource {
         )
     }
 
-    /// What the transactions that were believed come to; nil when none of them was, or none means anything here.
+    /// The combined valid transactions; nil if none is valid, or none grants anything here.
     package func holdings(_ checked: [Receipts.Checked]) async throws -> [EntitlementSnapshot]? {
         let said = checked.compactMap { try? $0.get() }
         let store = receipts.settings.products

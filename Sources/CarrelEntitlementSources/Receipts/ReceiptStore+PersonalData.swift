@@ -50,7 +50,7 @@ extension ReceiptStore {
         }
     }
 
-    /// Deletes what app stores said of an account's purchases.
+    /// Deletes the app-store transactions of an account.
     static func deleteAll(of account: String, in transaction: any Transaction) throws {
         for statement in [deleteTransactions, deletePurchases] { _ = try transaction.run(statement, [.text(account)]) }
     }

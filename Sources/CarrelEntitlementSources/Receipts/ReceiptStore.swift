@@ -24,7 +24,7 @@ package enum ReceiptStore {
     static let release = SQL(
         "DELETE FROM store_purchases WHERE environment = $1 AND original_id = $2 AND account_id = $3"
     )
-    /// What the store signed later counts; what it signed before changes nothing.
+    /// Keeps the transaction signed last; earlier ones change nothing.
     static let keep = SQL(
         """
         INSERT INTO store_transactions (environment, transaction_id, original_id, bundle_id, product_id, kind, purchased_at,
@@ -104,7 +104,7 @@ package enum ReceiptStore {
 
     // MARK: What the store said
 
-    /// What the store's word tells us.
+    /// The change that a transaction brings.
     enum News {
         /// Nothing: it is old, or the same again.
         case none
@@ -127,7 +127,7 @@ package enum ReceiptStore {
         return before.saysTheSame(as: said) ? .none : .changed
     }
 
-    /// What the store said last of the same transaction.
+    /// The stored state of the same transaction.
     static func known(_ said: StoreTransaction, in transaction: any Transaction) throws -> StoreTransaction? {
         try transaction.row(Self.transaction, [.text(said.environment.rawValue), .text(said.transactionID)]).map(read)
     }
@@ -165,7 +165,7 @@ package enum ReceiptStore {
 
     // MARK: What follows
 
-    /// What the subscription or purchase of a transaction is called.
+    /// The id of a transaction's subscription or purchase.
     static func id(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.transactionID)" }
 
     /// Lets the account hold what a transaction gives.

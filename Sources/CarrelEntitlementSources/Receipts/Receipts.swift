@@ -26,10 +26,10 @@ package struct Receipts: Sendable {
         self.lifecycle = lifecycle
     }
 
-    /// The most transactions that are taken at once.
+    /// Maximum number of transactions per request.
     static let maxCount = 100
 
-    /// What became of one signed transaction.
+    /// The outcome of one signed transaction.
     package enum Outcome: Sendable, Equatable {
         /// The account has it now; the grant is nil when the store has taken it back.
         case taken(StoreTransaction, StoreProducts.Grant?)
@@ -165,11 +165,11 @@ package struct Receipts: Sendable {
         } else {
             try ReceiptStore.drop(said, in: transaction)
         }
-        // What was handed out under other dates, has to be asked for again.
+        // Credentials issued under other dates must be requested again.
         if news == .changed { try changes.note(.holdingsReduced, of: account, by: actor, at: now, in: transaction) }
     }
 
-    /// Takes what the store tells of its own accord: renewals, refunds, upgrades.
+    /// Processes a notification of the store: renewal, refund, upgrade.
     ///
     /// - Throws: `ReceiptError` for what is not the store's word, or not for us.
     func notify(_ text: String, requestID: String) async throws {
@@ -192,7 +192,7 @@ package struct Receipts: Sendable {
         }
     }
 
-    /// What the store said last of an account's purchases, the oldest first.
+    /// The stored transactions of an account, oldest first.
     package func list(of account: Account) async throws -> [Outcome] {
         let known = try await database.read { try ReceiptStore.transactions(of: account.id, in: $0) }
         return known.map { .taken($0, try? settings.products.grant(of: $0)) }

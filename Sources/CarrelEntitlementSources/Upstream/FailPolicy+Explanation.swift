@@ -3,7 +3,7 @@ import CarrelEntitlements
 import CarrelSubscription
 
 extension FailPolicy {
-    /// What a system upstream said of somebody and a product, and what is said while it does not answer.
+    /// The last response of an upstream system for a reader and a product, and the fail policy's decision while it is unreachable.
     func explanation(
         of productID: String,
         _ known: UpstreamStore.Record,

@@ -4,8 +4,8 @@ import CarrelCrypto
 import CarrelStore
 import CarrelSubscription
 
-/// What is kept of a system's words, for the time when it says nothing: which tokens it knows, what it last granted. Tokens
-/// themselves and what people typed are not kept.
+/// The last good responses of an upstream system, used while it is unreachable: known tokens and granted products. Tokens
+/// themselves and typed names are not stored.
 final class LastKnownGoodStore: Sendable {
     /// The longest answer that is kept to be repeated, in bytes.
     private static let maxAnswerBytes = 256 << 10
@@ -18,7 +18,7 @@ final class LastKnownGoodStore: Sendable {
     private let clock: any WallClock
     private let subjects: UpstreamSubjects
 
-    /// What is stored of tokens and names is their HMAC under the secret, of 32 bytes.
+    /// Tokens and names are stored as their HMAC under the secret, of 32 bytes.
     init(source: String, policy: FailPolicy, database: any Database, clock: any WallClock, secret: Secret) {
         self.source = source
         self.policy = policy
@@ -27,19 +27,19 @@ final class LastKnownGoodStore: Sendable {
         subjects = UpstreamSubjects(secret: secret)
     }
 
-    /// What is known of a token; nil for one that was never seen.
+    /// The record of a token; nil if it was never seen.
     func record(of token: String, product: String? = nil) async throws -> UpstreamStore.Record? {
         let (hash, product) = (hash(of: token), product.flatMap(Self.kept))
         return try await database.readBriefly { try UpstreamStore.record(hash, product: product, in: $0) }
     }
 
-    /// What is known of somebody by the name that they signed in with; nil for one who never did.
+    /// The record of a reader by sign-in name; nil without a sign-in.
     func record(named name: String, product: String) async throws -> UpstreamStore.Record? {
         let (subject, product) = (subject(named: name), Self.kept(product))
         return try await database.read { try UpstreamStore.record(ofAccount: subject, product: product, in: $0) }
     }
 
-    /// Somebody signed in, and their account, by a name that says nothing to others.
+    /// Records a sign-in and its account, with the name as a keyed hash.
     func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
         let subject = subject(named: name)
         let (hash, now, entry) = (hash(of: token), clock.now, audit(subject))
@@ -78,7 +78,7 @@ final class LastKnownGoodStore: Sendable {
         }
         let isSuspended = answer.state == .suspended
         let isGood = answer.state == .active || answer.issues?.isEmpty == false
-        // A stranger's token about which nothing good is said is not worth a row.
+        // A token without a good response is not stored: it may be made up.
         guard known != nil || isGood || isSuspended else { return }
         var kept: [UInt8]?
         if isGood, !isSuspended, case .lastKnownGood = policy {
@@ -121,7 +121,7 @@ final class LastKnownGoodStore: Sendable {
         }
     }
 
-    /// What answers and grants for an account are filed under, where a token was never seen before.
+    /// The subject under which responses and grants are stored for a token that was never seen.
     func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject(ofToken: token) }
 
     // MARK: What is written, and how often

@@ -3,12 +3,12 @@ import CarrelCrypto
 import CarrelSubscription
 import CarrelUpstream
 
-/// Asks a system upstream every call once, to see whether it can be a source: that it lets in nobody whom it cannot know, and, with
-/// a subscriber's name and password, that it lets in who should be.
+/// A check whether an upstream system can be a source: it makes every call once, for an unknown user, who must be refused, and
+/// with a subscriber's name and password, who must be granted.
 ///
 /// Nothing is kept of it, and no server need run.
 package struct UpstreamCheck: Sendable {
-    /// What one call came to.
+    /// The outcome of one call.
     package struct Finding: Sendable, Equatable {
         package enum Verdict: String, Sendable {
             case good
@@ -19,10 +19,10 @@ package struct UpstreamCheck: Sendable {
         }
 
         package let call: String
-        /// Who it was about: `nobody` or `subscriber`.
+        /// The user of the call: `nobody` (unknown) or `subscriber`.
         package let about: String
         package let verdict: Verdict
-        /// What it said, without tokens and passwords.
+        /// Its response, without tokens and passwords.
         package let answer: String
         package let duration: Duration
     }
@@ -42,15 +42,15 @@ package struct UpstreamCheck: Sendable {
     private let product: String
 
     /// - Parameters:
-    ///   - settings: what the operator says of the system.
-    ///   - product: the id of a product, to ask about.
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    ///   - settings: the settings of the system.
+    ///   - product: the id of a product to request.
+    /// - Throws: `upstream.address` for an invalid address.
     package init(_ settings: UpstreamSettings, product: String) throws {
         system = try settings.system()
         self.product = product
     }
 
-    /// Asks about somebody who does not exist, then about the subscriber, who is signed out again.
+    /// Makes the calls for an unknown user, then for the subscriber, who is signed out again.
     package func run(_ subscriber: Subscriber? = nil) async -> [Finding] {
         var findings = await aboutNobody()
         // Who does not answer is not asked any more: the subscriber's password is worth more than another timeout.
@@ -59,11 +59,11 @@ package struct UpstreamCheck: Sendable {
     }
 
     private func aboutNobody() async -> [Finding] {
-        let (stranger, token) = ("nobody-\(Random.uuid())", "carrel-check-\(Random.uuid())")
+        let (unknown, token) = ("nobody-\(Random.uuid())", "carrel-check-\(Random.uuid())")
         let system = system
         return [
             await ask("sign_in", "nobody") { () throws(UpstreamError) in
-                Self.told(try await system.signIn(name: stranger, password: token, device: nil), mayGrant: false).outcome
+                Self.told(try await system.signIn(name: unknown, password: token, device: nil), mayGrant: false).outcome
             },
             await ask("verify_subscription", "nobody") { () throws(UpstreamError) in
                 Self.told(try await system.verify(token), mayGrant: false)

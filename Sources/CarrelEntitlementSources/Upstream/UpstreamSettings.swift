@@ -6,7 +6,7 @@ package import CarrelSubscription
 package import CarrelUpstream
 import CarrelWebAPI
 
-/// What the operator says of one system upstream.
+/// Settings of one upstream system.
 package struct UpstreamSettings: Sendable {
     /// How the system is asked.
     package enum Transport: Sendable {
@@ -15,17 +15,17 @@ package struct UpstreamSettings: Sendable {
         case webhook(url: String, secret: Secret)
     }
 
-    /// What configuration, reports and the audit log call it.
+    /// Its name in configuration, reports and the audit log.
     package var name: String
     package var transport: Transport
     package var policy = FailPolicy.closed
     /// How long one call may take in all.
     package var timeout = Duration.seconds(5)
-    /// Where its addresses may be. None: anywhere public, or this machine where it is named by its address.
+    /// Networks of its addresses; empty: any public one, or this machine if its address names it.
     package var networks: [AddressRange] = []
     /// A PEM file of the authorities to trust instead of the system's.
     package var certificateAuthorities: String?
-    /// Calls on their way at once; more are not made.
+    /// Maximum number of concurrent calls; further ones fail.
     package var concurrency = 128
     package var breaker = CircuitBreaker.Limits()
 
@@ -34,7 +34,7 @@ package struct UpstreamSettings: Sendable {
         self.transport = transport
     }
 
-    /// The system, behind a client of its own, so that nobody else waits for its connections.
+    /// The system, with a client of its own, so that no other source waits for its connections.
     ///
     /// - Throws: `upstream.address` for an address that cannot be used.
     func system() throws(UpstreamError) -> any UpstreamSystem {

@@ -13,10 +13,10 @@ package import CarrelThrottling
 package import CarrelUpstream
 import CarrelWebAPI
 
-/// A system upstream as a source: it is asked about everything, and its tokens go to apps as they are.
+/// An upstream system as a source: it decides every request, and its tokens are passed to apps unchanged.
 ///
-/// While it does not answer, the source's ``FailPolicy`` says what is said; the default is nothing. A circuit breaker keeps from
-/// asking a system that is down, and what is on its way at once is limited, so that no other source has to wait for it.
+/// While it is unreachable, its ``FailPolicy`` decides; the default grants nothing. A circuit breaker suspends calls to
+/// a system that is down, and the number of concurrent calls is limited, so that no other source has to wait for it.
 package final class UpstreamSource: EntitlementSource {
     enum Call: String, CaseIterable {
         case signIn = "sign_in"
@@ -47,7 +47,7 @@ package final class UpstreamSource: EntitlementSource {
         var failed: (at: Instant, why: String)?
     }
 
-    /// Longer tokens are nobody's.
+    /// Maximum length of a token, in bytes.
     private static let maxTokenBytes = 16_384
 
     /// - Throws: `upstream.address` for an address that cannot be used.
@@ -86,14 +86,14 @@ package final class UpstreamSource: EntitlementSource {
 
     /// Asks the system, unless the breaker or the limit keeps from it. Nothing is said here of what to do without an answer.
     ///
-    /// A question runs to its own time limit, also when whoever had it asked has given up: apps that wait less long than we do would
-    /// keep the breaker from ever noticing that nobody answers.
+    /// A call runs to its own time limit, even if its client has given up: apps with a shorter timeout would otherwise
+    /// keep the breaker from noticing that the system is unreachable.
     ///
     /// - Parameters:
-    ///   - call: what is asked.
-    ///   - isConfirmed: whether it is about a token that the system has confirmed, or an attempt to sign in, which is counted.
-    ///   - body: asks it.
-    /// - Returns: the answer.
+    ///   - call: the call.
+    ///   - isConfirmed: whether it uses a token that the system has confirmed, or is a sign-in attempt, which is counted.
+    ///   - body: sends the call.
+    /// - Returns: the response.
     private func ask<Answer: Sendable>(
         _ call: Call,
         isConfirmed: Bool,
@@ -135,7 +135,7 @@ package final class UpstreamSource: EntitlementSource {
         switch result {
         case .success: outcome = .answered
         case .failure(let error) where error.isOutage: outcome = .failed
-        // A refusal of one request (4xx) still shows that somebody is there.
+        // A client error (4xx) still shows that the system is reachable.
         case .failure(let error) where error.code == .status || error.code == .unsupported: outcome = .answered
         case .failure: outcome = .inconclusive
         }
@@ -178,7 +178,7 @@ package final class UpstreamSource: EntitlementSource {
         }
     }
 
-    /// Notes in the audit log how the system is. That it cannot be written is no reason to answer nobody.
+    /// Records the state of the system in the audit log. A failure to record does not fail the request.
     private func note(_ action: String, _ outcome: Audit.Entry.Outcome) async {
         let entry = AuditActor(AuditActor.server).entry(action, on: name, at: clock.now, outcome: outcome)
         try? await database.write { try AuditStore.append(entry, in: $0) }
@@ -230,7 +230,7 @@ package final class UpstreamSource: EntitlementSource {
         }
     }
 
-    /// The device, if somebody of that name has signed in on it before: through a system upstream, or to an account of ours.
+    /// The device, if this user has signed in on it before: at an upstream system, or to a local account.
     private func knownDevice(_ device: [UInt8]?, of name: String) async throws -> [UInt8]? {
         guard let device else { return nil }
         return try await database.readBriefly { [throttle] transaction in
@@ -325,7 +325,7 @@ package final class UpstreamSource: EntitlementSource {
             return .refused(status: status, message: message, tag: subject)
         case .failure(let error):
             switch policy.ruling(on: known?.memory, at: clock.now) {
-            // What nobody here has seen may be another source's.
+            // A token that was never seen here may belong to another source.
             case .notRecognised where known == nil: throw failure(error)
             case .notRecognised: return .notRecognised
             case .unavailable: throw failure(error)
@@ -352,7 +352,7 @@ package final class UpstreamSource: EntitlementSource {
         return found
     }
 
-    /// A grant, unless the product is none that is out.
+    /// A grant, unless the product is not published.
     private func granted(
         _ rule: String,
         _ productID: String,
@@ -365,7 +365,7 @@ package final class UpstreamSource: EntitlementSource {
 }
 
 extension SubscriptionStatus {
-    /// What a system upstream said.
+    /// The status from an upstream system's response.
     fileprivate init(_ answer: SubscriptionAnswer) {
         self.init(
             State(rawValue: answer.state.rawValue) ?? .unknown,

@@ -5,7 +5,7 @@ package import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
 
-/// The SQL of what systems upstream said, for the time when they do not answer. Tokens are there only as keyed hashes.
+/// SQL of the cached responses of upstream systems, for use while they are unreachable. Tokens are stored only as keyed hashes.
 package enum UpstreamStore {
     static let token = SQL("SELECT subject, state, confirmed_at FROM upstream_tokens WHERE token_hash = $1")
     static let newestToken = SQL(
@@ -72,7 +72,7 @@ package enum UpstreamStore {
         deleteAccountOfSubject, deleteGrantsOfSubject,
     ]
 
-    /// What is known of a token and its account.
+    /// The record of a token and its account.
     struct Record: Sendable {
         /// Names the account without saying whose it is.
         let subject: String
@@ -168,10 +168,10 @@ package enum UpstreamStore {
         }
     }
 
-    /// How long a token is remembered that nobody uses; a suspension as long as that.
+    /// Lifetime of an unused token's record, and of a suspension.
     private static let memory = Duration.seconds(60 * 86_400)
 
-    /// Removes some of the tokens that nobody has used for two months; returns how many.
+    /// Deletes some of the tokens unused for two months; returns how many.
     static func removeOldTokens(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeOldTokens, [.instant(now - memory), .integer(Int64(limit))])
     }
@@ -193,7 +193,7 @@ package enum UpstreamStore {
         try transaction.rows(sources, []).map { try $0.text(0) }
     }
 
-    /// What systems said of somebody, as it is exported; nil where nothing is remembered.
+    /// The exported data about a reader; nil if nothing is stored.
     static func export(of subject: String, in transaction: any Transaction) throws -> JSON? {
         let tokens = try transaction.rows(tokensOfSubject, [.text(subject)])
         let known = try transaction.row(account, [.text(subject)])
@@ -214,7 +214,7 @@ package enum UpstreamStore {
         ]
     }
 
-    /// Forgets what systems said of somebody.
+    /// Deletes the data about a reader.
     static func delete(_ subject: String, in transaction: any Transaction) throws {
         for statement in [deleteTokensOfSubject, deleteAccountOfSubject, deleteGrantsOfSubject] {
             _ = try transaction.run(statement, [.text(subject)])

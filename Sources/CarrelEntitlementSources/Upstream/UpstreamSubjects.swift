@@ -4,7 +4,7 @@ package import CarrelBytes
 import CarrelCrypto
 package import CarrelStore
 
-/// What people are filed under whom systems upstream know: keyed hashes, which say nothing to others.
+/// Subjects under which readers of upstream systems are stored: keyed hashes, which reveal no name.
 package struct UpstreamSubjects: Sendable {
     private let fingerprint: HMACSHA256
 
@@ -15,13 +15,13 @@ package struct UpstreamSubjects: Sendable {
 
     func hash(of token: String, from source: String) -> [UInt8] { mac("token", source, token) }
 
-    /// Somebody by the name that they sign in with.
+    /// The subject of a sign-in name.
     func subject(named name: String, from source: String) -> String { subject("name", source, name.lowercased()) }
 
-    /// Somebody of whom only a token is known.
+    /// The subject of a reader known only by a token.
     func subject(ofToken token: String, from source: String) -> String { subject("token", source, token) }
 
-    /// What somebody of that name is filed under, at every system that is or was a source.
+    /// The subjects of a name at every current or former upstream source.
     func all(named name: String, in transaction: any Transaction) throws -> [String] {
         try UpstreamStore.sources(in: transaction).map { subject(named: name, from: $0) }
     }

@@ -1,9 +1,9 @@
 import CarrelStore
 
 extension Schema {
-    /// Looking for what somebody did walks through nothing else. Most entries say that credentials were handed out, on a product:
-    /// among a thousand products each would change another page of the index of subjects, so that it leaves them out. And the
-    /// index of what is not sealed yet holds a second's entries.
+    /// Searches by actor or subject read only matching rows. Most entries are issued credentials, with a product as subject:
+    /// with a thousand products each entry would change another page of the index of subjects, so it leaves them out. The
+    /// index of unsealed entries contains those of one second.
     static let auditIndexes = Migration(
         version: 12,
         name: "indexes of the audit log",

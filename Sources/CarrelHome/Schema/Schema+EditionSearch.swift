@@ -1,7 +1,7 @@
 import CarrelStore
 
 extension Schema {
-    /// What the index holds is made by `SearchGrams`, which also says how; `EditionIndex` fills it beside the requests.
+    /// `SearchGrams` makes and documents the terms of the index; `EditionIndex` fills it beside the requests.
     static let editionSearch = Migration(
         version: 19,
         name: "the index of the catalog",

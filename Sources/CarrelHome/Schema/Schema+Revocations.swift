@@ -6,7 +6,7 @@ extension Schema {
         name: "revoked credentials",
         statements: [
             SQL("DROP TABLE credential_revocations"),
-            // Counts revocations and changes of the secrets that sign: whoever has read at a number reads what came since.
+            // Counts revocations and changes of the signing secrets: a reader of serial n reads only later changes.
             SQL("CREATE TABLE credential_serial (serial BIGINT NOT NULL PRIMARY KEY)"),
             SQL("INSERT INTO credential_serial (serial) VALUES (1)"),
             // Credentials of an account, for a product, or all (subject '') that carry a smaller number are void.

@@ -3,7 +3,7 @@ import CarrelStore
 extension Schema {
     static let upstream = Migration(
         version: 8,
-        name: "what systems upstream said",
+        name: "cached responses of upstream systems",
         statements: [
             SQL(
                 """

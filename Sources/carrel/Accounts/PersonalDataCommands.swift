@@ -79,7 +79,7 @@ struct AccountErase: Command {
         Orders, plans, purchases and the audit log are kept, without personal data. \
         Backups contain the old data until they are replaced.
         """
-    static let examples = [Example("carrel account erase alice", "Erases alice's data, and prints what is kept.")]
+    static let examples = [Example("carrel account erase alice", "Erases alice's data, and lists the records kept.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 

@@ -93,13 +93,13 @@ private final class ArchiveOutput: Sendable {
 }
 
 extension ServiceProblem {
-    /// What a seal or a place in the chain says of a log or an archive that was changed.
+    /// The problem of a seal or position in a log or archive that was changed.
     static func unsealed(_ detail: String) -> Self { Self(status: 409, problem: ["detail": .string(detail)]) }
 }
 
 /// A file that `carrel audit archive` wrote, read line by line.
 struct AuditArchiveFile {
-    /// What a whole file turned out to be.
+    /// The result of verifying a whole file.
     struct Verified {
         /// The row before its first; nil where that is the first of all.
         var start: AuditHead.Mark?
@@ -110,7 +110,7 @@ struct AuditArchiveFile {
         var joins = false
     }
 
-    /// Bytes that are verified at once, unless one line has more.
+    /// Number of bytes verified together, unless one line has more.
     private static let batch = 1 << 20
 
     let path: String

@@ -4,7 +4,7 @@ import CarrelCommandLine
 import CarrelIngest
 import CarrelServer
 
-/// What makes an edition of what is ingested.
+/// Parameters of an ingest that makes an edition.
 struct EditionParameters: ParameterGroup, Sendable {
     var productID: String?
     var price: Edition.Price?

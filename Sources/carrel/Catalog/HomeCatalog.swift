@@ -6,15 +6,15 @@ import CarrelServer
 
 /// The catalog of a home, kept by its server or, where none runs, by this process.
 ///
-/// An ingest takes its time, and servers are stopped and started meanwhile: each call goes to whoever keeps the database then.
+/// An ingest takes time, and servers are stopped and started meanwhile: each call goes to the process that has the database then.
 actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient
 
     /// - Parameters:
     ///   - options: the home, which is created where it is missing.
-    ///   - console: told of a home that was created.
-    /// - Throws: what is wrong with the home.
+    ///   - console: reports a created home.
+    /// - Throws: the home's error.
     init(_ options: HomeOptions, _ console: Console) async throws {
         self.options = options
         client = try await HomeClient(options, creating: console)

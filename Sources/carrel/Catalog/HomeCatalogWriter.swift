@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelServer
 import CarrelStore
 
-/// Enters what an ingest of this process made into the catalog of its home, whoever keeps that.
+/// A writer of ingest results of this process into the catalog of its home, through its server if one runs.
 struct HomeCatalogWriter<Made: Sendable>: CatalogWriter {
     private let catalog: HomeCatalog
     private let target: String

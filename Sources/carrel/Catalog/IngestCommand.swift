@@ -188,7 +188,7 @@ struct IngestCommand: Command {
     }
 }
 
-/// Some of several sources were not taken; each has been told of.
+/// Some of several sources were not added; each failure has been reported.
 struct IngestFailures: ReportableError {
     let count: Int
     let of: Int

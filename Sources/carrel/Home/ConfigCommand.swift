@@ -58,7 +58,7 @@ struct ConfigSample: Command {
 }
 
 extension LoadedSettings where Table == ServeSettings {
-    /// The settings of a home; warnings are told at once.
+    /// The settings of a home; prints warnings immediately.
     init(home: Home, overrides: SettingOverrides<ServeSettings>, console: Console) throws {
         let file = try SettingsFile.read(home.settingsPath)
         try self.init(file: file, environment: console.environment, overrides: overrides)

@@ -20,8 +20,8 @@ struct HomeClient {
     /// - Parameters:
     ///   - options: which home.
     ///   - settings: what counts where no server runs.
-    ///   - console: told of a home that was created; nil means that a missing home is an error.
-    /// - Throws: what is wrong with the home.
+    ///   - console: reports a created home; nil makes a missing home an error.
+    /// - Throws: the home's error.
     init(
         _ options: HomeOptions,
         _ settings: CarrelService.Settings = CarrelService.Settings(),
@@ -142,7 +142,7 @@ struct HomeClient {
     }
 }
 
-/// What the service refused, as the command line tells it.
+/// A refusal of the service, for the command line.
 struct ServiceProblem: ReportableError {
     let status: Int
     let problem: JSON

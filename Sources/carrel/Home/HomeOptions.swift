@@ -7,7 +7,7 @@ import CarrelServer
 import CarrelStore
 import CarrelThreads
 
-/// Where a command finds its data, and how it prints.
+/// The home and output options of a command.
 struct HomeOptions: ParameterGroup, Sendable {
     var home = "carrel-home"
     var environment = ServiceEnvironment.live
@@ -57,9 +57,9 @@ struct HomeOptions: ParameterGroup, Sendable {
     ///
     /// - Parameters:
     ///   - settings: the settings of the service.
-    ///   - console: told of a home that was created; nil means that what is missing is an error.
+    ///   - console: reports a created home; nil makes a missing one an error.
     /// - Returns: the service, ready to answer.
-    /// - Throws: what is wrong with the home.
+    /// - Throws: the home's error.
     func openService(
         _ settings: CarrelService.Settings = CarrelService.Settings(),
         creating console: Console? = nil

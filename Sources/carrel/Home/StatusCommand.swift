@@ -55,7 +55,7 @@ struct StatusCommand: Command {
         console.print(table)
     }
 
-    /// How a system upstream is.
+    /// The state of an upstream system, in one line.
     private static func line(about source: JSON) -> String {
         func text(_ member: String) -> String? { source[member]?.string }
         var line = "upstream \(text("name") ?? ""): \(text("state") ?? "")"

@@ -118,7 +118,7 @@ struct LCPCheck: Command {
     }
 }
 
-/// A file that is no list of revoked certificates.
+/// The error for a file that is not a list of revoked certificates.
 private struct UnusableList: ReportableError {
     let path: String
 

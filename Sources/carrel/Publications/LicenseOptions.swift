@@ -67,7 +67,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// What this user's device remembers so far, only to be looked at; nil where that is nothing.
+    /// The user's store of licenses, read-only; nil without one.
     var kept: LCPStore? { unsafe access(storePath, F_OK) == 0 ? LCPStore(lookingInto: storePath) : nil }
 
     private var storePath: String { store ?? Self.defaultStore }

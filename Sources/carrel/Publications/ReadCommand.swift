@@ -58,7 +58,7 @@ struct ReadCommand: Command {
         await options.finish()
     }
 
-    /// Where places, highlights and notes are kept (XDG Base Directory Specification 0.8).
+    /// The folder of positions, highlights and notes (XDG Base Directory Specification 0.8).
     private static var folder: String {
         func variable(_ name: String) -> String? {
             unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }

@@ -6,7 +6,7 @@ import CarrelServer
 import CarrelSettings
 import Glibc
 
-/// Where browsers reach a home's server, for commands that print links into it.
+/// The public base URL of a home's server, for commands that print links to it.
 struct PublicURLOptions: ParameterGroup, Sendable {
     var url: String?
     var options = HomeOptions()
@@ -52,7 +52,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
     /// The note of a server that knows no host by which browsers reach it.
     static let nowhere = "-"
 
-    /// What the server left in the file of its lock.
+    /// The text that the server left in its lock file.
     private static func note(in path: String) -> String? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

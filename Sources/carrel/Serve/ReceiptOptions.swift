@@ -65,7 +65,7 @@ struct ReceiptOptions: Sendable {
         return found
     }
 
-    /// What the service needs of it; reads the file of the roots.
+    /// The service's settings; reads the file of root certificates.
     func service() throws -> ReceiptSettings {
         var made = ReceiptSettings()
         made.products = StoreProducts(
@@ -81,7 +81,7 @@ struct ReceiptOptions: Sendable {
         return made
     }
 
-    /// What the store calls it, and what it means here.
+    /// The store's name and its meaning here.
     private static func pair(_ text: String) -> (String, String)? {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex else {
             return nil

@@ -13,7 +13,7 @@ import CarrelSettings
 import CarrelStreaming
 import CarrelThrottling
 
-/// What an operator can set, in the file `carrel.conf` of the home, the environment and on the command line.
+/// The operator's settings, from the file `carrel.conf` of the home, the environment and the command line.
 struct ServeSettings: SettingsTable {
     var address = "127.0.0.1"
     var port: UInt16 = 8080
@@ -298,7 +298,7 @@ struct ServeSettings: SettingsTable {
         certificate == nil && trustedProxies.isEmpty && IPAddress(address)?.isLoopback != true
     }
 
-    /// What the service needs of it.
+    /// The service's settings.
     var service: CarrelService.Settings {
         var made = CarrelService.Settings()
         made.stream.access = access

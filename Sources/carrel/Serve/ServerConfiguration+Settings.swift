@@ -9,7 +9,7 @@ extension ServerConfiguration {
     /// Files that a server has open beside its connections, at most.
     private static let otherDescriptors = 640
 
-    /// What a server of the home is made of. Its deadlines are the defaults: there is no setting for them.
+    /// The configuration of a home's server. Its deadlines are the defaults: there is no setting for them.
     ///
     /// - Parameters:
     ///   - settings: what the operator says.

@@ -101,7 +101,7 @@ struct SignOnOptions: Sendable {
         return (String(text[..<equals]), String(text[text.index(after: equals)...]))
     }
 
-    /// What the service needs of it; reads the file of the secret.
+    /// The service's settings; reads the file of the secret.
     func service(publicURL: String?) throws -> SignOnSettings {
         var made = SignOnSettings()
         guard let issuer, let clientID else { return made }

@@ -96,7 +96,7 @@ struct ReceiptRelease: Command {
 }
 
 extension HomeClient {
-    /// Where no server runs, what the home's settings say of the store counts here.
+    /// Without a running server, the receipt settings of the home apply.
     fileprivate init(receipts options: HomeOptions, _ console: Console) async throws {
         let overrides = SettingOverrides<ServeSettings>()
         let loaded = try LoadedSettings(home: try options.find(), overrides: overrides, console: console).values

@@ -8,13 +8,13 @@ import CarrelSettings
 import CarrelSubscription
 import CarrelUpstream
 
-/// What the file `upstream/NAME.conf` of a home says of one system upstream.
+/// The file `upstream/NAME.conf` of a home: settings of one upstream system.
 struct UpstreamFile: SettingsTable {
     /// How the system is asked.
     enum Transport: String, CaseIterable, TextValue { case calls, webhook }
     /// How the five calls travel.
     enum Method: String, CaseIterable, TextValue { case post, get }
-    /// What is said while the system does not answer.
+    /// The policy while the system is unreachable.
     enum Policy: String, CaseIterable, TextValue {
         case closed
         case lastKnownGood = "last-known-good"
@@ -175,7 +175,7 @@ struct UpstreamFile: SettingsTable {
         return made
     }
 
-    /// What the service needs of it; nil for a webhook without an address, which ``contradictions`` refuses.
+    /// The service's settings; nil for a webhook without an address, which ``contradictions`` refuses.
     func settings(name: String) -> UpstreamSettings {
         let transport: UpstreamSettings.Transport =
             switch transport {

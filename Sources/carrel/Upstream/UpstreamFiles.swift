@@ -4,13 +4,13 @@ import CarrelJSON
 import CarrelServer
 import CarrelSettings
 
-/// The settings of the systems upstream that a home's `subscription.sources` names.
+/// The settings of the upstream systems in a home's `subscription.sources`.
 struct UpstreamFiles {
     /// In the order of the sources.
     let files: [(name: String, file: LoadedSettings<UpstreamFile>)]
     private let names: [String]
 
-    /// Reads them; warnings are told at once.
+    /// Reads the files; prints warnings immediately.
     init(home: Home, _ settings: ServeSettings, console: Console) throws {
         names = settings.sources
         files = try settings.sources.filter { $0 != "accounts" }.map { name in
@@ -24,7 +24,7 @@ struct UpstreamFiles {
         }
     }
 
-    /// Where it is known who may read what.
+    /// The sources of entitlements, in order.
     var sources: [SubscriptionSettings.Source] {
         names.map { name in
             files.first { $0.name == name }.map { .upstream($0.file.values.settings(name: name)) } ?? .accounts

@@ -24,7 +24,7 @@ function placesBeside(pressed) {
   return /** @type {HTMLElement[]} */ (after ? [after, after.nextElementSibling] : []);
 }
 
-/** Says what was done, or what went wrong, beside what was pressed; what was said before falls silent. @param {Element|null} pressed @param {'said'|'trouble'} kind @param {string} text */
+/** Shows the outcome next to the pressed button, and clears earlier messages. @param {Element|null} pressed @param {'said'|'trouble'} kind @param {string} text */
 function tell(pressed, kind, text) {
   quieten();
   const place = placesBeside(pressed)[kind === 'said' ? 0 : 1] ?? byId('trouble');
@@ -45,7 +45,7 @@ function quieten() {
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /**
- * Does something, and says how it went. Somebody who is signed out meanwhile sees the page to sign in at.
+ * Runs an action and shows its outcome. After a sign-out in between, shows the sign-in page.
  * @param {Element|null} pressed what was pressed; null for the page itself
  * @param {() => Promise<string|void>} work says what was done
  */
@@ -77,7 +77,7 @@ function keepFocus(block, place) {
 
 /**
  * @param {string} name @param {string} detail
- * @param {Node|null} [end] what stands at the end of the row
+ * @param {Node|null} [end] the last cell of the row
  * @param {string|null} [href]
  */
 function row(name, detail, end = null, href = null) {

@@ -11,7 +11,7 @@ const scopes = { opds: 'feeds and downloads', sync: 'listening positions' };
 
 /**
  * @param {import('./admin.js').Me} me @param {any} account @param {string} path
- * @param {(work: () => Promise<string|void>) => Promise<boolean>} act does something, then shows the account anew
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act runs an action, then reloads the account
  * @returns {Promise<Node[]>}
  */
 export async function accessSections(me, account, path, act) {
@@ -97,7 +97,7 @@ function identityForm(path, act) {
   });
 }
 
-/** Makes an app password, for somebody who cannot do so on their own page. @param {string} path */
+/** Creates an app password for a reader. @param {string} path */
 function appPasswordForm(path) {
   const shown = make('output', { class: 'secret', hidden: true });
   return make('div', {}, form({

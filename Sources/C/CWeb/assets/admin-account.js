@@ -1,4 +1,4 @@
-// One account, in four parts: what it is, what it holds, how it gets in, what is known about the person.
+// One account, in four parts: account, plans and purchases, devices and sign-in, personal data.
 
 import { accessSections } from './admin-access.js';
 import { call } from './admin-api.js';
@@ -22,7 +22,7 @@ export async function accountView(me, rest) {
   const [id, key = ''] = rest.split('/');
   const path = `accounts/${encodeURIComponent(id)}`;
   const [account, { role }] = await Promise.all([call('GET', path), call('GET', `${path}/role`)]);
-  /** Does something to the account, then shows it anew. @param {() => Promise<string|void>} work */
+  /** Runs an action on the account, then reloads it. @param {() => Promise<string|void>} work */
   const act = (work) => attempt(async () => {
     const text = await work();
     await refresh();

@@ -5,7 +5,7 @@ import { attempt, heading, mark, section, table } from './admin-parts.js';
 import { make, setText } from './dom.js';
 
 const calls = ['sign_in', 'renew_token', 'verify_subscription', 'edition_credentials', 'sign_out'];
-/** How many users are checked at once. */
+/** Number of users checked concurrently. */
 const lanes = 4;
 
 /** @returns {Promise<Node[]>} */

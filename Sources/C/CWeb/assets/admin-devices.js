@@ -7,7 +7,7 @@ import { make } from './dom.js';
 
 /**
  * @param {import('./admin.js').Me} me @param {any} account @param {string} path
- * @param {(work: () => Promise<string|void>) => Promise<boolean>} act does something, then shows the account anew
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act runs an action, then reloads the account
  * @returns {Promise<Node[]>}
  */
 export async function placeSections(me, account, path, act) {

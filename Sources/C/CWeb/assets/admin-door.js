@@ -1,4 +1,4 @@
-// Before anybody is signed in: the form to sign in, the form of the setup link, or why neither is shown.
+// The page before sign-in: the sign-in form, the setup-link form, or why neither is shown.
 
 import { call } from './admin-api.js';
 import { form, heading } from './admin-parts.js';

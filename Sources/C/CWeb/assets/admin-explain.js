@@ -1,4 +1,4 @@
-// Why somebody may or may not read something: what each source says of them, in the order in which they are asked.
+// Explanation of a reader's access: the findings of each entitlement source, in order.
 
 import { call, query } from './admin-api.js';
 import { form, mark, table, time } from './admin-parts.js';

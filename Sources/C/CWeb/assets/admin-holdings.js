@@ -11,7 +11,7 @@ const isOver = (end) => end !== null && new Date(end) <= new Date();
 
 /**
  * @param {import('./admin.js').Me} me @param {any} account @param {string} path
- * @param {(work: () => Promise<string|void>) => Promise<boolean>} act does something, then shows the account anew
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act runs an action, then reloads the account
  * @returns {Promise<Node[]>}
  */
 export async function holdingSections(me, account, path, act) {

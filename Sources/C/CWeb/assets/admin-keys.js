@@ -64,7 +64,7 @@ function rotation(kind) {
   return make('p', { class: 'actions' }, button('Rotate', false), button('Rotate now', true));
 }
 
-/** Voids what was given out for one product, or all of it. */
+/** Revokes issued credentials: those of one product, or all. */
 function revocation() {
   /** @param {string} what @param {Record<string, any>} body */
   const revoke = async (what, body) => {

@@ -1,4 +1,4 @@
-// Lists that come a page at a time: what was asked for last is what is shown.
+// Lists in pages: only the result of the last request is shown.
 
 import { call, query } from './admin-api.js';
 import { more } from './admin-parts.js';
@@ -13,7 +13,7 @@ import { newest } from './newest.js';
  * @param {number} limit entries on a page
  * @param {(shown: any[], reload: () => Promise<void>) => Node} show
  * @param {string} [member] of the answer that has the entries
- * @returns {(wanted?: Record<string, any>) => Promise<void>} asks again, for what is wanted from now on
+ * @returns {(wanted?: Record<string, any>) => Promise<void>} reloads with other filters
  */
 export function pagedList(place, path, limit, show, member = path) {
   const asking = newest();

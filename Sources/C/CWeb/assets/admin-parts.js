@@ -8,18 +8,18 @@ let hush;
 /** When something was said last, in milliseconds. */
 let saidAt = -Infinity;
 
-/** Takes back what was said of the view before; news that lead to this one stay. */
+/** Clears the messages of the previous view; those that led to this one stay. */
 export function quietenOld() {
   if (performance.now() - saidAt > 300) quieten();
 }
 
-/** Takes back what was said. */
+/** Clears the message. */
 export function quieten() {
   clearTimeout(hush);
   byId('said').textContent = '';
 }
 
-/** Says what happened, for everybody; good news go away by themselves. @param {string} text @param {boolean} [isTrouble] */
+/** Announces an outcome; success messages disappear after a while. @param {string} text @param {boolean} [isTrouble] */
 export function say(text, isTrouble = false) {
   saidAt = performance.now();
   const said = byId('said');
@@ -32,7 +32,7 @@ export function say(text, isTrouble = false) {
   }, 50);
 }
 
-/** Shows the view anew, where the reader is. @returns {Promise<void>} */
+/** Reloads the view, keeping the scroll position. @returns {Promise<void>} */
 export function refresh() {
   return new Promise((done) => { dispatchEvent(new CustomEvent('refresh', { detail: done })); });
 }
@@ -49,7 +49,7 @@ function complain(near, text) {
   return true;
 }
 
-/** Takes back what was said beside it. @param {Element|null} near */
+/** Clears the message next to it. @param {Element|null} near */
 function calm(near) {
   near?.parentElement?.querySelector(':scope > .problem')?.remove();
 }

@@ -30,7 +30,7 @@ function question(text, verb, answer) {
   dialog.returnValue = 'no';
   byId('question-no').onclick = () => dialog.close('no');
   dialog.showModal();
-  // Whoever only presses Enter says no.
+  // Enter alone means no.
   (answer ? input : byId('question-no')).focus();
   if (answer?.value) input.select();
   return new Promise((resolve) => {

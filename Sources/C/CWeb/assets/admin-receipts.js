@@ -5,7 +5,7 @@ import { action, form, mark, section, table, time } from './admin-parts.js';
 import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
-/** @param {any} one what the store said of one transaction */
+/** @param {any} one the store's data of one transaction */
 const row = (one) => [
   one.storeProduct, mark(one.status, one.status === 'accepted' ? 'good' : 'bad'), one.plan ? `plan ${one.plan}` : one.product ?? 'nothing',
   make('code', { text: one.originalTransactionId }), one.environment, time(one.start), one.end ? time(one.end) : 'for good',
@@ -14,7 +14,7 @@ const columns = ['Bought', 'State', 'Gives', 'Transaction', 'Store', 'From', 'Un
 
 /**
  * @param {import('./admin.js').Me} me @param {any} account @param {string} path
- * @param {(work: () => Promise<string|void>) => Promise<boolean>} act does something, then shows the account anew
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act runs an action, then reloads the account
  * @returns {Promise<Node>}
  */
 export async function receiptSection(me, account, path, act) {

@@ -140,7 +140,7 @@ function wordsOf(element) {
 /** The controls of a card that say the same. @param {Element} card @param {string} tag @param {string|null} words */
 const alike = (card, tag, words) => [...card.querySelectorAll(tag)].filter((other) => wordsOf(other) === words);
 
-// Shown anew after a change, where the reader is: the focus goes back to the same control, or to its card.
+// Reloads the view after a change: the focus goes back to the same control, or to its card.
 window.addEventListener('refresh', async (event) => {
   const { detail } = /** @type {CustomEvent<() => void>} */ (event);
   const at = document.activeElement;

@@ -23,7 +23,7 @@ export function accountBookmarks(order) {
   };
 }
 
-/** Kept in this browser, for visitors: they share an account, and their notes are nobody else's. @param {string} title @returns {Shelf} */
+/** Bookmarks in this browser, for visitors: they share an account, but not their notes. @param {string} title @returns {Shelf} */
 export function visitorBookmarks(title) {
   const key = `bookmarks.${title}`;
   const read = () => /** @type {Bookmark[]} */ (recall(key) ?? []);
@@ -130,7 +130,7 @@ export class Bookmarks {
   }
 
   /**
-   * Shows what is known now. Where no list has come, it is asked for, unless it is on its way.
+   * Shows the loaded list. Without one, loads it, unless a request is running.
    * @param {string} id @param {Bookmark|null} added null where it was removed
    */
   #changed(id, added) {

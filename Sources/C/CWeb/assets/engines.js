@@ -1,5 +1,5 @@
 // Chooses how this browser plays the stream: packed audio as it is (Chromium), wrapped into fMP4 (Firefox), or the browser's
-// own HLS (iPhone). A browser's claim is believed until its first append fails; then the next way is tried.
+// own HLS (iPhone). A browser's claim is trusted until its first append fails; then the next engine is tried.
 
 import { MSEEngine } from './mse-engine.js';
 import { NativeEngine, playsHLS } from './native-engine.js';

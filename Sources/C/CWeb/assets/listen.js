@@ -1,4 +1,4 @@
-// The listening page: asks for the title, the playlist and the place at once, and plays as soon as it can.
+// The listening page: requests title, playlist and position concurrently, and plays as soon as possible.
 
 import { RequestError, getJSON } from './api.js';
 import { showAbout } from './about.js';
@@ -93,14 +93,14 @@ async function begin() {
   }
 }
 
-/** The playlist that was asked for at once, or the one that the title names when it is another. */
+/** The playlist requested first, or that of the title if it differs. */
 function openPlaylist() {
   if (!hasMediaSource || !item.playlist || item.playlist === usualPlaylist) return asked.playlist;
   source = new SegmentSource(item.playlist);
   return source.open();
 }
 
-/** The shelf's own position stands in when the positions did not answer. @param {any} position */
+/** The shelf's own position, used when the positions could not be loaded. @param {any} position */
 function asLatest(position) {
   const place = readPlace(position);
   return place && { ...place, deviceId: null, deviceName: null };

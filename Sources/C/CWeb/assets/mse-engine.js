@@ -34,7 +34,7 @@ export class MSEEngine extends EventTarget {
   #pending;
   #ahead = aheadPlaying;
   #wake = () => {};
-  /** Whether anyone has pressed play: before that nothing is fetched, because whoever fetches counts as a listener. */
+  /** Whether play was pressed: before that nothing is fetched, because fetching counts as listening. */
   #begun = false;
   /** Segments that came but cannot be played: skipped over. */
   #hollow = new Set();

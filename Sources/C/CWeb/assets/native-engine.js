@@ -41,7 +41,7 @@ export class NativeEngine extends EventTarget {
       if (time) audio.currentTime = time;
     }, { signal });
     audio.addEventListener('error', () => this.#explain(), { signal });
-    audio.preload = 'none'; // whoever fetches the key counts as a listener
+    audio.preload = 'none'; // fetching the key counts as listening
     audio.src = this.#address;
   }
 

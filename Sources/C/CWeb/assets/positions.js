@@ -16,7 +16,7 @@
 
 /** Milliseconds of one interval. */
 const piece = 5000;
-/** An interval shorter than this tells nothing. */
+/** Shorter intervals are ignored. */
 const crumb = 300;
 
 export class ListeningLog {

@@ -1,4 +1,4 @@
-// A PDF document whose rights are limited: pages that the server draws, and their words over them to be selected. It stands in the
+// A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the
 // reader's own page, where copying and printing are counted like that of any other words.
 
 import { byId, make, setText } from './dom.js';

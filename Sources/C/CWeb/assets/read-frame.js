@@ -25,7 +25,7 @@
 
   const root = document.documentElement;
   const scroller = () => document.scrollingElement ?? root;
-  /** The first character of the place, and where it stands should the words be counted anew. */
+  /** The first character of the position, and its offset for a recount of the text. */
   let anchor = 0;
   let held = null;
   let isStale = false;
@@ -34,7 +34,7 @@
   let page = 0;
   let pages = 1;
   let isFixed = false;
-  /** Where we scrolled to ourselves: that is no new place. */
+  /** The position scrolled to by this script: not a new position. */
   let told = -1;
   /** The window that the pages were laid out for. */
   let laidOut = '';
@@ -181,7 +181,7 @@
     return low;
   }
 
-  /** Where the first character of the place stands in the window while scrolling. */
+  /** Offset of the position's first character in the window while scrolling. */
   let stands = 0;
 
   /** @param {boolean} isMoved whether the reader wanted to be there: only such a place is kept */
@@ -380,7 +380,7 @@
     clearTimeout(scrolled);
     scrolled = setTimeout(() => {
       scrolled = 0;
-      // the window has another size, and the pages have not: what is seen now is no place that the reader chose
+      // the window was resized before the pages: the visible text is not a position chosen by the reader
       if (laidOut !== windowSize()) return;
       // the focus, or a search of the browser's own, went to another page
       if (paged()) { const seen = Math.round(position() / step()); if (seen === page) return; show(seen); }
@@ -399,7 +399,7 @@
   let isTurned = false;
   const isOwn = ({ type, addedNodes, removedNodes }) => type === 'childList' && [...addedNodes, ...removedNodes].every((node) => node === filler);
 
-  /** A script of the document put other words there: they are counted anew, and the place stays where it was. */
+  /** After a script of the document changed its text, counts it again and keeps the position. */
   function renew() {
     changed = 0;
     if (isFixed) return;

@@ -1,4 +1,4 @@
-// What is no document: sound, and PDF in the browser's own viewer.
+// Media: audio, and PDF in the browser's own viewer.
 
 import { byId, make, setText } from './dom.js';
 import { pageIn, timeIn } from './read-book.js';
@@ -45,7 +45,7 @@ export class MediaView {
       if (this.isPlaying) this.element.querySelector('audio')?.play().catch(() => {});
       return;
     }
-    // the viewer tells nobody which page it shows: the place is the page that was asked for
+    // the viewer does not report its page: the position is the requested page
     const page = kind === 'pdf' && pageIn(to);
     const total = this.book.order.length === 1 && this.book.manifest.metadata.numberOfPages;
     this.moved({

@@ -37,7 +37,7 @@ export class Notes {
     this.list();
   }
 
-  /** What a document is told of its own. @param {string} href */
+  /** The annotations of a document. @param {string} href */
   marksOf(href) {
     return this.all.filter((one) => normal(one.target?.source ?? '') === normal(href))
       .map((one) => ({ id: one.id, color: one.target?.styleClass ?? 'yellow', ...quoteOf(one) }));

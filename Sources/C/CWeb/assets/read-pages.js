@@ -1,4 +1,4 @@
-// A document of the publication in a frame that has no origin. Whatever comes from it is a stranger's word.
+// A document of the publication in a frame without an origin. Its messages are untrusted.
 
 import { byId } from './dom.js';
 
@@ -41,7 +41,7 @@ export class PagesView {
     // a document that went elsewhere by itself is sent back, unless it does nothing else
     frame.addEventListener('load', () => {
       if (frame !== this.frame) return;
-      // a document that the server put no script in says nothing
+      // a document without the server's script sends nothing
       if (++loads < 2) return setTimeout(() => { if (frame === this.frame && this.start) this.heard.loaded({}); }, 1000);
       this.strays = href === this.strayed ? this.strays + 1 : 1;
       this.strayed = href;
@@ -65,7 +65,7 @@ export class PagesView {
     if (!this.start) return;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
-    // what was said before another document was opened is past
+    // messages of a previous document are ignored
     port1.onmessage = (message) => { if (this.port === port1) this.receive(message.data); };
     // a document without an origin can be named by no other target; the window is that of our own frame
     this.frame.contentWindow?.postMessage({ type: 'begin', ...this.start }, '*', [port2]);

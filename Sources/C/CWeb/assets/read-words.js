@@ -1,5 +1,5 @@
 // The words of a document of the publication, for read-frame.js: without white space, so that no layout of the source counts, and
-// only those that are shown, so that what nobody sees is no place.
+// only the visible ones, so that hidden text is never a position.
 (() => {
   'use strict';
   document.currentScript?.remove();
@@ -71,7 +71,7 @@
     return low;
   }
 
-  /** Where every so many characters of a long node stand in it. */
+  /** Offsets of regular steps within a long node. */
   function table(node) {
     const { tables } = index();
     let found = tables.get(node);

@@ -105,7 +105,7 @@ async function waitForAct() {
 let isSpent = false;
 let looking = 0;
 let copied = -Infinity;
-/** Milliseconds that no browser lets an act count: what counts so long after a copy is another act, and good for another copy. */
+/** Milliseconds longer than any browser's user activation: activation that late after a copy is a new act, which allows another copy. */
 const longestAct = 6000;
 /** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
 async function copyFrom(text) {
@@ -124,7 +124,7 @@ async function copyFrom(text) {
   take(text);
 }
 
-/** Characters that a highlight holds in a protected publication: highlights are exported, and nobody counts that. */
+/** Maximum length of a highlight in a protected publication, in characters: exporting highlights is not counted as copying. */
 const muchToMark = 1000;
 /** Characters that are copied without a question. */
 const muchToCopy = 2000;
@@ -337,7 +337,7 @@ function wantPrint() {
   if (pages.port) pages.send('seen', { breaks: book.pageBreaks(index) });
   else say('Only pages can be printed here; the viewer may have a print button of its own.');
 }
-// words of the publication stand in this page too: in results, notes and headings
+// text of the publication is in this page too: in results, notes and headings
 if (book.isCounted) {
   const isOwn = ({ target }) => target instanceof Element && Boolean(target.closest('input, textarea'));
   for (const name of ['copy', 'cut']) {
@@ -363,7 +363,7 @@ async function showPaper(isOn) {
 }
 byId('print-form').addEventListener('submit', () => {
   if (drawn.isOpen) return print(book, toPrint, say, (isOn) => drawn.print(isOn), drawn.paper);
-  // on paper of the stage's own size as it was counted: frames are laid out anew for other paper, and their pages begin elsewhere then
+  // on paper of the stage's own size as it was counted: frames are laid out again for other paper, and their pages begin elsewhere then
   const { clientWidth: width, clientHeight: height } = byId('stage');
   print(book, toPrint, say, showPaper, { width, height });
 });

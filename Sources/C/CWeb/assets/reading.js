@@ -1,4 +1,4 @@
-// What may be read: editions, EPUB and PDF files, the newest issue first, a page of them at once.
+// Readable editions: EPUB and PDF files, newest issue first, in pages.
 
 import { getJSON } from './api.js';
 import { coverOf } from './cover.js';

@@ -177,7 +177,7 @@ function hero(item, now) {
 
 let typed = 0;
 
-/** Shows only what has every word of the search: titles at once, editions when the server has looked. */
+/** Shows only matches of every search word: titles immediately, editions after the server's response. */
 function search() {
   clearTimeout(typed);
   const { value } = /** @type {HTMLInputElement} */ (byId('find'));

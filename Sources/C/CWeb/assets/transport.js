@@ -1,4 +1,4 @@
-// The player's face: play and skip buttons, the two sliders, what is left, and the short player that follows on small screens.
+// The player's controls: play and skip buttons, the two sliders, remaining time, and the short player on small screens.
 
 import { byId, setIcon, setText } from './dom.js';
 import { clock, length, speed, spoken } from './format.js';
@@ -107,7 +107,7 @@ export function connectTransport(player) {
   });
   showState();
 
-  // The dock stands in while the real buttons are out of sight.
+  // The dock replaces the real buttons while they are out of sight.
   const dock = byId('dock');
   new IntersectionObserver((entries) => {
     const entry = entries[entries.length - 1];
