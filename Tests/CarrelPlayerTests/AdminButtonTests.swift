@@ -138,7 +138,7 @@ extension AdminTour {
         try await browser.wait(until: "document.querySelector('form[name=sign-in]') !== null")
         #expect(try await ask("session")["signedIn"] == false)
         try await site.fill(browser, "sign-in", [("name", "anna"), ("password", "wrong horse battery")])
-        #expect(try await problem().contains("That did not work"))
+        #expect(try await problem().contains("The action failed"))
         try await browser.clear("form[name=sign-in] [name=name]")
         try await browser.clear("form[name=sign-in] [name=password]")
         try await site.fill(browser, "sign-in", [("name", "anna"), ("password", AdminSite.password)])

@@ -138,7 +138,7 @@ extension AdminTour {
             #expect(try await curl(try await browser.text(".secret:not([hidden])")).contains(title))
         }
 
-        try await fill("app-password", [("name", "e-reader")], until: "is shown once")
+        try await fill("app-password", [("name", "e-reader")], until: "is shown only once")
         #expect(try await ask("accounts/\(id)/app-passwords")["appPasswords"]?.array?.first?["name"] == "e-reader")
         let secret = try await browser.script(
             "return document.querySelector('form[name=app-password]').nextElementSibling.textContent"
@@ -185,7 +185,7 @@ extension AdminTour {
                 """
             return try await browser.asyncScript(script, .string(selector)).string ?? ""
         }
-        try await press("Every stretch as CSV", in: "Listening history")
+        try await press("All intervals as CSV", in: "Listening history")
         let table = try await file("#history-csv")
         #expect(table.contains("Title,Started (UTC)"))
         #expect(table.contains(",0:00:00,0:00:04,,'=cmd|"), "what a spreadsheet would run is text: \(table)")

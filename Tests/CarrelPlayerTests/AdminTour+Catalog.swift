@@ -55,7 +55,7 @@ extension AdminTour {
         #expect(try await browser.script("return window.shares[0]") == "Sending tone.mp3")
         #expect(try await browser.text("#titles").contains("A tone"))
         try await fill("upload-title", [("file", picture)])
-        #expect(try await problem().contains("That did not work"))
+        #expect(try await problem().contains("The action failed"))
 
         try await fill(
             "upload-edition",
@@ -104,7 +104,7 @@ extension AdminTour {
             #expect(try await state(account) == "ready")
         }
         try await fill("create-order", [("account", "bob"), ("title", "nothing")])
-        #expect(try await problem().contains("That did not work"))
+        #expect(try await problem().contains("The action failed"))
         try await press("Return", in: "Find", row: "bob", answer: "", until: "The title is returned")
         #expect(try await state("bob") == "returned")
         try await press("Revoke", in: "Find", row: "dora", answer: "", until: "The order is revoked")
