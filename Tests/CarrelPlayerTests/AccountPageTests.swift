@@ -118,7 +118,7 @@ struct `The account page` {
         try await browser.type("My telephone", into: "#devices input")
         try await browser.press(BrowserKey.enter)
         try await browser.wait(until: "document.getElementById('devices').textContent.includes('App name: Zoë')")
-        try await browser.wait(until: "\(Self.said)?.textContent === 'It is called My telephone.'")
+        try await browser.wait(until: "\(Self.said)?.textContent === 'Renamed to My telephone.'")
         try await browser.wait(until: "document.getElementById('sessions').textContent.includes('My telephone')")
         try await browser.click("#devices .row-ends button:last-child")
         try await browser.wait(until: "document.querySelectorAll('#sessions li').length === 2")

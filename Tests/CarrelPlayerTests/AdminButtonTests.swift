@@ -80,7 +80,7 @@ extension AdminTour {
         }
         try await browser.type("issue-1", into: "form[name=revoke-product] [name=product]")
         try await press("Revoke the product’s credentials", in: "Edition credentials", answer: "", until: "for issue-1")
-        try await press("Revoke all credentials", in: "Edition credentials", answer: "", until: "Void: all credentials")
+        try await press("Revoke all credentials", in: "Edition credentials", answer: "", until: "Revoked all credentials")
         #expect(try await actions(2) == ["credentials.revoke", "credentials.revoke"])
 
         try await fill("create-key", [("name", "shop")], until: "shown once")
@@ -115,9 +115,9 @@ extension AdminTour {
     }
 
     func overview() async throws {
-        try await go("health", until: "Lately")
+        try await go("health", until: "Recent activity")
         for (words, span) in [("Three hours", 180), ("A day", 24), ("A week", 168), ("The last hour", 60)] {
-            try await press(words, in: "Lately")
+            try await press(words, in: "Recent activity")
             let pressed = "document.querySelector('.choice-button[aria-pressed=true]').textContent === '\(words)'"
             try await browser.wait(until: pressed)
             #expect(

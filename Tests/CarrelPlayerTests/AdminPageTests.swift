@@ -49,7 +49,7 @@ struct `The page at admin` {
         // The page is open already: the link only changes what is behind the #.
         try await browser.open(site.link)
         try await site.fill(browser, "setup", [("name", "eve"), ("password", AdminSite.password), ("again", AdminSite.password)])
-        try await browser.wait(until: "document.querySelector('[role=alert]')?.textContent.includes('was used or is too old')")
+        try await browser.wait(until: "document.querySelector('[role=alert]')?.textContent.includes('was used or has expired')")
         let trouble = try await browser.messages().filter { !$0.text.contains("status of 40") }
         #expect(trouble.isEmpty, "\(trouble)")
         await browser.close()
@@ -186,9 +186,9 @@ struct `The page at admin` {
         try await press("#rotate-credential", until: "signs from")
         try await press("#rotate-credential-at-once", until: "signs from")
         try await press("#rotate-ticket-at-once", until: "signs from")
-        try await press("#void-all", until: "Void: all credentials")
+        try await press("#void-all", until: "Revoked all credentials")
         try await browser.type("com.example.7", into: "form[name=revoke-product] [name=product]")
-        try await press("form[name=revoke-product] button", until: "Void: the credentials for com.example.7")
+        try await press("form[name=revoke-product] button", until: "Revoked the credentials for com.example.7")
         try await site.go(browser, "accounts", until: "alice")
         try await browser.click("#accounts tbody tr:nth-child(1) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
@@ -248,7 +248,7 @@ struct `The page at admin` {
             _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=rubbish&password=\(attempt)"])
         }
         for (place, text) in [
-            ("health", "Lately"), ("accounts", "alice"), ("sessions", "this page"), ("plans", "gold"), ("orders", "New order"),
+            ("health", "Recent activity"), ("accounts", "alice"), ("sessions", "this page"), ("plans", "gold"), ("orders", "New order"),
             ("catalog", "Editions"), ("audit", "account.create"), ("canned", "activeall"), ("keys", "Master key"),
             ("staff", "Setup link"),
         ] {

@@ -53,7 +53,7 @@ extension AdminTour {
 
         try await fill("give", [("product", "issue-1")], until: "Gave issue-1")
         #expect(try await ask("accounts/\(id)/entitlement")["purchases"]?.array?.first?["product"] == "issue-1")
-        try await press("Take back", in: "Single products", answer: "", until: "Took issue-1 back")
+        try await press("End", in: "Single products", answer: "", until: "Ended issue-1")
         #expect(try await ask("accounts/\(id)/entitlement")["purchases"]?.array?.first?["end"]?.string != nil)
 
         try await fill("receipt", [("transactions", "rubbish")])
@@ -66,7 +66,7 @@ extension AdminTour {
         try await browser.clear("form[name=receipt] textarea")
         let month = try await store.sign(TestStore.month(Instant.now()))
         try await browser.script("document.querySelector('form[name=receipt] textarea').value = arguments[0]", .string(month))
-        try await fill("receipt", [], until: "Taken: 1")
+        try await fill("receipt", [], until: "Added: 1")
         #expect(try await ask("accounts/\(id)/receipts")["transactions"]?.array?.first?["plan"] == "gold")
         try await press("Release", in: "App-store purchases", answer: "", until: "Released com.example.monthly")
         #expect(try await ask("accounts/\(id)/receipts")["transactions"]?.array?.isEmpty == true)
@@ -99,7 +99,7 @@ extension AdminTour {
         try await go("accounts/\(id)/access", until: "Identities")
         func devices() async throws -> [JSON] { try await ask("accounts/\(id)/devices")["devices"]?.array ?? [] }
         try await press("Rename", in: "Devices", row: "phone", answer: "no")
-        try await press("Rename", in: "Devices", row: "phone", answer: "Carol's own", until: "It is called Carol")
+        try await press("Rename", in: "Devices", row: "phone", answer: "Carol's own", until: "Renamed to Carol")
         #expect(try await devices().first { $0["appName"] == "phone" }?["name"] == "Carol's own")
         #expect(try await browser.script("return document.activeElement.textContent").string?.hasPrefix("Rename") == true)
         try await press("Revoke", in: "Devices", row: "tablet", answer: "", until: "Revoked tablet")
@@ -199,7 +199,7 @@ extension AdminTour {
         #expect(try await browser.script("return document.getElementById('question-yes').disabled") == true)
         try await browser.click("#question-no")
         #expect(try await ask("accounts?name=carol")["accounts"]?.array?.count == 1)
-        try await press("Erase this person", in: "Erase", answer: "carol", until: "carol is forgotten")
+        try await press("Erase this person", in: "Erase", answer: "carol", until: "carol is erased")
         #expect(try await ask("accounts?name=carol")["accounts"]?.array?.isEmpty == true)
         #expect(try await browser.script("return location.hash") == "#/accounts")
     }

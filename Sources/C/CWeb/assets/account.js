@@ -173,7 +173,7 @@ function deviceRow(device) {
         await showPlaces();
         const again = [...document.querySelectorAll('#devices button')].find((button) => button.getAttribute('aria-label') === `Rename ${known.name}`);
         /** @type {HTMLElement|undefined} */ (again)?.focus();
-        return `It is called ${known.name}.`;
+        return `Renamed to ${known.name}.`;
       });
     });
     element.replaceChildren(form);

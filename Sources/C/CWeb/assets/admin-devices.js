@@ -58,6 +58,6 @@ async function rename(device, path, act) {
   if (name === false) return;
   await act(async () => {
     const known = await call('PATCH', `${path}/devices/${device.id}`, { name: name.trim() === device.appName ? null : name });
-    return `It is called ${known.name}.`;
+    return `Renamed to ${known.name}.`;
   });
 }

@@ -70,7 +70,7 @@ function revocation() {
   const revoke = async (what, body) => {
     if (!await ask(`Revoke ${what}? They stop working within a second; apps of entitled readers request new ones.`, 'Revoke them')) return false;
     await call('POST', 'credentials/revoke', body);
-    return `Void: ${what}.`;
+    return `Revoked ${what}.`;
   };
   return make('div', {},
     form({
