@@ -51,7 +51,7 @@ extension AdminTour {
         try await press("Revoke", in: "Plans", answer: "", until: "Revoked gold")
         #expect(try await held()?["revokedAt"]?.string != nil)
 
-        try await fill("give", [("product", "issue-1")], until: "Gave issue-1")
+        try await fill("give", [("product", "issue-1")], until: "Granted issue-1")
         #expect(try await ask("accounts/\(id)/entitlement")["purchases"]?.array?.first?["product"] == "issue-1")
         try await press("End", in: "Single products", answer: "", until: "Ended issue-1")
         #expect(try await ask("accounts/\(id)/entitlement")["purchases"]?.array?.first?["end"]?.string != nil)

@@ -93,7 +93,7 @@ struct `The command` {
         #expect(try await checkProcess(["curl", "-sf", "\(url)playlist.m3u8"]) == playlist)
         #expect(try await status() == "200")
         let ended = try await carrel("keys", "rotate-tickets", "--at-once", "--home", home)
-        #expect(ended.errorText.contains("forgotten: 2"), "\(ended.errorText)")
+        #expect(ended.errorText.contains("deleted secrets: 2"), "\(ended.errorText)")
         #expect(try await status() == "403", "the server that runs knows at once")
         #expect(try await checkProcess(["curl", "-sf", "\(url)playlist.m3u8"]) != playlist)
         #expect(await server.terminate() == .exited(0))

@@ -93,7 +93,7 @@ function giveForm(path, act) {
     ],
     onsubmit: async ({ product, kind, end, number }) => {
       await call('POST', `${path}/purchases`, { product, kind, end: instantOf(end), number: number || undefined });
-      await act(async () => `Gave ${product}.`);
+      await act(async () => `Granted ${product}.`);
     },
   });
 }
