@@ -248,7 +248,8 @@ struct `The page at admin` {
             _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=rubbish&password=\(attempt)"])
         }
         for (place, text) in [
-            ("health", "Recent activity"), ("accounts", "alice"), ("sessions", "this page"), ("plans", "gold"), ("orders", "New order"),
+            ("health", "Recent activity"), ("accounts", "alice"), ("sessions", "this page"), ("plans", "gold"),
+            ("orders", "New order"),
             ("catalog", "Editions"), ("audit", "account.create"), ("canned", "activeall"), ("keys", "Master key"),
             ("staff", "Setup link"),
         ] {

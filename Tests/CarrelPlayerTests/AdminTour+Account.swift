@@ -71,7 +71,12 @@ extension AdminTour {
         try await press("Release", in: "App-store purchases", answer: "", until: "Released com.example.monthly")
         #expect(try await ask("accounts/\(id)/receipts")["transactions"]?.array?.isEmpty == true)
 
-        try await press("Revoke its credentials", in: "Edition credentials", answer: "", until: "Revoked the credentials of carol")
+        try await press(
+            "Revoke its credentials",
+            in: "Edition credentials",
+            answer: "",
+            until: "Revoked the credentials of carol"
+        )
         #expect(try await actions().contains("credentials.revoke"))
     }
 

@@ -113,7 +113,9 @@ package struct EditionIngestRequest: Sendable {
             throw ServerError(.invalid, "unknown kind")
         }
         let (entry, byteCount) = (try object.requiredString("entry"), try object.length("bytes"))
-        guard resources.contains(where: { $0.path == entry }) else { throw ServerError(.invalid, "entry must be the path of a resource") }
+        guard resources.contains(where: { $0.path == entry }) else {
+            throw ServerError(.invalid, "entry must be the path of a resource")
+        }
         for resource in resources where resource.offset > byteCount - resource.byteCount {
             throw ServerError(.invalid, "the resource \(resource.path) is outside the media")
         }

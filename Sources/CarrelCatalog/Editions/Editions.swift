@@ -234,7 +234,9 @@ package struct Editions: Sendable {
     package func withdraw(_ productID: String, by actor: AuditActor) async throws -> Edition {
         let now = clock.now
         return try await update(productID, "edition.withdraw", by: actor) { edition, _ in
-            guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: only published editions can be withdrawn") }
+            guard edition.state != .draft else {
+                throw ServerError(.conflict, "\(productID) is a draft: only published editions can be withdrawn")
+            }
             edition.state = .withdrawn
             edition.withdrawnAt = edition.withdrawnAt ?? now
         }
