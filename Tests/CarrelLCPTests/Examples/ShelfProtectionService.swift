@@ -1,6 +1,6 @@
 import CarrelPublication
 
-/// What a protection of your own knows of a publication that it opened.
+/// Data that your own protection keeps for an opened publication.
 final class ShelfProtectionService: ContentProtectionService {
     let isRestricted = false
     let license: String

@@ -26,10 +26,10 @@ struct SignInProtection: ContentProtection {
         guard refusal == nil else { return try await restricted(asset, fetcher, refusal) }
 
         let subscription = subscription
-        // asked for each request, because the token may be renewed while somebody reads
+        // requested for each resource, because the token may be renewed while the user reads
         let headers: @Sendable () async throws(ResourceError) -> HTTPFields = { () async throws(ResourceError) in
             guard let token = await subscription.bearerAuthorization else {
-                throw ResourceError(.forbidden, "nobody is signed in any more")
+                throw ResourceError(.forbidden, "the user is no longer signed in")
             }
             return ["Authorization": token]
         }
@@ -50,9 +50,9 @@ struct SignInProtection: ContentProtection {
         Dialog(title: "Sign in", message: LocalizedString("The password of \(account) on \(server)"))
     }
 
-    /// Signs in, unless somebody is: with the password that is known, then with those that the user types.
+    /// Signs in, unless already signed in: with the known password, then with those that the user types.
     ///
-    /// - Returns: why nobody is signed in; nil when somebody is.
+    /// - Returns: why the sign-in failed; nil after success.
     private func signIn(
         _ known: String?,
         _ ask: () async -> String?
@@ -60,7 +60,7 @@ struct SignInProtection: ContentProtection {
         var password = known
         while await !subscription.isSignedIn {
             if password == nil { password = await ask() }
-            guard let word = password else { return Publication.OpeningError(.incorrectCredentials, "nobody is signed in") }
+            guard let word = password else { return Publication.OpeningError(.incorrectCredentials, "the user is not signed in") }
             password = nil
             do throws(ReaderError) {
                 _ = try await subscription.signIn(name: account, password: word)
@@ -71,7 +71,7 @@ struct SignInProtection: ContentProtection {
         return nil
     }
 
-    /// A publication whose manifest everybody may read goes on the shelf, closed; of another there is nothing to show.
+    /// A publication with a public manifest goes on the shelf, closed; any other cannot be shown.
     private func restricted(
         _ asset: PublicationAsset,
         _ fetcher: any Fetcher,
