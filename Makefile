@@ -10,9 +10,9 @@ run: ## build Carrel, make a demo library and serve it on http://127.0.0.1:8080
 	@scripts/setup run
 	@scripts/demo
 
-test: ## build everything and run the tests once
+test: ## build everything and run the tests once (ONLY=CarrelOrdersTests for one target)
 	@scripts/setup test
-	@scripts/test
+	@scripts/test $(ONLY)
 
 test-long: ## the tests with the long ones: kills by the hundred, soaks, fault matrices
 	@scripts/setup test

@@ -297,7 +297,7 @@ struct `The audit log` {
     }
 
     @Test func `has every change that staff can make, and no change is made without it`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(.silence) { $0.passwordCost = .init(memory: 64, passes: 1) }
         let page = try await test.staffPage(.owner)
         let acts = try await acts(test, page)
         let changes = test.service.router.routes.filter { $0.pattern.hasPrefix("admin/v1/") && !$0.method.isSafe }

@@ -151,11 +151,12 @@ struct `A browser` {
     @Test(arguments: BrowserKind.allCases)
     func `leaves no process behind, closed or just let go`(kind: BrowserKind) async throws {
         let mark = "carrel-test-"
+        try await Browser.start(kind).quit()  // the one that an earlier test closed
         for isClosed in [true, false] {
             let before = try await processes(containing: mark, kind)
             var browser: Browser? = try await Browser.start(kind)
             #expect(try await !processes(containing: mark, kind).subtracting(before).isEmpty)
-            if isClosed { await browser?.close() }
+            if isClosed { await browser?.quit() }
             browser = nil
             var left = try await processes(containing: mark, kind).subtracting(before)
             for _ in 0..<500 where !left.isEmpty {
@@ -164,6 +165,30 @@ struct `A browser` {
             }
             #expect(left.isEmpty, "\(left)")
         }
+    }
+
+    @Test(arguments: BrowserKind.allCases)
+    func `that another test closed keeps nothing of it`(kind: BrowserKind) async throws {
+        let server = Self.serve(Self.page)
+        let page = "http://127.0.0.1:\(server.port)/page"
+        let looks =
+            "return [document.cookie, String(localStorage.x), innerWidth, innerHeight, history.length, document.hasFocus(), window.mark || 0]"
+        let first = try await Browser.start(kind)
+        try await first.open(page)
+        let fresh = try await first.script(looks)
+        try await first.script("document.cookie = 'a=b; max-age=1000'; localStorage.x = 1; console.log('words of another test')")
+        if kind == .chromium { try await first.addStartScript("window.mark = 1") }
+        try await first.setWindowSize(width: 400, height: 300)
+        try await first.open("\(page)?again")
+        #expect(try await first.script(looks) != fresh)
+        await first.close()
+
+        let second = try await Browser.start(kind)
+        #expect(second.continues(first))
+        try await second.open(page)
+        #expect(try await second.script(looks) == fresh)
+        #expect(try await !second.messages().contains { $0.text.contains("words of another test") })
+        await second.quit()
     }
 
     /// Processes of this kind of browser that run with a profile of a test.

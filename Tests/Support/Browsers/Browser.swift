@@ -1,20 +1,23 @@
 import CarrelBytes
 package import CarrelJSON
 
-/// A headless browser with a fresh profile, driven by WebDriver commands. It ends with the value, or with the test run.
+/// A headless browser without any data, driven by WebDriver commands. It ends with the value, or with the test run.
 ///
 /// It works as root, plays media without a user's gesture and sends nothing home. One call at a time.
 package final class Browser: Sendable {
     let driver: any BrowserDriver
     /// Which one it is.
     package let kind: BrowserKind
+    private let options: BrowserOptions
 
-    private init(_ kind: BrowserKind, _ driver: any BrowserDriver) {
+    private init(_ kind: BrowserKind, _ driver: any BrowserDriver, _ options: BrowserOptions) {
         self.kind = kind
         self.driver = driver
+        self.options = options
     }
 
-    /// Starts a browser. When it is not installed the test is skipped and says so.
+    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage and cache. When
+    /// it is not installed the test is skipped and says so.
     ///
     /// - Parameters:
     ///   - kind: which one.
@@ -22,19 +25,28 @@ package final class Browser: Sendable {
     /// - Returns: the browser with an empty page.
     /// - Throws: what skips the test, ``BrowserError`` or ``ProcessError``.
     package static func start(_ kind: BrowserKind, _ options: BrowserOptions = BrowserOptions()) async throws -> Browser {
+        if let kept = await IdleBrowsers.take(kind, options) { return Browser(kind, kept, options) }
         let driver: any BrowserDriver =
             switch kind {
             case .chromium: try await ChromeDriver.start(options)
             case .firefox: try await Marionette.start(options)
             }
         _ = try await driver.perform(.setTimeouts(milliseconds: 60_000))
-        return Browser(kind, driver)
+        return Browser(kind, driver, options)
+    }
+
+    /// Leaves the page, and keeps the browser for the next test. A test that does not come here, because it failed, ends the browser.
+    package func close() async {
+        await IdleBrowsers.keep(driver, kind, options)
     }
 
     /// Ends it and waits until its processes are gone.
-    package func close() async {
+    package func quit() async {
         await driver.quit()
     }
+
+    /// Whether it is the same program that another value drove before.
+    package func continues(_ other: Browser) -> Bool { driver === other.driver }
 
     // MARK: - pages
 

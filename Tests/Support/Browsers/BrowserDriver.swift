@@ -1,7 +1,7 @@
 import CarrelJSON
 
 /// What carries commands to one browser.
-protocol BrowserDriver: Sendable {
+protocol BrowserDriver: AnyObject, Sendable {
     /// Does it, and returns the `value` of the result.
     func perform(_ command: WebDriverCommand) async throws -> JSON
     /// Makes what a page sees as its window exactly this large, in CSS pixels.
@@ -12,6 +12,23 @@ protocol BrowserDriver: Sendable {
     func fullScreenshot() async throws -> JSON
     /// What pages wrote to the console, and errors nobody caught, since the last call.
     func messages() async throws -> [BrowserMessage]
+    /// Closes the page, with all that it does, and opens a fresh tab.
+    ///
+    /// - Throws: ``BrowserError``, also where the browser is not to be used again.
+    func leavePage() async throws
+    /// Deletes cookies, storage and cache, and what pages logged, and shows the tab as these options say.
+    func clearData(_ options: BrowserOptions) async throws
     /// Ends the browser.
     func quit() async
+}
+
+extension BrowserDriver {
+    /// Opens a tab and closes the one before.
+    func openFreshTab() async throws {
+        guard let tab = try await perform(.newTab)["handle"]?.string else {
+            throw BrowserError("no such window", "the browser opened a tab and did not say which")
+        }
+        _ = try await perform(.closeWindow)
+        _ = try await perform(.switchToWindow(tab))
+    }
 }

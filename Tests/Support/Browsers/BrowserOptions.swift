@@ -1,5 +1,5 @@
 /// How a browser is started.
-package struct BrowserOptions: Sendable {
+package struct BrowserOptions: Sendable, Equatable {
     /// What pages see as `prefers-color-scheme`.
     package enum ColorScheme: String, Sendable {
         case light
@@ -31,5 +31,14 @@ package struct BrowserOptions: Sendable {
         self.loopbackNames = loopbackNames
         self.acceptsAnyCertificate = acceptsAnyCertificate
         self.lacksSound = lacksSound
+    }
+
+    /// Whether a browser that runs with these options can go on with others: Chromium takes what pages see of colors and motion later.
+    func startsLike(_ other: BrowserOptions, _ kind: BrowserKind) -> Bool {
+        guard kind == .chromium else { return self == other }
+        var same = other
+        same.colorScheme = colorScheme
+        same.reducesMotion = reducesMotion
+        return self == same
     }
 }

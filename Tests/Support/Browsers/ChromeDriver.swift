@@ -67,6 +67,10 @@ final class ChromeDriver: BrowserDriver {
         guard let id = started["sessionId"]?.string else { throw BrowserError("session not created", "there is no session id") }
         session = id
         base = "\(server)/session/\(id)"
+        try await emulateMedia(options)
+    }
+
+    private func emulateMedia(_ options: BrowserOptions) async throws {
         let motion: JSON = options.reducesMotion ? "reduce" : "no-preference"
         let features: JSON = [
             ["name": "prefers-color-scheme", "value": .string(options.colorScheme.rawValue)],
@@ -101,6 +105,19 @@ final class ChromeDriver: BrowserDriver {
         return (log.array ?? []).map { entry in
             BrowserMessage(isError: entry["level"]?.string == "SEVERE", text: entry["message"]?.string ?? "")
         }
+    }
+
+    func leavePage() async throws {
+        try await openFreshTab()
+        _ = try await devTools("Page.bringToFront", [:])
+    }
+
+    func clearData(_ options: BrowserOptions) async throws {
+        _ = try await devTools("Network.clearBrowserCookies", [:])
+        _ = try await devTools("Network.clearBrowserCache", [:])
+        _ = try await devTools("Storage.clearDataForOrigin", ["origin": "*", "storageTypes": "all"])
+        try await emulateMedia(options)
+        _ = try await messages()
     }
 
     func quit() async {

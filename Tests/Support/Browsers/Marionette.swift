@@ -113,6 +113,19 @@ final class Marionette: BrowserDriver {
         return try result.get()
     }
 
+    func leavePage() async throws {
+        // of a long output only the end is kept, so that lines already seen could not be told from new ones
+        guard process.output.utf8.count < 1 << 19 else { throw BrowserError("disconnected", "this Firefox wrote too much") }
+        try await openFreshTab()
+    }
+
+    func clearData(_ options: BrowserOptions) async throws {
+        _ = try await inBrowser(
+            "return new Promise(done => Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(true)))"
+        )
+        _ = try await messages()
+    }
+
     func quit() async {
         _ = try? await connection.send("Marionette:Quit", ["flags": ["eForceQuit"]])
         _ = try? await process.waitForExit(timeout: .seconds(10))

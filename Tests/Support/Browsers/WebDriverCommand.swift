@@ -84,6 +84,14 @@ struct WebDriverCommand: Sendable {
         Self("SetWindowRect", .post, "window/rect", ["width": .integer(width), "height": .integer(height)])
     }
 
+    static let newTab = Self("NewWindow", .post, "window/new", ["type": "tab"])
+
+    static let closeWindow = Self("CloseWindow", .delete, "window")
+
+    static func switchToWindow(_ handle: String) -> Self {
+        Self("SwitchToWindow", .post, "window", ["handle": .string(handle)])
+    }
+
     static func setTimeouts(milliseconds: Int) -> Self {
         let limit = JSON.integer(milliseconds)
         return Self("SetTimeouts", .post, "timeouts", ["script": limit, "pageLoad": limit, "implicit": 0])

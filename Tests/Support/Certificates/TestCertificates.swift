@@ -5,6 +5,7 @@ package struct TestCertificates: Sendable {
     /// Where each NAME.key, NAME.pem and NAME.der is.
     package let directory = TemporaryDirectory()
     private let openSSL: String
+    private let rsaKeys = BorrowedKeys()
 
     /// Skips the test where there is no openssl command.
     package init() throws { openSSL = try requirePeer("openssl") }
@@ -28,9 +29,15 @@ package struct TestCertificates: Sendable {
     package static let authority = "basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign, cRLSign"
     package static let signer = "basicConstraints = critical, CA:FALSE\nkeyUsage = critical, digitalSignature"
 
-    /// Makes a key pair.
+    /// Makes a key pair. One of RSA takes long: it may have been one of another directory, which is gone.
     package func makeKey(_ name: String, _ key: Key = .p256) async throws {
+        let used: Int? = if case .rsa(let bits) = key { bits } else { nil }
+        if let used, let kept = rsaKeys.take(bits: used) {
+            directory.write("\(name).key", kept)
+            return
+        }
         try await checkProcess([openSSL, "genpkey", "-quiet", "-out", file(name, "key"), "-algorithm"] + key.arguments)
+        if let used, let made = directory.read("\(name).key") { rsaKeys.add(made, bits: used) }
     }
 
     /// Makes a key and a certificate for it.
@@ -139,7 +146,7 @@ package struct TestCertificates: Sendable {
         return "\(text).\(Base64URL.encode(signature))"
     }
 
-    /// The public key of that name as the members of a JWK (RFC 7518 §6) for a key on P-256.
+    /// The package key of that name as the members of a JWK (RFC 7518 §6) for a key on P-256.
     package func p256(_ name: String) async throws -> (x: String, y: String) {
         let arguments = [openSSL, "pkey", "-in", file(name, "key"), "-pubout", "-outform", "DER"]
         let point = try await runProcess(arguments).output.suffix(64)
