@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelTesting
 import CarrelThreads
