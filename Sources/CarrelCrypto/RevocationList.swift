@@ -55,7 +55,7 @@ package struct RevocationList: Sendable, Equatable {
         }
     }
 
-    /// Whether it declares the issuer of a certificate. One of another name does not apply to that certificate, whatever
+    /// Whether it names the issuer of a certificate as its own. A list of another name does not apply to that certificate, whatever
     /// key signed it.
     package func isByIssuer(of certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in

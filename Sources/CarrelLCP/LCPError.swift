@@ -14,6 +14,12 @@ public struct LCPError: CodedError {
     /// The server's own words.
     public let problem: LicenseProblem?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: a lower-case sentence without a period; no passphrase, key, or name of a user.
+    ///   - problem: the problem document of a license server.
     public init(_ code: Code, _ message: String, problem: LicenseProblem? = nil) {
         self.code = code
         self.message = message
@@ -44,9 +50,13 @@ extension ErrorCode where Failure == LCPError {
     public static var contentKey: Self { Self("lcp.content-key") }
     /// The time from which the license is good has not come.
     public static var notStarted: Self { Self("lcp.not-started") }
+    /// The license has ended.
     public static var expired: Self { Self("lcp.expired") }
+    /// The provider revoked the license.
     public static var revoked: Self { Self("lcp.revoked") }
+    /// The loan was returned.
     public static var returned: Self { Self("lcp.returned") }
+    /// The provider cancelled the loan before it was used.
     public static var loanCancelled: Self { Self("lcp.loan-cancelled") }
     /// The server reports a status that is not known here.
     public static var unknownStatus: Self { Self("lcp.unknown-status") }

@@ -34,10 +34,10 @@ struct ManualTests {
     @Test(arguments: ["CarrelPublication", "CarrelReader", "CarrelWebReader"])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
         let catalog = "\(Self.root)/Sources/\(product)/\(product).docc"
-        let pages = try await checkProcess(["find", catalog, "-name", "*.md"]).text.split(separator: "\n").map(String.init)
+        let pages = try await checkProcess(["find", catalog, "-name", "*.md"]).split(separator: "\n").map(String.init)
         let examples = try await checkProcess(
             ["find", "\(Self.root)/Tests", "-path", "*/Examples/*.swift", "-o", "-name", "SeedExampleTests.swift"]
-        ).text.split(separator: "\n")
+        ).split(separator: "\n")
         let code = try examples.map { Self.words(String(decoding: try #require(Fixtures.bytes(at: String($0))), as: UTF8.self)) }
         var count = 0
         for page in pages {

@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelReader
 import CarrelSubscription
 import CarrelTesting

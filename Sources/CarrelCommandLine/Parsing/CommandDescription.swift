@@ -49,7 +49,7 @@ package struct CommandDescription: Sendable, Equatable {
 
     func unknown(_ word: String) -> UsageError {
         if subcommands.isEmpty {
-            return UsageError(.unexpectedArgument, "'\(call)' has no commands of its own, so '\(word)' says nothing")
+            return UsageError(.unexpectedArgument, "'\(call)' has no subcommands: unexpected '\(word)'")
         }
         if word.hasPrefix("-") {
             return UsageError(

@@ -40,6 +40,6 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
         (.cannotCreate, "A result could not be written."), (.inputOutput, "Reading or writing failed."),
         (.tryAgain, "It may succeed later."), (.noPermission, "The rights for it are missing."),
         (.badSettings, "The settings are wrong."), (.interrupted, "It was interrupted from the keyboard."),
-        (.outputClosed, "Whoever read the results stopped reading."),
+        (.outputClosed, "The reader of the results stopped reading."),
     ]
 }

@@ -4,7 +4,7 @@ import CarrelThreads
 ///
 /// A read that goes on where an earlier one ended asks for twice as much as was asked for there, up to a limit; one that does not
 /// asks for the wanted bytes. Several readers in different places do not disturb each other, nor does one that goes before another: the bytes it
-/// has read stays for a while. Closing lets go of all that is kept.
+/// has read stay for a while. Closing lets go of all that is kept.
 public final class BufferingResource: Resource {
     public var link: Link { resource.link }
     public var lengthHint: LengthHint? { resource.lengthHint }

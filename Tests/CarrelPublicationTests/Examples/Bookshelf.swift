@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelPublication
 import Glibc
