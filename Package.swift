@@ -379,7 +379,7 @@ let package = Package(
             "CarrelReaderTests",
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics",
-                "CarrelReader",
+                "CarrelPasswordHash", "CarrelReader",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
             ] + serverTargets
         ),

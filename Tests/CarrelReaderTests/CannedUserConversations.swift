@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelHome
+import CarrelPasswordHash
 import CarrelReader
 import CarrelServer
 import CarrelStore

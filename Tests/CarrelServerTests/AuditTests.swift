@@ -5,6 +5,7 @@ import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelTesting

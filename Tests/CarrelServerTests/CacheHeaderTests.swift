@@ -3,6 +3,7 @@ import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelOrders
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import Glibc

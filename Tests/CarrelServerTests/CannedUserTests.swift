@@ -5,6 +5,7 @@ import CarrelEntitlements
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelThreads
 import Testing

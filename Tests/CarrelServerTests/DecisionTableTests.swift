@@ -3,6 +3,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelEntitlements
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

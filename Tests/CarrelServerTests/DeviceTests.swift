@@ -3,6 +3,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelPasswordHash
 import CarrelServer
 import Testing
 

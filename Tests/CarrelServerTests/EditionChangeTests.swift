@@ -6,6 +6,7 @@ import CarrelEditionDelivery
 import CarrelHTTP
 import CarrelHome
 import CarrelIngest
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelTesting

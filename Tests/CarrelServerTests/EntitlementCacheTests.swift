@@ -7,6 +7,7 @@ import CarrelEditionDelivery
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelHome
+import CarrelPasswordHash
 import CarrelPostgres
 import CarrelServer
 import CarrelStore

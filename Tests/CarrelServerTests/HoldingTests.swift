@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelSubscription
 import Testing

@@ -4,6 +4,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHome
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelOrders
+import CarrelPasswordHash
 import CarrelServer
 import Testing
 

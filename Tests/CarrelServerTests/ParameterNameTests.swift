@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelEditionDelivery
 import CarrelEntitlements
 import CarrelHTTP
+import CarrelPasswordHash
 import CarrelServer
 import CarrelSubscription
 import Testing

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import Testing
 

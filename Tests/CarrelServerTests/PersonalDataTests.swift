@@ -11,6 +11,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelListening
 import CarrelOrders
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelSubscription
 import Testing

@@ -5,6 +5,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 import CarrelMetrics
+import CarrelPasswordHash
 import CarrelServer
 import Testing
 

@@ -7,6 +7,7 @@ import CarrelEntitlements
 import CarrelHTTP
 import CarrelHome
 import CarrelOrders
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

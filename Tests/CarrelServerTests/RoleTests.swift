@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelTesting
 import Testing

@@ -1,5 +1,6 @@
 import CarrelCrypto
 import CarrelHTTPServer
+import CarrelPasswordHash
 import CarrelServer
 import CarrelTesting
 import Testing

@@ -8,6 +8,7 @@ import CarrelEntitlements
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStreaming
 import CarrelSubscription

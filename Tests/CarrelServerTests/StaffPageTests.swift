@@ -6,6 +6,7 @@ import CarrelCrypto
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import Testing
 

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelEntitlements
 import CarrelHTTP
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

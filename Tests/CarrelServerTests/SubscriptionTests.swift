@@ -6,6 +6,7 @@ import CarrelEditionDelivery
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -8,6 +8,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelOrders
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStreaming
 import CarrelTesting

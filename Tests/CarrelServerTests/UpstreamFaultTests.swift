@@ -8,6 +8,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 import CarrelMetrics
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -8,6 +8,7 @@ import CarrelHTTPServer
 import CarrelIngest
 import CarrelJSON
 import CarrelMetrics
+import CarrelPasswordHash
 import CarrelServer
 import CarrelStore
 import CarrelSubscription
