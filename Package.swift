@@ -141,7 +141,11 @@ let package = Package(
             bytes: true,
             ["CarrelBytes", "CarrelFiles", "CarrelHTTP", "CarrelMetrics", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
         ),
-        library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelFiles", "CarrelThreads"]),
+        library(
+            "CarrelStore",
+            bytes: true,
+            ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelFiles", "CarrelThreads"]
+        ),
         library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
         library("CarrelHTTPClient", bytes: true, ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CCurl"]),
 
@@ -149,7 +153,11 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelFiles", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
+        library(
+            "CarrelPDF",
+            bytes: true,
+            ["CLinux", "CQPDF", "CarrelBytes", "CarrelFiles", "CarrelJSON", "CarrelXML", "CarrelZlib"]
+        ),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -403,15 +411,87 @@ let package = Package(
             "CarrelHTTPClientTests",
             ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
         ),
+        .target(
+            name: "CarrelServerTesting",
+            dependencies: [
+                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
+                "CarrelEditionDelivery", "CarrelEntitlementSources", "CarrelHTTP", "CarrelHome", "CarrelIngest", "CarrelJSON",
+                "CarrelOrders", "CarrelPackager", "CarrelPostgres", "CarrelServer", "CarrelStore", "CarrelSubscription",
+                "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelWebAPI",
+            ],
+            path: "Tests/CarrelServerTesting",
+            swiftSettings: byteSettings
+        ),
+        tests(
+            "CarrelAuditTests",
+            [
+                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEntitlements",
+                "CarrelHTTP", "CarrelHome", "CarrelJSON", "CarrelOrders", "CarrelServer", "CarrelServerTesting", "CarrelStore",
+                "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+            ]
+        ),
+        tests(
+            "CarrelAccountsTests",
+            [
+                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEditionDelivery",
+                "CarrelEntitlements", "CarrelHTTP", "CarrelHome", "CarrelJSON", "CarrelListening", "CarrelOrders",
+                "CarrelPasswordHash", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming",
+                "CarrelSubscription", "CarrelTesting",
+            ]
+        ),
+        tests(
+            "CarrelCatalogTests",
+            [
+                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelHTTP", "CarrelHome",
+                "CarrelIngest", "CarrelJSON", "CarrelOrders", "CarrelPackager", "CarrelServer", "CarrelServerTesting",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+            ]
+        ),
+        tests(
+            "CarrelOrdersTests",
+            [
+                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
+                "CarrelEditionDelivery", "CarrelHTTP", "CarrelHome", "CarrelIngest", "CarrelJSON", "CarrelListening",
+                "CarrelOrders", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming", "CarrelTesting",
+                "CarrelWebsite",
+            ]
+        ),
+        tests(
+            "CarrelStreamingTests",
+            [
+                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelHTTP", "CarrelHome",
+                "CarrelIngest", "CarrelJSON", "CarrelListening", "CarrelOrders", "CarrelServer", "CarrelServerTesting",
+                "CarrelStore", "CarrelStreaming", "CarrelTesting", "CarrelThreads",
+            ]
+        ),
+        tests(
+            "CarrelEntitlementsTests",
+            [
+                "CarrelAccounts", "CarrelAdministration", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
+                "CarrelEditionDelivery", "CarrelEntitlementSources", "CarrelEntitlements", "CarrelHTTP", "CarrelHTTPServer",
+                "CarrelHome", "CarrelIngest", "CarrelJSON", "CarrelMetrics", "CarrelPostgres", "CarrelReceipts", "CarrelServer",
+                "CarrelServerTesting", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+                "CarrelXML",
+            ]
+        ),
+        tests(
+            "CarrelEditionDeliveryTests",
+            [
+                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEditionDelivery",
+                "CarrelEntitlements", "CarrelHTTP", "CarrelHTTPServer", "CarrelHome", "CarrelIngest", "CarrelJSON",
+                "CarrelMetrics", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming", "CarrelSubscription",
+                "CarrelTesting", "CarrelThreads", "CarrelXML",
+            ]
+        ),
         tests(
             "CarrelServerTests",
             [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
-                "CarrelPasswordHash", "CarrelPostgres",
-                "CarrelReceipts",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
-                "CarrelHTTPServer", "CarrelMetrics",
-            ] + serverTargets
+                "CarrelAccounts", "CarrelAdministration", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
+                "CarrelEntitlementSources", "CarrelEntitlements", "CarrelFeeds", "CarrelHTTP", "CarrelHTTPServer", "CarrelHome",
+                "CarrelJSON", "CarrelListening", "CarrelMetrics", "CarrelOrders", "CarrelPostgres", "CarrelServer",
+                "CarrelServerTesting", "CarrelSignOn", "CarrelStore", "CarrelStreaming", "CarrelSubscription", "CarrelTesting",
+                "CarrelThreads", "CarrelUpstream", "CarrelWebAPI", "CarrelWebsite", "CarrelXML",
+            ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable(

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelMetrics
 import CarrelServer
+import CarrelServerTesting
 import Testing
 
 struct `What happened lately` {

@@ -5,6 +5,7 @@ import CarrelHTTP
 import CarrelOrders
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import Glibc
 import Testing

@@ -7,6 +7,7 @@ import CarrelHTTPServer
 import CarrelListening
 import CarrelMetrics
 import CarrelServer
+import CarrelServerTesting
 import CarrelSignOn
 import CarrelStore
 import CarrelStreaming

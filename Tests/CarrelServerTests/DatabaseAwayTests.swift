@@ -5,6 +5,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelPostgres
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import CarrelThreads

@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelServer
+import CarrelServerTesting
 import CarrelSignOn
 import CarrelSubscription
 import CarrelTesting

@@ -6,6 +6,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelOrders
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import Glibc

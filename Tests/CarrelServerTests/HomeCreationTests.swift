@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHome
 import CarrelPostgres
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import Glibc

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelServerTesting
 import CarrelTesting
 import CarrelThreads
 import CarrelUpstream

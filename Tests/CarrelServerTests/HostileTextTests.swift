@@ -6,6 +6,7 @@ import CarrelEntitlements
 import CarrelHTTP
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelSubscription
 import CarrelXML

@@ -6,6 +6,7 @@ import CarrelCrypto
 import CarrelHome
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import Testing

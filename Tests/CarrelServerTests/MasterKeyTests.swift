@@ -9,6 +9,7 @@ import CarrelJSON
 import CarrelOrders
 import CarrelPostgres
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import CarrelWebAPI
@@ -208,14 +209,5 @@ struct `Master keys of several homes` {
         #expect(one.fingerprint(of: 1) != one.fingerprint(of: 2))
         #expect(one.fingerprint(of: 3) == nil)
         #expect(one.fingerprint(of: 1)?.count == 32 && Hex.encode(one.fingerprint(of: 1) ?? []).contains("abab") == false)
-    }
-}
-
-extension TestService {
-    /// Adds a master key where a rotation needs that as a step of its own.
-    func addMasterKey(always: Bool = false) async throws {
-        guard always || Engine.current == .postgres else { return }
-        let answer = try await call(.post, "/admin/v1/master-key/add", body: [:], peer: .local(userID: 0))
-        guard answer.status == 200 else { throw ServerError(.conflict, "\(answer.json)") }
     }
 }

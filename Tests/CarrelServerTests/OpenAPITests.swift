@@ -1,6 +1,7 @@
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelServerTesting
 import Testing
 
 struct `The OpenAPI document` {

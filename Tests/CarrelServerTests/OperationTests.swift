@@ -5,6 +5,7 @@ import CarrelHTTPServer
 import CarrelJSON
 import CarrelMetrics
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelStreaming
 import Testing

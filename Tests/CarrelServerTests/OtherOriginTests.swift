@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelOrders
 import CarrelServer
+import CarrelServerTesting
 import CarrelStreaming
 import Testing
 

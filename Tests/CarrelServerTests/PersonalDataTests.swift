@@ -13,6 +13,7 @@ import CarrelListening
 import CarrelOrders
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting

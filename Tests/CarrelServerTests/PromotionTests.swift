@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelSubscription
 import Testing
 

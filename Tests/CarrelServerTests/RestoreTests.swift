@@ -9,6 +9,7 @@ import CarrelHome
 import CarrelOrders
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting

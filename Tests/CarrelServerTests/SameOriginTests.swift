@@ -3,6 +3,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelOrders
 import CarrelServer
+import CarrelServerTesting
 import Testing
 
 struct `A request with a session's cookie` {

@@ -2,6 +2,7 @@ import CarrelCrypto
 import CarrelHTTPServer
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import CarrelTesting
 import Testing
 

@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelPasswordHash
 import CarrelServer
+import CarrelServerTesting
 import Testing
 
 /// Signing in with a password, and choosing a new one, as a browser without scripts does it.

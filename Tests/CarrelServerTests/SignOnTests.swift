@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelServer
+import CarrelServerTesting
 import CarrelSignOn
 import CarrelSubscription
 import CarrelTesting

@@ -1,6 +1,7 @@
 import CarrelHome
 import CarrelPostgres
 import CarrelServer
+import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import CarrelWebAPI

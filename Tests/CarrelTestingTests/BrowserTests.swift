@@ -172,7 +172,7 @@ struct `A browser` {
         let server = Self.serve(Self.page)
         let page = "http://127.0.0.1:\(server.port)/page"
         let looks =
-            "return [document.cookie, String(localStorage.x), innerWidth, innerHeight, history.length, document.hasFocus(), window.mark || 0]"
+            "return [document.cookie, String(localStorage.x), innerWidth, innerHeight, history.length < 3, document.hasFocus(), window.mark || 0]"
         let first = try await Browser.start(kind)
         try await first.open(page)
         let fresh = try await first.script(looks)

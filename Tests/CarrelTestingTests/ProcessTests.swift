@@ -97,7 +97,7 @@ struct `A background process` {
         guard let path = unsafe getenv("CARREL_WATCHDOG_TEST") else {
             let directory = TemporaryDirectory()
             let inner = try BackgroundProcess(
-                withoutEventStream(CommandLine.arguments) + ["--filter", "dies with the process that started it"],
+                forOneTest(CommandLine.arguments) + ["--filter", "dies with the process that started it"],
                 environment: ["CARREL_WATCHDOG_TEST": directory.file("id"), "PATH": "/usr/bin:/bin"]
             )
             var child: Int32?
@@ -133,10 +133,19 @@ struct `A temporary directory` {
     }
 }
 
-/// The arguments without those that would have a second run write its events over the first's.
-private func withoutEventStream(_ arguments: [String]) -> [String] {
-    guard let flag = arguments.firstIndex(of: "--event-stream-output-path") else { return arguments }
-    return Array(arguments[..<flag] + arguments[(flag + 2)...])
+/// The arguments without those that would have a second run write its events over the first's, or run more tests than one.
+private func forOneTest(_ arguments: [String]) -> [String] {
+    let flags = ["--event-stream-output-path", "--filter", "--skip"]
+    var kept: [String] = []
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+        if flags.contains(argument) {
+            rest = rest.dropFirst()
+        } else if !flags.contains(where: { argument.hasPrefix("\($0)=") }) {
+            kept.append(argument)
+        }
+    }
+    return kept
 }
 
 /// Whether the process goes within a few seconds; a zombie that waits for its parent counts as gone.

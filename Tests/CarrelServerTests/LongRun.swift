@@ -1,4 +1,0 @@
-import Glibc
-
-/// Whether the long tests run as well: kills by the hundred, a million forgeries (`make test-long`).
-let longRun = unsafe getenv("CARREL_LONG") != nil
