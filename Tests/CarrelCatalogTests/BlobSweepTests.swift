@@ -50,7 +50,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `moves what is unused to the trash, and deletes it a week later`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let used = try blobs(test)
         let unused = try makeBlobs(["old"], in: test)
         #expect(try await test.service.blobSweep.run() == 1)
@@ -79,7 +79,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `changes nothing beside a database that a restore replaced`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         _ = try makeBlobs(["before"], in: test)
         #expect(try await test.service.blobSweep.run() == 1)
         _ = try makeBlobs(["old"], in: test)
@@ -95,7 +95,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `moves back what a restored database names, beside the one that it replaced`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let used = try blobs(test)
         let media = try await sweepMedia(of: test)
         _ = test.directory.write("carrel.db.before-restore", [1])
@@ -105,7 +105,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `refuses more than a tenth of the store and a hundred blobs, unless everything is allowed`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let used = try blobs(test)
         _ = try makeBlobs((0..<101).map { "unused \($0)" }, in: test)
         let all = try blobs(test)

@@ -16,7 +16,7 @@ struct `Samples by ISBN` {
     private static let path = "/Sample.ashx?isbn=\(TestService.isbn)"
 
     @Test func `are whole MP3 files that anybody may have`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let answer = try await test.send(.get, Self.path)
         #expect(answer.status == 200)
         #expect(answer.headers["Content-Type"] == "audio/mpeg")
@@ -31,7 +31,7 @@ struct `Samples by ISBN` {
     }
 
     @Test func `are given in ranges, which HEAD tells of too`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let size = Self.sample.count
         for (range, bytes) in [("0-99", 0...99), ("1000-", 1000...size - 1), ("-1", size - 1...size - 1)] {
             let headers: HTTPFields = ["Range": "bytes=\(range)"]
@@ -67,7 +67,7 @@ struct `Samples by ISBN` {
         ("", 400), ("?isbn=", 400), ("?isbn=9780306406158", 400), ("?isbn=x", 400), ("?isbn=9783161484100", 404),
     ])
     func `that are not there are not found, and what is no ISBN is said to be none`(query: String, status: Int) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         #expect(try await test.call(.get, "/Sample.ashx\(query)").status == status)
         #expect(try await test.call(.head, "/Sample.ashx\(query)").status == status)
         let isbn = query.dropFirst(6)

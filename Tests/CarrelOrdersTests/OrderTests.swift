@@ -17,7 +17,7 @@ struct `Orders of a shop` {
     private let backOffice = Peer.local(userID: 0)
 
     @Test func `are created once for an order number`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let body: JSON = ["account": "alice", "isbn": "978-0-306-40615-7", "orderNumber": "A-1"]
         let first = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
         #expect(first.status == 201)
@@ -91,7 +91,7 @@ struct `Orders of a shop` {
         ] as [(JSON, String)]
     )
     func `say what is wrong with a request`(body: JSON, detail: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let answer = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
         #expect(answer.status == 400)
         #expect(answer.json["detail"]?.string == detail)

@@ -105,7 +105,7 @@ struct `A list of orders` {
     /// With hundreds of thousands of orders a list that reads them all keeps everybody waiting.
     @Test func `of one account or number does not read those of others`() async throws {
         let sqlite = try requirePeer("sqlite3")
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let path = try Home(at: test.directory.path).databasePath
         let lists = (ShelfStore.statements + OrderStore.statements).filter {
             $0.description.contains("LIMIT") && ($0.description.contains("account_id = $1") || $0.description.contains("= $5"))

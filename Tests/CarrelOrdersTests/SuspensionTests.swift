@@ -62,7 +62,7 @@ struct `A suspended account` {
     }
 
     @Test func `reads no private catalog, by its password, its app password or its token`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.editions.feedsNeedSignIn = true
             $0.subscription.givesFeedPasswords = true
             $0.passwordCost = .init(memory: 64, passes: 1)

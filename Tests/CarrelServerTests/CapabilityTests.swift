@@ -55,12 +55,12 @@ struct `A capability` {
     }
 
     @Test func `is in the list, and the list is in the order of the layers`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         #expect(test.service.capabilities.map { "\(type(of: $0))" } == CarrelService.layers.map { "\($0)" })
     }
 
     @Test func `names every column of wrapped keys`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let wrapped = try await test.service.database.read { transaction in
             try transaction.rows(
                 SQL(

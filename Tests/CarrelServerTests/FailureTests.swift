@@ -15,7 +15,7 @@ struct `Failures of the service` {
 
     @Test func `are told to the operator under the id that the client is given`() async throws {
         let told = Locked<[String]>([])
-        let test = try await TestService { settings in
+        let test = try await TestService(.silence) { settings in
             settings.onFailure = { error, request in told.withLock { $0.append("\(request.id) \(error)") } }
         }
         #expect(try await test.call(.get, "/v1/orders", peer: operatorPeer).status == 200)

@@ -99,7 +99,7 @@ struct `Two things at once` {
     }
 
     @Test func `a preview of a sign-in link does not use it up`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let account = try await test.service.accounts.findOrCreate(named: "alice")
         let link = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: account))"
         for method in [HTTPMethod.head, .get, .head, .get] {
@@ -115,7 +115,7 @@ struct `Two things at once` {
 
 struct `A database that is put back` {
     @Test func `leaves what could not be opened whole, with its log`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try Home(at: test.directory.path)
         let backup = "\(test.directory.path)/backup.db"
         let sqlite = try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
@@ -145,7 +145,7 @@ struct `A database that is put back` {
     }
 
     @Test func `is not put back under a server that runs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try Home(at: test.directory.path)
         let lock = try FileLock(home.lockPath, taken: "a server runs")
         let backup = test.directory.write("backup", [1])

@@ -60,7 +60,7 @@ struct `Master keys of several homes` {
 
     /// Rotating on two homes once made two keys of one version, and what one wrapped was lost to the other.
     @Test func `are refused at the start when one differs or is missing, with the version and the file`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try await other(test)
         _ = try await test.another(in: home)
         let (path, right) = (home.masterKeyPath, try #require(elsewhere.read("other/master.key")))
@@ -74,7 +74,7 @@ struct `Master keys of several homes` {
     }
 
     @Test func `that a database from before knows nothing of have to unwrap its secrets`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM master_keys")) }
         let home = try await other(test)
         elsewhere.write("other/master.key", Array("1 \(String(repeating: "ab", count: 32))\n".utf8))
@@ -145,7 +145,7 @@ struct `Master keys of several homes` {
     }
 
     @Test func `wait for no node that was not seen for a minute`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try await other(test)
         let there = try await test.another(in: home)
         try await there.nodes.beat()
@@ -159,7 +159,7 @@ struct `Master keys of several homes` {
     }
 
     @Test func `are not waited for where a node has left`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try await other(test)
         let there = try await test.another(in: home)
         try await there.nodes.beat()
@@ -169,7 +169,7 @@ struct `Master keys of several homes` {
     }
 
     @Test func `come to a home without one, and never from another database`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try Home(at: elsewhere.file("bare"), missing: .create)
         try home.make()
         let rotation = KeyRotation(
@@ -190,7 +190,7 @@ struct `Master keys of several homes` {
     }
 
     @Test func `come over the home's own socket and nowhere else`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let key = try await test.service.accounts.createServiceKey(name: "office", role: .admin).text
         let answer = try await test.call(
             .post,

@@ -14,7 +14,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `Health` {
     @Test func `is good while the server serves`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         for (path, status) in [("/healthz", "ok"), ("/readyz", "ready")] {
             let answer = try await test.send(.get, path)
             #expect(answer.status == 200)
@@ -25,7 +25,7 @@ struct `Health` {
     }
 
     @Test func `is readiness no more once the server is to stop, though it lives`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         test.service.drain()
         let answer = try await test.call(.get, "/readyz")
         #expect(answer.status == 503)
@@ -34,7 +34,7 @@ struct `Health` {
     }
 
     @Test func `is readiness no more without a database`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         await test.service.database.close()
         let answer = try await test.call(.get, "/readyz")
         #expect(answer.status == 503)
@@ -82,7 +82,7 @@ struct `Metrics` {
     }
 
     @Test func `say that reports on unknown orders alone take nothing of the writer's time`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         func writes() -> String? {
             test.service.metrics.text().split(separator: "\n").first { $0.hasPrefix("carrel_store_writes_total ") }.map(
                 String.init
@@ -100,7 +100,7 @@ struct `Metrics` {
     }
 
     @Test func `are not kept from anybody by reports with too many values, which are refused`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let many = JSON.array([JSON](repeating: .array([]), count: 200_000))
         let refused = try await test.call(.post, "/v2/states", body: many)
         #expect(refused.status == 400 && refused.json["detail"]?.string?.contains("too many values") == true)
@@ -109,7 +109,7 @@ struct `Metrics` {
     }
 
     @Test(arguments: [true, false]) func `are not for loopback addresses where a proxy is in front`(isPublic: Bool) async throws {
-        let test = try await TestService { settings in
+        let test = try await TestService(.silence) { settings in
             if isPublic { settings.stream.publicURL = "https://books.example.org" } else { settings.trustsLoopback = false }
         }
         func send(_ request: HTTPRequest) async -> HTTPResponse { await test.service.router.respond(to: request) }
@@ -130,7 +130,7 @@ struct `Metrics` {
     }
 
     @Test func `are for this machine and for keys, and not for whom a proxy lets in`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let (here, elsewhere) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))
         func status(_ peer: Peer, _ headers: HTTPFields = [:], authority: String = "localhost:8080") async -> Int {
             let request = HTTPRequest(.get, "/metrics", headers: headers, peer: peer, authority: authority)

@@ -145,7 +145,7 @@ struct `Personal data` {
     }
 
     @Test func `is declared for every table of the schema, and for no other`() async throws {
-        let tables = try await schema(try await TestService())
+        let tables = try await schema(try await TestService(.silence))
         let (names, declared) = (Set(tables.keys), Set(Self.declared.keys))
         #expect(names.subtracting(declared).isEmpty, "let a capability say what these tables hold about people")
         #expect(declared.subtracting(names).isEmpty, "a capability has tables that are not there")
@@ -175,7 +175,7 @@ struct `Personal data` {
             "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
             "audit_pages": ["id", "first_at", "at", "filter", "entries"],
         ]
-        let tables = try await schema(try await TestService())
+        let tables = try await schema(try await TestService(.silence))
         for (table, treatment) in Self.declared {
             guard case .kept = treatment else { continue }
             #expect(tables[table] == known[table], "\(table)")
@@ -231,7 +231,7 @@ struct `Personal data` {
     }
 
     @Test func `of staff is kept until they are staff no more, so that an owner is left`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let account = try await test.service.desk.create("Olga Owner", by: operatorActor)
         try await test.service.staff.setRole(.owner, of: account, by: operatorActor)
         let path = "/admin/v1/accounts/\(account.id)/erase"

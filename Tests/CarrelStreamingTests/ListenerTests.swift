@@ -93,7 +93,7 @@ struct `One listener` {
 
 struct `Cookies of a session` {
     @Test func `are looked at one after the other, because a neighbour may have planted the first`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let token = try await test.service.accounts.issueSession(for: alice)
         let ended = try await test.service.accounts.issueSession(for: alice)

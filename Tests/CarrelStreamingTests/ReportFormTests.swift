@@ -44,7 +44,7 @@ struct `Reports as existing apps write them` {
     }
 
     @Test func `are taken as text/json and with a byte order mark`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         for type in ["text/json", "text/json; charset=utf-8", "application/json; charset=utf-8"] {
             let answer = try await post(test, "\u{feff}[]", type: type)
             #expect(answer.status == 200, "\(type)")

@@ -144,12 +144,12 @@ struct `Ticket secrets` {
     }
 
     @Test func `are an administrator's to change`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         #expect(try await test.call(.post, "/admin/v1/ticket-key/rotate").status == 401)
     }
 
     @Test func `never share an id: when all are in use, that is said`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         for id in 2...255 { #expect(try await test.service.tickets.rotate(atOnce: false, by: .operator).id == UInt8(id)) }
         await #expect(throws: ServerError(.conflict, "")) {
             _ = try await test.service.tickets.rotate(atOnce: false, by: .operator)

@@ -72,7 +72,7 @@ struct `An order's chapters and cover` {
     }
 
     @Test func `are for the account alone where sessions are needed`() async throws {
-        let test = try await TestService { $0.stream.access = .session }
+        let test = try await TestService(.silence) { $0.stream.access = .session }
         let order = try await order(test)
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         let session = try await test.service.accounts.issueSession(for: account)
