@@ -174,7 +174,7 @@ struct `The tables of the command` {
             if !isFileOnly { facts += ["`\(row.environmentName)`"] + row.flags.map { "`\($0)`" } }
             if let allowed = setting.allowed { facts.insert(allowed, at: 0) }
             if !setting.choices.isEmpty { facts.insert("one of \(setting.choices.joined(separator: ", "))", at: 0) }
-            if setting.isList { facts.insert("several, parted by commas", at: 0) }
+            if setting.isList { facts.insert("several, separated by commas", at: 0) }
             lines += ["", "### `\(row.name)`", row.help, "", facts.joined(separator: " · ")]
         }
         return lines

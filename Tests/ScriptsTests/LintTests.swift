@@ -76,6 +76,8 @@ struct `scripts/lint` {
         ("docs/a.md", "see /wo" + "rk/main\n", "names a place on one machine"),
         ("Sources/A/B.swift", "let a = 1 \n", "spaces at the end of the line"),
         ("scripts/a", "#!/usr/bin/env bash\nif\n", "syntax error"),
+        ("docs/a.md", "a link for who" + "ever asks\n", "docs/a.md:1:a link for who" + "ever asks: write: name the role"),
+        ("Sources/carrel/A.swift", "/// Wh" + "at a title is.\nlet a = 1\n", "write: open with a noun phrase"),
         ("Sources/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
         (
             "Sources/A/B.swift", "public struct B {}\n",
