@@ -176,7 +176,7 @@ struct `The commands of a back office` {
         #expect(one.ids == [ids[1]] && one.note == "")
         let first = try await listed("--limit", "2")
         #expect(first.ids == Array(ids.prefix(2)))
-        #expect(first.note.hasPrefix("there may be more: --after "), "\(first.note)")
+        #expect(first.note.hasPrefix("there may be more: continue with --after "), "\(first.note)")
         let mark = try #require(first.note.split(separator: " ").first { $0.contains("_") })
         let rest = try await listed("--limit", "2", "--after", String(mark))
         #expect(rest.ids == [ids[2]] && rest.note == "", "\(rest)")

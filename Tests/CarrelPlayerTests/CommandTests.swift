@@ -37,10 +37,10 @@ struct `The command` {
         #expect(restored.status.isSuccess)
         #expect(restored.text.contains("\nended: sessions 0, links 0, app passwords 0, all tickets and credentials\n"))
         #expect(restored.text.contains("\nkept the replaced database as \(home)/carrel.db.before-restore\n"))
-        let lacking = restored.text.split(separator: "lacks:\n").last?.split(separator: "\n") ?? []
+        let lacking = restored.text.split(separator: "in the restored database:\n").last?.split(separator: "\n") ?? []
         #expect(lacking.count == 1 && lacking[0].contains("Z order.create "), "\(restored.text)")
         let sealed = try await carrel("audit", "verify", "--home", home)
-        #expect(sealed.status.isSuccess && sealed.text.hasSuffix("as they were sealed\n"), "\(sealed.text)")
+        #expect(sealed.status.isSuccess && sealed.text.hasSuffix("all seals match\n"), "\(sealed.text)")
         let listed = try await DemoServer.json(["order", "list", "--home", home, "--json"])["orders"]?.array ?? []
         #expect(listed.map { $0["id"]?.string } == [order])
         #expect(later != nil)
