@@ -10,7 +10,7 @@ package import CarrelStore
 import CarrelThrottling
 package import CarrelWebAPI
 
-/// People, staff, their sessions and devices, and who may do what.
+/// Accounts, staff, sessions, devices and permissions.
 package struct AccountsCapability: Capability {
     package let lifecycle = AccountLifecycle()
     package let accounts: Accounts
@@ -25,7 +25,7 @@ package struct AccountsCapability: Capability {
 
     /// The operator's settings of accounts.
     package struct Settings: Sendable {
-        /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
+        /// Maximum sign-in attempts per minute and network; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// The cost of hashing a password.
         package var passwordCost = Argon2id.Parameters.standard

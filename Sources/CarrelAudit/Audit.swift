@@ -13,9 +13,9 @@ import CarrelStore
 package struct Audit: Sendable {
     let database: any Database
     package let clock: any WallClock
-    /// Takes what no change of state goes with.
+    /// The writer of entries that belong to no change of state.
     package let group: AuditBatchWriter
-    /// Takes what an account may repeat as often as it likes.
+    /// The writer that combines an account's repeats.
     package let fold: AuditFold
     package let archive: AuditArchive
     private let chain: AuditChain

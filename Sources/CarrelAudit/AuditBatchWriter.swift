@@ -19,9 +19,9 @@ package final class AuditBatchWriter: Sendable {
     private struct Group {
         /// Entries whose callers do not wait.
         var page: AuditPage?
-        /// Those who have not.
+        /// Entries whose callers wait.
         private(set) var waiters: [Waiter] = []
-        /// How many of these have an entry: each caller asks, and there may be a waiter for each connection.
+        /// Number of waiting entries; counted, because there may be a waiter per connection.
         private var waitingEntries = 0
 
         mutating func add(_ waiter: Waiter) {
@@ -44,7 +44,7 @@ package final class AuditBatchWriter: Sendable {
         /// Entries being written, and after a failure those to be written again.
         var inFlight = Group()
         var isWriting = false
-        /// When the first that is not written yet was recorded.
+        /// When the first unwritten entry was recorded.
         var since: ContinuousClock.Instant?
         /// Why the last group could not be written, and when that is tried again.
         var failure: (error: any Error, until: ContinuousClock.Instant)?
@@ -52,11 +52,11 @@ package final class AuditBatchWriter: Sendable {
         var count: Int { next.count + inFlight.count }
     }
 
-    /// How long entries wait for company.
+    /// Time for which entries are collected into one batch.
     private static let interval = Duration.milliseconds(20)
-    /// How long callers go on while nothing gets written.
+    /// Time for which callers continue without a completed write.
     private static let patience = Duration.milliseconds(250)
-    /// How long until what could not be written is tried again.
+    /// Delay before a failed write is retried.
     private static let pause = Duration.seconds(1)
     /// Entries not written yet whose callers may have gone on.
     private static let limit = 8192
@@ -70,7 +70,7 @@ package final class AuditBatchWriter: Sendable {
         self.chain = chain
     }
 
-    /// How many entries are not written yet.
+    /// Number of unwritten entries.
     package var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
@@ -86,7 +86,7 @@ package final class AuditBatchWriter: Sendable {
 
     /// Takes an entry to the log; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
-    /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
+    /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
         _ action: String,
         on subject: String,

@@ -4,7 +4,7 @@ import CarrelHome
 import CarrelStore
 import CarrelThreads
 
-/// How the seals of the audit log follow from one another, and how far this home has seen them.
+/// The chain of seals of the audit log, and the last seal that this home has seen.
 package final class AuditChain: Sendable {
     private let key: HMACSHA256
     private let head: AuditHead
@@ -73,12 +73,12 @@ package final class AuditChain: Sendable {
         return mark
     }
 
-    /// Remembers a place in the chain in the database, under a seal of its own.
+    /// Stores a position of the chain in the database, under a seal of its own.
     func set(_ kind: AuditMark, to mark: AuditHead.Mark, in transaction: any Transaction) throws {
         try AuditStore.set(kind, to: mark, mac: key.authenticate(kind.sealed(mark).rawSpan), in: transaction)
     }
 
-    /// How many entries a row stands for; nil where it is not what was sealed behind `last`.
+    /// The number of entries of a row; nil if it does not match the seal after `last`.
     package func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
         guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
         guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
@@ -105,7 +105,7 @@ package final class AuditChain: Sendable {
         }
     }
 
-    /// Takes what was seen to the file.
+    /// Writes the last seen seal to the file.
     func keep() throws(ServerError) {
         if let mark = last.withLock({ $0 }) { try head.write(mark) }
     }

@@ -9,7 +9,7 @@ import CarrelThreads
 /// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit`` are
 /// not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
 package final class AuditFold: Sendable {
-    /// How long repetitions of an entry are counted.
+    /// Time for which repeats of an entry are counted.
     package static let window = Duration.seconds(60)
     /// The longest product id of the catalog, in bytes; longer ones are cut.
     package static let subjectLimit = 128
@@ -46,13 +46,13 @@ package final class AuditFold: Sendable {
         let key: Key
         /// False where the first could not be recorded: the next one is the first again.
         var hasFirst = true
-        /// Those after the first.
+        /// Number of repeats after the first.
         var more = 0
         var last: Instant
     }
 
     private struct Account {
-        /// When its minute began.
+        /// Start of its minute.
         let start: Instant
         var slots: [Slot] = []
     }
@@ -74,7 +74,7 @@ package final class AuditFold: Sendable {
         var queue: [(account: String, start: Instant)] = []
         var head = 0
         var slotCount = 0
-        /// Of minutes that have ended, to be written yet.
+        /// Counts of minutes that have ended, not yet written.
         var ended: [Count] = []
 
         static func isOver(_ start: Instant, at now: Instant) -> Bool { now < start || now - start >= AuditFold.window }
@@ -149,7 +149,7 @@ package final class AuditFold: Sendable {
 
     /// Takes an entry to the log, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
-    /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
+    /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
         _ action: String,
         on subject: String,
@@ -171,7 +171,7 @@ package final class AuditFold: Sendable {
     ///   - actor: who asks.
     ///   - now: the time.
     ///   - reason: why it is refused.
-    /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
+    /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func recordRefused(_ action: String, of account: String, by actor: AuditActor, at now: Instant, reason: String)
         async throws
     {

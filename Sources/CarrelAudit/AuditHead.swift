@@ -41,7 +41,7 @@ package struct AuditHead: Sendable {
         return Mark(number: number, seal: seal)
     }
 
-    /// Remembers a seal, unless a later one is remembered already. When that is lost, the one before is as true.
+    /// Stores a seal, unless a later one is stored. If the write is lost, the previous seal is still valid.
     package func write(_ mark: Mark) throws(ServerError) {
         try Self.turn.withLock { (_) throws(ServerError) -> Void in
             if let known = try read(), known.number >= mark.number { return }
@@ -58,7 +58,7 @@ package struct AuditHead: Sendable {
         }
     }
 
-    /// Forgets it: a database that comes from a backup has a shorter chain.
+    /// Deletes the seal: a database restored from a backup has a shorter chain.
     package func forget() { unsafe unlink(path) }
 
     /// The error for a log that lacks the entry of that number with that seal.

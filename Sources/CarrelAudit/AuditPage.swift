@@ -17,7 +17,7 @@ package struct AuditPage: Sendable {
     /// Fewer entries become rows of their own: a quiet server would have many small pages, and each search opens every page.
     static let leastCount = 64
 
-    /// Of its row, in the order of time; the ids of the entries are this one's with their place at the end.
+    /// The row's id without its last part, in order of time; the entries' ids append their index.
     private let stem: Substring
     package private(set) var bytes: [UInt8] = []
     private(set) var count = 0
@@ -109,7 +109,7 @@ package struct AuditPage: Sendable {
         return entries
     }
 
-    /// How many entries a page holds.
+    /// The number of entries of a page.
     ///
     /// - Throws: ``Malformed`` for bytes that are not a page.
     static func count(of bytes: [UInt8]) throws(Malformed) -> Int {
@@ -144,7 +144,7 @@ package struct AuditPage: Sendable {
         }
     }
 
-    /// Of whom, of what, and of which actions and outcomes it speaks.
+    /// The filter of its actors, subjects, actions and outcomes.
     package var filter: AuditPageFilter {
         var (ids, outcomes): ([Range<Int>], Set<UInt8>) = ([], [])
         ids.reserveCapacity(3 * count)
@@ -157,7 +157,7 @@ package struct AuditPage: Sendable {
         return AuditPageFilter(ids: ids, in: bytes, and: words)
     }
 
-    /// How it is written: as one row, or a row for each of a few entries.
+    /// The rows to write: a single one, or one for each of a few entries.
     var rows: [AuditRow] {
         guard count >= Self.leastCount else { return entries.map { AuditRow(entry: $0) } }
         let content = AuditRow.Page(first: first, last: last, filter: filter.bits, bytes: bytes)

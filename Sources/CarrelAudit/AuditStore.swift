@@ -213,7 +213,7 @@ package enum AuditStore {
         return try list(filter, in: transaction).first.map { ($0.at, $0.unfolded.reason) }
     }
 
-    /// How many entries wait for their seals.
+    /// Number of unsealed entries.
     static func unsealedCount(in transaction: any Transaction) throws -> Int {
         try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0
     }

@@ -25,7 +25,7 @@ package struct EditionDeliveryCapability: Capability {
         package var editions = EditionSettings()
         /// The server's public base URL, if it differs from the request's host.
         package var publicURL: String?
-        /// How long an edition's credentials live.
+        /// Lifetime of edition credentials.
         package var credentialLife = Duration.seconds(24 * 3600)
         /// Whether categories say their term as `value` too, which some apps read.
         package var alsoValue = false

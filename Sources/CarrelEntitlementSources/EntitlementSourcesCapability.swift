@@ -9,7 +9,7 @@ package import CarrelStore
 import CarrelSubscription
 package import CarrelWebAPI
 
-/// Other systems and app stores that know who may read what.
+/// Upstream systems and app stores as sources of entitlements.
 package struct EntitlementSourcesCapability: Capability {
     package let sources: EntitlementSources
     package let receipts: Receipts

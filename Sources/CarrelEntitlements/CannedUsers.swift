@@ -15,7 +15,7 @@ package struct CannedUsers: EntitlementSource {
     private let issues: [String]
     private let isIssue: Set<String>
     private let clock: any WallClock
-    /// Lets time pass.
+    /// Waits; injected for tests.
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// The fault of a user of the form `A-B-C`: A at sign-in, B at verification, C for credentials.

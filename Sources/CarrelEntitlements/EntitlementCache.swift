@@ -44,16 +44,16 @@ package final class EntitlementCache: Sendable {
         var isLooking = false
     }
 
-    /// How long others' changes may go unseen.
+    /// Maximum time for which changes by other processes may be missed.
     static let life = Duration.seconds(1)
     /// Maximum lifetime of an entry, even without reported changes.
     static let longestLife = Duration.seconds(300)
-    /// Holdings of more are not remembered: they take too much room.
+    /// Maximum weight of a cached entry; larger ones take too much memory.
     static let heaviest = 64
-    /// So many that a set is hardly ever full while the table is not.
+    /// Size of a set, so large that sets rarely fill up before the table.
     private static let ways = 64
     private static let sets = 2_048
-    /// Sessions remembered, at most.
+    /// Maximum number of cached sessions.
     static let limit = ways * sets
     private static let places = 65_536
 
@@ -66,7 +66,7 @@ package final class EntitlementCache: Sendable {
         self.clock = clock
     }
 
-    /// Listens to the database from now on; before, nothing is remembered.
+    /// Starts observing the database; before, nothing is cached.
     package func begin() async throws {
         let now = clock.now
         let isTold = try await database.watch(
@@ -125,7 +125,7 @@ package final class EntitlementCache: Sendable {
         }
     }
 
-    /// Asks the database again about the token of a hash.
+    /// Evicts the entry of a token hash.
     package func forget(_ hash: [UInt8]) {
         let (_, tag, start) = Self.place(of: hash)
         state.withLock { state in
@@ -146,7 +146,7 @@ package final class EntitlementCache: Sendable {
         }
     }
 
-    /// Looks whether others changed anything.
+    /// Checks for changes by other processes.
     package func look() async {
         let now = clock.now
         let isDone = (try? await database.detectExternalChanges()) != nil

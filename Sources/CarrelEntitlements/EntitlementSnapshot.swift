@@ -18,7 +18,7 @@ package final class EntitlementSnapshot: Sendable {
         serial = try RevocationStore.serial(in: transaction)
     }
 
-    /// How much it takes to remember, in plans, purchases and products.
+    /// The weight of a cached entry: its plans, purchases and products.
     var weight: Int {
         entitlement.subscriptions.reduce(entitlement.purchases.count) { $0 + 1 + $1.plan.products.count }
     }

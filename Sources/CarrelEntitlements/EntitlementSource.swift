@@ -110,7 +110,7 @@ package enum SignInOutcome: Sendable, Equatable {
     /// Whether the user is unknown, in any source's words.
     package var saysNotRecognised: Bool { if case .refused("notrecognised", _) = self { true } else { false } }
 
-    /// Says nothing about whether there is such an account.
+    /// A refusal that does not reveal whether the account exists.
     package static let notRecognised = refused(status: "notrecognised", message: "Credentials not recognised")
 }
 

@@ -1,6 +1,6 @@
 /// The sources, and who of them is asked about what.
 package struct EntitlementSources: Sendable {
-    /// In the order of the configuration.
+    /// The sources in the order of the configuration.
     package let inOrder: [any EntitlementSource]
 
     package init(inOrder: [any EntitlementSource]) {

@@ -19,7 +19,7 @@ struct LocalAccountSource: EntitlementSource {
     let subscriptions: Subscriptions
     let known: EntitlementCache
     let audit: AuditFold
-    /// How many devices an account may use where neither it nor its plans say.
+    /// The device limit of accounts without a limit of their own or of a plan.
     let devicePolicy: DevicePolicy
     /// Whether a token comes with a second credential for feeds.
     let givesFeedPasswords: Bool
@@ -116,7 +116,7 @@ struct LocalAccountSource: EntitlementSource {
 
     /// The state of a token.
     private enum Found {
-        /// It cannot be one of ours.
+        /// The token cannot be one of Carrel's.
         case foreign
         /// There is no such session, or it has ended.
         case over

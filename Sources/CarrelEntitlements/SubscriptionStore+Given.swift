@@ -23,7 +23,7 @@ extension SubscriptionStore {
 
     static let statementsOfGiven = [putSubscription, putPurchase, dropSubscription, dropPurchase]
 
-    /// Lets an account hold a plan, whatever the id stood for before.
+    /// Gives an account a plan under an id, replacing the id's previous grant.
     package static func put(
         _ id: String,
         plan: String,
@@ -38,7 +38,7 @@ extension SubscriptionStore {
         _ = try transaction.run(putSubscription, values)
     }
 
-    /// Lets an account hold a product, whatever the id stood for before.
+    /// Gives an account a product under an id, replacing the id's previous grant.
     package static func put(
         _ id: String,
         product: String,
@@ -54,7 +54,7 @@ extension SubscriptionStore {
         _ = try transaction.run(putPurchase, values)
     }
 
-    /// Takes the subscription or purchase of an id.
+    /// Deletes the subscription or purchase of an id.
     package static func drop(_ id: String, in transaction: any Transaction) throws {
         for statement in [dropSubscription, dropPurchase] { _ = try transaction.run(statement, [.text(id)]) }
     }

@@ -130,7 +130,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Lets a subscription end at another time; one that is over by then voids the account's credentials.
+    /// Changes the end of a subscription; if it has ended by then, revokes the account's credentials.
     package static func setEnd(
         of id: String,
         account: String,
@@ -145,7 +145,7 @@ package struct Subscriptions: Sendable {
         try AuditStore.append(entry, in: transaction)
     }
 
-    /// Takes a subscription back with all that it gave for good, as if it had never been, and voids the account's credentials.
+    /// Revokes a subscription and everything it granted, and revokes the account's credentials.
     package func revoke(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("subscription.revoke", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
@@ -198,7 +198,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.
+    /// Ends a single product's grant, and revokes the account's credentials; an ended one is not changed.
     package func endPurchase(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in

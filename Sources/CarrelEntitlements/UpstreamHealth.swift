@@ -6,9 +6,9 @@ package struct UpstreamHealth: Sendable, Equatable {
     /// Whether it is asked.
     package enum State: Sendable, Equatable {
         case available
-        /// Not before this time, because it has not answered.
+        /// Calls are suspended until this time after failures.
         case unavailable(until: Instant)
-        /// One question is on its way, to see whether it answers again.
+        /// One probe is running.
         case probing
     }
 

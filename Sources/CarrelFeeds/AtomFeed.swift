@@ -25,7 +25,7 @@ struct AtomFeed {
     /// Scheme and authority before all addresses.
     let base: String
     let links: [Link]
-    /// How many there are in all; nil where that is not counted.
+    /// Total number of entries; nil if not counted.
     var total: Int?
     /// Parameter names of the sign-in calls; nil if the feed does not link them.
     var parameters: ParameterNames?

@@ -8,7 +8,7 @@ struct FeedAuthorizer: Sendable {
     let document: AuthenticationDocument
     let needsSignIn: Bool
 
-    /// Answers with a feed that is the same for all who may see it.
+    /// Responds with a feed that is the same for all authorized readers.
     func answer(_ request: HTTPRequest, _ make: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         guard needsSignIn else { return try await make() }
         guard let reader = try await readers.reader(ofFeed: request), try await readers.mayBrowse(reader) else {

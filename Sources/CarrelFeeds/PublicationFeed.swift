@@ -19,7 +19,7 @@ struct PublicationFeed {
     /// From 1 on.
     let page: Int
     let editions: [Edition]
-    /// Of everything that the words fit, whatever narrows it down.
+    /// Counts of all matches of the search words, without facets.
     let counts: [EditionSearch.Count]
 
     private var total: Int { count(search) }

@@ -18,9 +18,9 @@ package struct Home: Sendable {
 
     /// The treatment of what a home lacks: its folders, its database, the master key of a new database.
     package enum Missing: Sendable {
-        /// It is an error.
+        /// A missing home is an error.
         case refuse
-        /// It is created.
+        /// A missing home is created.
         case create
     }
 
@@ -81,7 +81,7 @@ package struct Home: Sendable {
     /// The lock held by the home's server, and by a command that replaces its database.
     package var lockPath: String { "\(directory)/carrel.lock" }
     package var socketPath: String { "\(directory)/carrel.sock" }
-    /// Says where the state is when it is not in the home.
+    /// The marker file that contains the address of an external database.
     package var databaseNotePath: String { "\(directory)/database" }
     /// The last seal of the audit log.
     package var auditHeadPath: String { "\(directory)/audit.head" }

@@ -15,7 +15,7 @@ package enum InstallationStore {
         try transaction.row(select, []).map { try $0.text(0) }
     }
 
-    /// Gives the database an id, unless it has one, and returns the one that it has then.
+    /// Gives the database an id if it has none, and returns its id.
     package static func join(_ id: String, at now: Instant, in transaction: any Transaction) throws -> String {
         try transaction.run(insert, [.text(id), .instant(now)])
         return try self.id(in: transaction) ?? id

@@ -142,14 +142,14 @@ package struct MasterKeyring: Sendable {
         try save(to: path, replacing: true)
     }
 
-    /// Takes keys from another keyring.
+    /// Adds keys from another keyring.
     package mutating func take(_ versions: [Int64], from other: MasterKeyring, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         for version in versions { keys[version] = other.keys[version] }
         try save(to: path, replacing: true)
     }
 
-    /// Forgets a key that came to nothing.
+    /// Deletes a key whose rotation failed.
     package mutating func forget(_ version: Int64, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         keys[version] = nil
@@ -159,7 +159,7 @@ package struct MasterKeyring: Sendable {
     /// Whether rotations may write it: not where it is a credential.
     package func isWritable(in home: Home) -> Bool { path == home.masterKeyPath }
 
-    /// Forgets the keys of earlier versions. Call it only when nothing is wrapped under them.
+    /// Deletes the keys of earlier versions. Call it only when nothing is wrapped under them.
     package mutating func forgetKeys(before version: Int64, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         keys = keys.filter { $0.key >= version }

@@ -10,7 +10,7 @@ package struct ServerError: CodedError, HTTPProblemConvertible {
     package let code: Code
     /// A lower-case sentence without a period, without secrets.
     package let message: String
-    /// Of what a request conflicts with; the member `id` of the problem document.
+    /// Id of the existing resource in a conflict; the member `id` of the problem document.
     package let conflictingID: String?
 
     package init(_ code: Code, _ message: String, conflictingID: String? = nil) {

@@ -73,9 +73,9 @@ package struct SigningSecret: Sendable {
     package struct Rotation: Sendable, Equatable {
         /// The id of the new secret.
         package let id: UInt8
-        /// When it begins to sign.
+        /// When it starts signing.
         package let signsFrom: Instant
-        /// How many secrets were forgotten.
+        /// Number of deleted secrets.
         package let forgotten: Int
     }
 

@@ -14,9 +14,9 @@ package import CarrelStore
 package struct Listening: Sendable {
     let database: any Database
     let clock: any WallClock
-    /// How many intervals of an order are kept: the newest. 100,000 are 138 hours in pieces of five seconds.
+    /// Number of intervals kept per order: the newest. 100,000 are 138 hours in pieces of five seconds.
     private let kept: Int
-    /// For how long after an order's end its intervals are taken.
+    /// Time after an order's end during which its intervals are accepted.
     private let lateness: Duration
 
     /// Apps report late: after a journey, or when they are opened again.

@@ -59,9 +59,9 @@ package struct ListeningInterval: Sendable, Hashable {
         }
     }
 
-    /// How long one interval may last.
+    /// Maximum duration of one interval.
     static let longest = Duration.seconds(24 * 3600)
-    /// By how much a device's clock may be ahead: later ends count as this much after the report's arrival.
+    /// Tolerance for clocks of devices that are ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
 
     /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.

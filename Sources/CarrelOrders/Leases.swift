@@ -7,7 +7,7 @@ import CarrelThreads
 /// A lease is taken and renewed by requests of keys and segments, and renewed by reports of positions. It ends two minutes after the
 /// last of them. Leases are kept in memory: after a restart every listener takes a new one.
 package final class Leases: Sendable {
-    /// How long a lease is held after its last renewal.
+    /// Lifetime of a lease after its last renewal.
     package static let life = Duration.seconds(120)
 
     private struct State {
@@ -86,7 +86,7 @@ package final class Leases: Sendable {
         }
     }
 
-    /// Forgets what has run out, once a minute, so that memory follows the listeners there are.
+    /// Deletes expired leases, once a minute, to limit memory.
     private static func sweep(_ state: inout State, at now: Instant) {
         guard now >= state.sweepAt else { return }
         state.sweepAt = now + .seconds(60)

@@ -1,9 +1,9 @@
 package import CarrelBytes
 
-/// One grant of one title to one account.
+/// A grant of one title to one account.
 package struct Order: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// For good.
+        /// Without an end.
         case sale
         /// Until `endsAt`.
         case loan

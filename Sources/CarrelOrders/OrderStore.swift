@@ -68,7 +68,7 @@ package enum OrderStore {
         LIMIT $4
         """
     )
-    /// Of one account and title, those first that say most: what is live, then what is over, each the newest first.
+    /// Orders of one account and title, the most relevant first: live, then ended, each the newest first.
     static let explaining = SQL(
         """
         SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at FROM orders
@@ -159,7 +159,7 @@ package enum OrderStore {
         return try rows.map { (try order($0), try $0.text(11)) }
     }
 
-    /// Those of an account's orders of a title that say most about whether it may be listened to, and how many there are in all.
+    /// An account's most relevant orders of a title for an explanation, and their total number.
     package static func explaining(
         _ title: String,
         to account: String,

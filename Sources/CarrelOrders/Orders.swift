@@ -14,7 +14,7 @@ package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
     private let master: MasterKeyring.Shared
-    /// Told of every order that this process changed, before the change is answered.
+    /// Observers called with every order that this process changed, before the change is acknowledged.
     private let observers = Locked<[@Sendable (_ order: String) -> Void]>([])
 
     package init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
@@ -193,7 +193,7 @@ package final class Orders: Sendable {
         try await end(id, by: actor, as: .cancelled, from: [.ready])
     }
 
-    /// Gives a title back before the order's end.
+    /// Returns a title before the order's end.
     package func giveBack(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .returned, from: [.ready, .active])
     }

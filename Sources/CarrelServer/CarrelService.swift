@@ -50,25 +50,25 @@ package final class CarrelService: Sendable {
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
-        /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
+        /// Maximum sign-in attempts per minute and network; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// The cost of hashing a password.
         package var passwordCost = Argon2id.Parameters.standard
         /// The other origins whose pages may stream, report, sign in and read feeds and editions.
         package var otherOrigins = OtherOrigins()
-        /// For how many days after an order's end reports of what was heard before it are taken.
+        /// Days after an order's end during which reports of earlier listening are accepted.
         package var lateDays = Listening.usualLateDays
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
         /// Whether a loopback address proves that a client is on this machine. A public address in ``stream`` says that it does not.
         package var trustsLoopback = true
-        /// How long entries of the audit log stay that an archive has; nil for ever.
+        /// Time for which archived audit entries are kept; nil: forever.
         package var auditRetention: Duration?
         /// Whether the first sweep may move more than a tenth of the media to the trash.
         package var sweepsEverything = false
         /// Which version of the program runs.
         package var version = ""
-        /// Told of every error that a client sees only as a 500.
+        /// Called with every error that a client sees only as a 500.
         package var onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
         package init() {}
@@ -208,7 +208,7 @@ package final class CarrelService: Sendable {
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
     ]
 
-    /// Lets `/readyz` say that no new requests should come.
+    /// Makes `/readyz` refuse new requests.
     package func drain() {
         draining.withLock { $0 = true }
     }

@@ -18,9 +18,9 @@ package struct SubscriptionSettings: Sendable {
     package var hasCannedUsers = false
     /// The products that they know of.
     package var cannedIssues = CannedUsers.Issues()
-    /// How the canned users that answer late let the time pass.
+    /// The delay of canned users that respond late; injected for tests.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// How long an edition's credentials live.
+    /// Lifetime of edition credentials.
     package var credentialLife = Duration.seconds(24 * 3600)
     package var devices = DevicePolicy()
     /// Whether categories say their term as `value` too, which some apps read.

@@ -36,7 +36,7 @@ struct Identities: Sendable {
         }
     }
 
-    /// Lets an identity no longer sign in. Sessions that are open go on until they are ended.
+    /// Unlinks an identity. Open sessions continue until they end.
     func unlink(issuer: String, subject: String, of account: Account, by actor: AuditActor) async throws {
         let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in

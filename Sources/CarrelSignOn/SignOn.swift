@@ -148,7 +148,7 @@ struct SignOn: Sendable {
         return ["oidc:\(identity.subject)@\(host)", "oidc:\(digest)"].filter { $0.utf8.count <= 256 }
     }
 
-    /// Lets the plans run that the identity's groups give, and ends those of groups that are left; and the same with the role.
+    /// Grants the plans of the identity's groups, ends those of groups it has left, and sets the role in the same way.
     private func apply(
         _ identity: OpenIDIdentity,
         to account: Account,

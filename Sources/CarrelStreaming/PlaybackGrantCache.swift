@@ -79,9 +79,9 @@ package final class PlaybackGrantCache: Sendable {
     static let life = Duration.seconds(1)
     /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
     static let mediaLife = Duration.seconds(60)
-    /// Orders remembered.
+    /// Maximum number of cached orders.
     private static let orderLimit = 20_000
-    /// Bytes of segment indexes remembered.
+    /// Maximum size of cached segment indexes, in bytes.
     private static let mediaLimit = 64 << 20
     /// Titles whose files are kept open.
     private static let openMedia = 256

@@ -90,7 +90,7 @@ package final class Streaming: Sendable {
 
     // MARK: Playlists
 
-    /// How a playlist is asked for.
+    /// The options of a playlist request.
     struct PlaylistRequest {
         var form: SegmentForm
         /// Whether key URIs get the scheme `offline`, for apps that keep keys themselves.

@@ -12,16 +12,16 @@ import CarrelThreads
 /// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
 /// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
 package final class TicketKeyring: Sendable {
-    /// How long secrets are used after a read of the database that succeeded.
+    /// How long secrets are valid after a successful read of the database.
     static let life = Duration.seconds(60)
-    /// How much longer requests use them while another request reads them again.
+    /// Additional time for which requests use them while another request reloads them.
     static let grace = Duration.seconds(5)
     /// From the making of a secret to the first window that it signs.
     static let notice = Duration.seconds(120)
 
     private struct State {
         var tickets: Tickets
-        /// When the last read that succeeded began.
+        /// When the last successful read began.
         var readAt: Instant
         /// Whether a request is reading them again.
         var isReading = false
@@ -93,7 +93,7 @@ package final class TicketKeyring: Sendable {
     /// Forgets the secrets whose last ticket is dead. For a server, which knows how long its tickets live.
     ///
     /// - Parameter life: the configured life of tickets in milliseconds; a long title's live longer.
-    /// - Returns: how many were forgotten.
+    /// - Returns: the number of deleted secrets.
     /// - Throws: what the database throws, or ``ServerError`` `masterKey`.
     @discardableResult
     package func forgetDead(life: Int64) async throws -> Int {

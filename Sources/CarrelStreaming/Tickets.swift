@@ -37,7 +37,7 @@ package struct Tickets: Sendable {
     package struct Window: Sendable, Equatable {
         /// Before its first moment.
         package let opens: Instant
-        /// When its tickets die.
+        /// When its tickets expire.
         package let expires: Instant
 
         package init(opens: Instant, expires: Instant) {
@@ -57,7 +57,7 @@ package struct Tickets: Sendable {
             expires = Instant(milliseconds: end)
         }
 
-        /// How long a window is open, in milliseconds.
+        /// The length of a window, in milliseconds.
         package static func length(life: Int64) -> Int64 { max(life / 4, 60_000) }
     }
 

@@ -29,7 +29,7 @@ package struct SignInThrottle: Sendable {
     private let sites: TokenBucketLimiter
     private let providers: TokenBucketLimiter
     private let repeats: TokenBucketLimiter
-    /// When the audit log was last told that a counter refuses.
+    /// When a refusal by a counter was last recorded in the audit log.
     private let noted = Locked(LRUCache<[UInt8], Instant>(limit: 4096))
 
     /// - Parameters:
@@ -56,7 +56,7 @@ package struct SignInThrottle: Sendable {
         repeats = TokenBucketLimiter(perMinute: networkLimit * Self.repeatsOfAttempt)
     }
 
-    /// One attempt to sign in.
+    /// A sign-in attempt.
     package struct Attempt: Sendable {
         let accountName: String
         let address: String
@@ -66,7 +66,7 @@ package struct SignInThrottle: Sendable {
         let requestID: String
         /// The audit action of a refusal, …
         var action = "session.start"
-        /// … and of whom: an account's id; empty where there is none.
+        /// … and its subject: an account's id; empty without an account.
         var subject = ""
 
         package init(
@@ -88,7 +88,7 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// How many attempts are free, and what each further one costs.
+    /// The number of free attempts, and the delay of each further one.
     struct Rule: Sendable {
         let free: Int64
         /// The wait after the first that is not free; it doubles with each.
@@ -114,7 +114,7 @@ package struct SignInThrottle: Sendable {
     static let repeatsOfAttempt = 2
     /// Lifetime of an unused counter; a network's lives one minute.
     static let memory = Duration.seconds(24 * 3600)
-    /// So long a network, and a device of no list, counts as one from which the account signs in.
+    /// Time for which a network, or a device without a record, counts as one from which the account signs in.
     package static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
     /// How far the clocks of two nodes may be apart. A counter from later than that was written before the clock went back, and counts
@@ -262,7 +262,7 @@ package struct SignInThrottle: Sendable {
         let forgivesRepeats: Bool
         var counter = ThrottleStore.Counter()
 
-        /// How long it refuses: never longer than its rule says, whatever was written before the clock went back.
+        /// The remaining delay: never longer than its rule, even after the clock was set back.
         func wait(at now: Instant) -> Duration? {
             guard counter.until > now else { return nil }
             let wait = min(counter.until - now, rule.wait(after: counter.failures))
@@ -286,7 +286,7 @@ package struct SignInThrottle: Sendable {
     private struct Turn: Sendable {
         /// The first that refuses it; nil when it may be made.
         var refusal: Refusal?
-        /// Those at which it counts.
+        /// The counters that count the attempt.
         var counters: [Counted] = []
         /// Whether it passes by the counter of its device, whatever others say.
         var isOfKnownDevice = false
@@ -328,7 +328,7 @@ package struct SignInThrottle: Sendable {
         return nil
     }
 
-    /// Tells the audit log that a counter refuses, if it was not told a short while ago.
+    /// Records a refusal by a counter in the audit log, unless one was recorded a short time ago.
     private func note(_ refusal: Refusal, _ attempt: Attempt, at now: Instant) async throws {
         let isDue = noted.withLock { noted in
             if let last = noted[refusal.key], now >= last, now - last < Self.noteStep { return false }

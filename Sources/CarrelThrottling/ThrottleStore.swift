@@ -70,7 +70,7 @@ package enum ThrottleStore {
         /// Fingerprints of 8 bytes of the last passwords tried.
         var seen: [UInt8] = []
 
-        /// Passwords remembered for each counter.
+        /// Number of cached passwords per counter.
         private static let limit = 8
 
         func remembers(_ password: [UInt8]) -> Bool {
@@ -119,7 +119,7 @@ package enum ThrottleStore {
         try transaction.run(removeAll, [])
     }
 
-    /// When an account last signed in from a network.
+    /// The time of an account's last sign-in from a network.
     static func network(_ key: [UInt8], in transaction: any Transaction) throws -> Instant? {
         try transaction.row(network, [.blob(key)]).map { try $0.instant(0) }
     }
@@ -130,12 +130,12 @@ package enum ThrottleStore {
 
     // MARK: Forgetting
 
-    /// How many counters were forgotten, of those that nothing asks for any more.
+    /// Deletes unused counters; returns how many.
     package static func removeExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeExpired, [.instant(now), .integer(Int64(limit))])
     }
 
-    /// How many counters there are of each kind.
+    /// The number of counters of each kind.
     package static func counts(in transaction: any Transaction) throws -> [String: Int] {
         try transaction.rows(counts, []).reduce(into: [:]) { $0[try $1.text(0)] = Int(try $1.integer(1)) }
     }

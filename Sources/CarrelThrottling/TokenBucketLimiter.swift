@@ -36,7 +36,7 @@ final class TokenBucketLimiter: Sendable {
         }
     }
 
-    /// Forgets what came from a network.
+    /// Resets the bucket of a network.
     func clear(_ network: String) {
         levels.withLock { $0.remove(network) }
     }

@@ -1,4 +1,4 @@
-/// One file of the web pages: a page, a style sheet, a script or a drawing.
+/// A file of the web pages: a page, a style sheet, a script or a drawing.
 package struct WebAsset: Sendable, CustomStringConvertible {
     /// The file's name, as in `/assets/NAME`.
     package let name: String

@@ -1,6 +1,6 @@
 /// Lines of comma-separated values.
 package enum CSV {
-    /// One line with its end (RFC 4180 §2). What a spreadsheet would take for a formula is text to it.
+    /// A line with its end (RFC 4180 §2). Cells that a spreadsheet would take for formulas become text.
     package static func line(_ cells: [String]) -> String {
         cells.map(cell).joined(separator: ",") + "\r\n"
     }

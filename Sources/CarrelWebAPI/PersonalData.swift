@@ -6,11 +6,11 @@ package import CarrelStore
 package enum PersonalData {
     /// The personal data in a table, and its fate when the person is erased.
     package enum Treatment: Sendable, Equatable {
-        /// In the export under this name, and deleted when the person is erased.
+        /// Exported under this name, and deleted on erasure.
         case deleted(exportedAs: String)
-        /// In the export under this name, and kept when the person is erased, without saying who it was, for this reason.
+        /// Exported under this name, and kept on erasure without personal data, for this reason.
         case kept(exportedAs: String, because: String)
-        /// Nothing about a person, for this reason.
+        /// Not personal data, for this reason.
         case nothing(String)
 
         /// The member of the export that holds it.
@@ -44,11 +44,11 @@ package enum PersonalData {
     package struct Member: Sendable {
         /// The keys that a member is read for.
         package enum Keys: Sendable {
-            /// For the person alone; the key is the account's id.
+            /// Rows of the person; the key is the account's id.
             case person
-            /// For each item of an earlier member, by its id.
+            /// Rows of each item of an earlier member, by its id.
             case items(of: String)
-            /// For the account's id, and for each item of all earlier members that the audit log may name.
+            /// Rows of the account's id, and of each item of all earlier members that the audit log may name.
             case subjects
         }
 

@@ -47,7 +47,7 @@ struct `A server as it is started` {
         )
         #expect(ended.status == .exited(69))
         let words = String(decoding: ended.errors, as: UTF8.self)
-        #expect(words.contains("port \(port): address already in use") && words.contains("hint: --port"))
+        #expect(words.contains("port \(port): address already in use") && words.contains("hint: choose another port with --port"))
         #expect(await process.terminate() == .exited(0))
     }
 

@@ -38,9 +38,9 @@ package struct AccountAdministration: Sendable {
     package struct Change: Sendable {
         /// A new password: all sessions and app passwords end, and the credentials of editions.
         package var password: String?
-        /// Closes the account for the time being: its orders stop, and its editions' credentials are void; or opens it again.
+        /// Suspends the account, which stops its orders and revokes its edition credentials; or resumes it.
         package var isSuspended: Bool?
-        /// How many devices it may use; the inner nil leaves it to its plans and the configuration.
+        /// The device limit; the inner nil leaves it to the plans and the configuration.
         package var deviceLimit: Int??
 
         package init(password: String? = nil, isSuspended: Bool? = nil, deviceLimit: Int?? = nil) {
@@ -132,7 +132,7 @@ package struct AccountAdministration: Sendable {
     // MARK: Choosing a new password
 
     static let resetPrefix = "cr_"
-    /// How long a reset link can be used.
+    /// Lifetime of a reset link.
     static let resetLife = Duration.seconds(3600)
     private static let resetPurpose = "reset"
 
@@ -152,7 +152,7 @@ package struct AccountAdministration: Sendable {
 
     static func freshResetToken() -> OpaqueToken { OpaqueToken.make(prefix: resetPrefix) }
 
-    /// Lets a token change an account's password, once.
+    /// Stores a one-time token that changes an account's password.
     static func insertResetLink(
         _ token: OpaqueToken,
         for account: String,
@@ -169,7 +169,7 @@ package struct AccountAdministration: Sendable {
         )
     }
 
-    /// Whose password a reset link can still change; nil when it is unknown, used or too old. Asking does not use it up.
+    /// The account of a valid reset link; nil if the link is unknown, used or expired. Does not use the link up.
     package func account(ofResetLink text: String) async throws -> Account? {
         guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return nil }
         let now = clock.now
@@ -210,7 +210,7 @@ package struct AccountAdministration: Sendable {
     package struct Details: Sendable {
         package let account: Account
         package let createdAt: Instant
-        /// How many devices it may use; nil where its plans and the configuration say.
+        /// The device limit; nil if the plans and the configuration set it.
         package let deviceLimit: Int?
         package let hasPassword: Bool
     }

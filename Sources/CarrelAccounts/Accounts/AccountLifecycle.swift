@@ -12,11 +12,11 @@ package enum AccountChange: Sendable {
     /// A session token was used again long after its renewal.
     case sessionStolen
     case devicesRevoked
-    /// Something that it held ended before its time.
+    /// An entitlement ended before its time.
     case holdingsReduced
-    /// It becomes staff's. The identity that the person has just signed in with stays.
+    /// The account gets a staff role. The identity that has just signed in stays.
     case promoted(keeping: (issuer: String, subject: String)?)
-    /// The person is forgotten; the account still has its name.
+    /// The person is erased; the account still has its name.
     case erased(name: String)
 
     /// Whether credentials that were issued before end with it.
@@ -49,7 +49,7 @@ package protocol AccountParticipant: Sendable {
     ) throws -> [@Sendable () -> Void]
 }
 
-/// Tells the participants of every change of an account, in the transaction that makes it.
+/// Notifies the participants of every change of an account, in its transaction.
 package final class AccountLifecycle: Sendable {
     private let participants = Locked<[any AccountParticipant]>([])
 

@@ -112,7 +112,7 @@ package enum AccountStore {
         Account(id: try row.text(0), name: try row.text(1), isSuspended: try row.integerIfPresent(2) != nil)
     }
 
-    /// Those whose names hold the text, whatever its case; all for the empty text.
+    /// The accounts whose names contain the text, in any case; all for the empty text.
     static func list(
         matching text: String,
         after: (Instant, String)?,

@@ -51,7 +51,7 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
     }
 
-    /// The name of an account that exists, or did: its orders stay when it is forgotten.
+    /// The name of a current or erased account, whose orders remain.
     package func name(ofID id: String) async throws -> String {
         guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else {
             throw AccountAdministration.unknown
@@ -68,7 +68,7 @@ package struct Accounts: Sendable {
     // MARK: Signing in without a password
 
     static let linkPrefix = "cl_"
-    /// How long a sign-in link can be redeemed.
+    /// Lifetime of a sign-in link.
     static let linkLife = Duration.seconds(3600)
     private static let linkPurpose = "sign-in"
 

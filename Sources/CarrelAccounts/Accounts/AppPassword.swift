@@ -1,7 +1,7 @@
 package import CarrelBytes
 import CarrelCrypto
 
-/// A password that an account's owner gives to one app, for one purpose, and can take back by itself.
+/// A password for one app and one purpose, which the account's owner can revoke separately.
 package struct AppPassword: Sendable, Equatable {
     /// The purpose of an app password.
     package enum Scope: String, Sendable, CaseIterable {
@@ -17,9 +17,9 @@ package struct AppPassword: Sendable, Equatable {
     package let name: String
     package let scopes: Set<Scope>
     package let createdAt: Instant
-    /// When it was last used, to the day; nil before it is.
+    /// Time of last use, to the day; nil if never used.
     package let seenAt: Instant?
-    /// When it ends; nil for one that only its owner ends.
+    /// Expiry; nil for a password that only its owner ends.
     package let expiresAt: Instant?
 
     package init(

@@ -11,7 +11,7 @@ package struct AppPasswords: Sendable {
 
     /// App passwords that one account may have.
     static let limit = 50
-    /// How exactly ``AppPassword/seenAt`` is kept.
+    /// Precision of ``AppPassword/seenAt``.
     private static let seenStep = Duration.seconds(24 * 3600)
 
     /// Makes an app password.

@@ -104,7 +104,7 @@ package struct PasswordCheck: Sendable {
         }
     }
 
-    /// How long to wait, as people say it.
+    /// The delay in words.
     package static func words(for wait: Duration) -> String {
         let seconds = max(1, wait.components.seconds)
         return seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"

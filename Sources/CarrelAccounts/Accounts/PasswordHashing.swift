@@ -35,13 +35,13 @@ package final class PasswordHashing: Sendable {
         decoy = .decoy(parameters)
     }
 
-    /// How many wait for a thread, or have one.
+    /// Number of jobs that wait for a thread, or have one.
     var waiting: Int { queued.load(ordering: .relaxed) }
 
     /// Passwords that were hashed so far: what signing in costs, whatever the machine.
     package var hashCount: Int { hashed.load(ordering: .relaxed) }
 
-    /// A place in the queue, held until it is forgotten.
+    /// A place in the queue, held until it is destroyed.
     struct Place: ~Copyable, Sendable {
         fileprivate let passwords: PasswordHashing
 

@@ -13,7 +13,7 @@ final class RejectedPasswordCache: Sendable {
         let until: Instant
     }
 
-    /// An attempt, as it is remembered.
+    /// The cache key of an attempt.
     struct Key: Sendable, Hashable {
         fileprivate let bytes: [UInt8]
     }

@@ -9,7 +9,7 @@ package struct Session: Sendable, Equatable {
     package let family: String
     package let createdAt: Instant
     package let expiresAt: Instant
-    /// When it was last used, to the day.
+    /// Time of last use, to the day.
     package let seenAt: Instant
     /// When its successor was issued; nil before.
     package let renewedAt: Instant?
@@ -20,11 +20,11 @@ package struct Session: Sendable, Equatable {
     static let idleLife = Duration.seconds(180 * 24 * 3600)
     /// … and in any case after this time (§7.3.2).
     package static let life = Duration.seconds(400 * 24 * 3600)
-    /// So long before its end a session is stale: apps renew it.
+    /// Time before its end at which a session becomes stale: apps then renew it.
     static let staleness = Duration.seconds(30 * 24 * 3600)
-    /// So long a renewed session goes on, because the answer with its successor may have been lost in transit.
+    /// Time for which a renewed session continues, because the response with its successor may have been lost.
     static let grace = Duration.seconds(600)
-    /// How exactly ``seenAt`` is kept.
+    /// Precision of ``seenAt``.
     static let seenStep = Duration.seconds(24 * 3600)
 
     package enum State: Sendable, Equatable {

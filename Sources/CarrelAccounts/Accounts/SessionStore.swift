@@ -173,7 +173,7 @@ package enum SessionStore {
         _ = try transaction.run(deleteOfAccount, [.text(account)])
     }
 
-    /// How many sessions and links were removed, of those that have expired.
+    /// Deletes expired sessions and links; returns how many.
     static func deleteExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(deleteExpired, [.instant(now), .integer(Int64(limit))])
     }

@@ -10,11 +10,11 @@ package struct Device: Sendable, Equatable {
     package var givenName: String?
     package let createdAt: Instant
     package let seenAt: Instant
-    /// When its slot became free: signed out, or revoked; nil while it holds one.
+    /// When its slot became free by signing out or revocation; nil while it has one.
     package let freedAt: Instant?
     /// When it last took a slot that another device may have had before.
     package var takenAt: Instant
-    /// How often it had left a slot that went to another device by the time it came back, and when it did so last.
+    /// Number of departures: times when another device took its slot before it came back, with the time of the last.
     package var departures = 0
     package var departedAt: Instant?
 

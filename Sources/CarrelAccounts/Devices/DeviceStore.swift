@@ -35,7 +35,7 @@ package enum DeviceStore {
     )
     static let rename = SQL("UPDATE devices SET given_name = $2 WHERE id = $1")
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
-    /// That it left its slot, now or before, counts as no departure: ``Device/wasFreedByStaff``.
+    /// Frees a slot without counting a departure: ``Device/wasFreedByStaff``.
     static let freeForStaff = SQL(
         """
         UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2) WHERE id = $1
@@ -81,7 +81,7 @@ package enum DeviceStore {
         try transaction.rows(byAccount, [.text(account)]).map(device)
     }
 
-    /// Lets a known device hold a slot, again or still.
+    /// Gives a known device a slot, or keeps it.
     static func take(_ device: Device, name: String, at now: Instant, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(device.id), .instant(now), .text(name), .instant(device.takenAt), .integer(Int64(device.departures)),
@@ -99,7 +99,7 @@ package enum DeviceStore {
         _ = try transaction.run(free, [.text(id), .instant(now)])
     }
 
-    /// Frees a device's slot, and forgets that it left that or another.
+    /// Frees a device's slot, and deletes its departures.
     static func freeForStaff(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeForStaff, [.text(id), .instant(now)])
     }

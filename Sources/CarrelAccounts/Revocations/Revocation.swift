@@ -6,7 +6,7 @@ package enum Revocation: Sendable, Equatable {
     case product(String)
     case all
 
-    /// No credentials live longer, so that older revocations of accounts can be forgotten.
+    /// Maximum lifetime of credentials; older revocations of accounts can be deleted.
     package static let longestLife = Duration.seconds(31 * 24 * 3600)
 
     /// A revocation and its number.

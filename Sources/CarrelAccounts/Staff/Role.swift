@@ -39,7 +39,7 @@ package enum Role: String, Sendable, CaseIterable {
     package var isForKeys: Bool { self == .service || self == .admin }
 }
 
-/// One kind of thing to do with the service. Which role may is in ``Role/permissions``.
+/// A permission of the service. ``Role/permissions`` lists those of each role.
 package enum Permission: String, Sendable, CaseIterable {
     /// See accounts, their devices and sessions, what they hold, and why they may or may not read something.
     case readAccounts = "accounts.read"
@@ -47,7 +47,7 @@ package enum Permission: String, Sendable, CaseIterable {
     case changeAccounts = "accounts.change"
     case readPlans = "plans.read"
     case changePlans = "plans.change"
-    /// Hand out everything that is known about a person, and forget them.
+    /// Export and erase a person's data.
     case personalData = "personal-data"
     /// Give accounts plans and products, and end them.
     case changeHoldings = "holdings.change"

@@ -17,7 +17,7 @@ package struct Staff: Sendable {
 
     package static let sessionPrefix = "ct_"
     static let linkPrefix = "cu_"
-    /// How long a setup link works.
+    /// Lifetime of a setup link.
     package static let linkLife = Duration.seconds(3600)
 
     // MARK: Sessions

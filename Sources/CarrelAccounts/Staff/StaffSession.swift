@@ -7,7 +7,7 @@ package struct StaffSession: Sendable, Equatable {
     package let role: Role
     package let createdAt: Instant
     package let expiresAt: Instant
-    /// When it was last used, to the minute.
+    /// Time of last use, to the minute.
     let seenAt: Instant
 
     package init(account: Account, role: Role, createdAt: Instant, expiresAt: Instant, seenAt: Instant) {
@@ -22,7 +22,7 @@ package struct StaffSession: Sendable, Equatable {
     package static let life = Duration.seconds(8 * 3600)
     /// … and after this time without use (OWASP ASVS 5.0 §7.3.1).
     static let idleLife = Duration.seconds(30 * 60)
-    /// How exactly ``seenAt`` is kept.
+    /// Precision of ``seenAt``.
     static let seenStep = Duration.seconds(60)
 
     func isLive(at now: Instant) -> Bool {

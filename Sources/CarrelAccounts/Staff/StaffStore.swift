@@ -52,7 +52,7 @@ package enum StaffStore {
         try transaction.rows(members, []).map { (try account($0), try role($0.textIfPresent(3)), try $0.instant(4)) }
     }
 
-    /// How many owners can sign in.
+    /// Number of owners who can sign in.
     static func ownerCount(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(owners, []).map { try $0.integer(0) } ?? 0
     }

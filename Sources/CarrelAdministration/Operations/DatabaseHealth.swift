@@ -3,7 +3,7 @@ import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
 
-/// How the database is, asked for health checks: they answer within 2 seconds whether it does or not.
+/// Health of the database; checks respond within 2 seconds in any case.
 struct DatabaseHealth: Sendable {
     let database: any Database
 
@@ -43,7 +43,7 @@ struct DatabaseHealth: Sendable {
         }
     }
 
-    /// Asks the database for `limit` at the longest: one that takes longer is away.
+    /// Checks the database for at most `limit`; a slower one counts as unreachable.
     func look(within limit: Duration = Self.limit) async -> State {
         do {
             let isAnswered: Void? = try await within(limit) { try await database.probe() }

@@ -60,7 +60,7 @@ package struct Nodes: Sendable {
         if hasBeaten.withLock({ $0 }) { try await beat() }
     }
 
-    /// Says that this node is not there any more.
+    /// Removes this node from the list of running nodes.
     package func leave() async throws {
         let id = id
         try await database.write { try NodeStore.remove(id, in: $0) }

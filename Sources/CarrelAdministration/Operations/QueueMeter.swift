@@ -1,7 +1,7 @@
 import CarrelMetrics
 import CarrelThreads
 
-/// How much work waits for threads that may block, for an operator: a queue that refuses is one that is too slow.
+/// Metrics of the queues of blocking work: a queue that refuses is too slow.
 enum QueueMeter {
     static func add(to metrics: MetricsRegistry) {
         metrics.gauges("carrel_queue_waiting", "Tasks waiting for a thread, by queue.", by: "queue") {

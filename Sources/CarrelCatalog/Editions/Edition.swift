@@ -20,14 +20,14 @@ package struct Edition: Sendable {
     package let productID: String
     package internal(set) var price: Price
     package internal(set) var state: Product.State
-    /// When the issue came out, which plans by issue go by.
+    /// The issue date, which plans by issue use.
     package internal(set) var issuedAt: Instant
     /// When it was first published; nil for a draft.
     package internal(set) var publishedAt: Instant?
     package internal(set) var withdrawnAt: Instant?
-    /// When anything of it last changed.
+    /// Time of the last change.
     package internal(set) var updatedAt: Instant
-    /// When its content last changed.
+    /// Time of the last change of its content.
     package internal(set) var contentAt: Instant
     /// Bytes of its blob.
     package internal(set) var byteCount: Int64
@@ -69,7 +69,7 @@ package struct Edition: Sendable {
         return object
     }
 
-    /// How it is written in the catalog, beside its content.
+    /// Price, state and dates of an edition.
     package struct Terms: Sendable {
         package let productID: String
         /// Nil keeps what is, or means paid for a new product.

@@ -2,13 +2,13 @@ import CarrelSubscription
 
 /// The access that a resource of an edition requires: a pure function of the edition and the resource.
 package enum EditionAccess: Equatable {
-    /// Nothing: it is free, or a sample.
+    /// No credentials: it is free, or a sample.
     case open
     /// Credentials for the product.
     case credentials
     /// Not visible from outside.
     case missing
-    /// It was there.
+    /// Withdrawn.
     case gone
 
     package init(_ edition: Edition, isSample: Bool) {

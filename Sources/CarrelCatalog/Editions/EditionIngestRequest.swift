@@ -15,7 +15,7 @@ package struct EditionIngestRequest: Sendable {
     package let terms: Edition.Terms
     /// The edition's metadata, and which of its resources are free.
     package let options: EditionOptions
-    /// A picture in place of the source's own.
+    /// An image that replaces the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
     /// Nil asks whether the catalog knows the source.
     package let made: IngestedEdition?

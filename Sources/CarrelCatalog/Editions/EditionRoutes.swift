@@ -52,7 +52,7 @@ struct EditionRoutes {
         }
     }
 
-    /// Takes the body as an edition: an EPUB or PDF file, or a ZIP archive of pages.
+    /// Ingests the body as an edition: an EPUB or PDF file, or a ZIP archive of pages.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
         let actor = try await callers.require(request, .changeCatalog)
         let query = request.query

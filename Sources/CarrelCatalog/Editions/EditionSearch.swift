@@ -32,7 +32,7 @@ package struct EditionSearch: Sendable, Equatable {
     /// Words that are looked for one by one; the rest is passed over.
     private static let wordLimit = 4
 
-    /// How many editions there are of one kind, price and language.
+    /// The number of editions of one kind, price and language.
     package struct Count: Sendable, Equatable {
         package let kind: Title.Kind
         package let price: Edition.Price

@@ -76,7 +76,7 @@ package enum EditionStore {
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4 OFFSET $5
         """
     )
-    /// How many there are of each kind, price and language.
+    /// Counts the editions by kind, price and language.
     static let counts = SQL(
         """
         SELECT t.kind, e.price, e.language, count(*)
@@ -104,7 +104,7 @@ package enum EditionStore {
                 AND e.search_text LIKE $6 ESCAPE '!' AND e.search_text LIKE $7 ESCAPE '!'
             """
     )
-    /// Gives an edition its place in the index.
+    /// Marks an edition as indexed.
     static let markIndexed = SQL(
         sqlite: """
             UPDATE editions SET search_version = $2, search_at = updated_at,

@@ -35,7 +35,7 @@ package struct Editions: Sendable {
         try await database.read { try EditionStore.edition(product: productID, sourceHash: sourceHash, in: $0) }
     }
 
-    /// When the pages of a product changed; a new product has none.
+    /// The change times of a product's pages; none for a new product.
     func pageHistory(of productID: String) async throws -> PageHistory {
         let now = clock.now
         return try await database.read { transaction in
@@ -169,7 +169,7 @@ package struct Editions: Sendable {
         }
     }
 
-    /// Gives an edition another cover.
+    /// Replaces an edition's cover.
     func setCover(_ cover: (blob: BlobID, mediaType: String), of productID: String, by actor: AuditActor) async throws -> Edition
     {
         try await update(productID, "edition.change", by: actor) { edition, transaction in

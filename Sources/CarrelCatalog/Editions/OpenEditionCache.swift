@@ -87,7 +87,7 @@ package final class OpenEditionCache: Sendable {
         return resource
     }
 
-    /// Forgets a product that changed.
+    /// Evicts a product that changed.
     package func forget(_ productID: String) {
         editions.invalidate(productID)
         resources.invalidateAll()

@@ -14,7 +14,7 @@ package final class ProductCatalogCache: Sendable {
     /// Another one when anything changed.
     package struct Mark: Sendable, Equatable {
         let count: Int64
-        /// Of the times at which each edition last changed.
+        /// The sum of the editions' times of change.
         let sum: Int64
     }
 

@@ -8,9 +8,9 @@ package final class IngestPipeline: Sendable {
     private let home: Home
     private let blobs: any BlobStore
     let scratch: Scratch
-    /// One at a time: an ingest fills the disk's and a core's time anyway.
+    /// One thread: an ingest uses the whole disk and a core.
     private let thread = BlockingThreadPool(name: "ingest", count: 1)
-    /// For covers and for what is removed: an ingest may take hours.
+    /// A thread for covers and deletions, because an ingest may take hours.
     let disk = BlockingThreadPool(name: "blobs", count: 1)
 
     package init(home: Home, blobs: any BlobStore) {
@@ -29,7 +29,7 @@ package final class IngestPipeline: Sendable {
         package var created: Bool { change == .created }
     }
 
-    /// Takes one audio file, folder or archive. A source that is in the catalog already is recognised by its contents.
+    /// Ingests one audio file, folder or archive. A source already in the catalog is recognised by its contents.
     package func take<Register: CatalogWriter>(
         _ path: String,
         _ options: IngestOptions,
@@ -56,7 +56,7 @@ package final class IngestPipeline: Sendable {
 
     private static let cutStays = "the title is in the catalog already: its segments and its sample stay as they are"
 
-    /// Takes an edition: an EPUB or PDF file, a folder or an archive of pages.
+    /// Ingests an edition: an EPUB or PDF file, a folder or an archive of pages.
     package func take<Register: EditionCatalogRegister>(
         _ path: String,
         _ options: EditionOptions,
@@ -119,7 +119,7 @@ package final class IngestPipeline: Sendable {
         }
     }
 
-    /// Takes back what `body` made when it fails.
+    /// Discards the blobs that `body` made if it fails.
     private func takingBack<Register: CatalogWriter, Entered: Sendable>(
         _ path: String,
         from register: Register,

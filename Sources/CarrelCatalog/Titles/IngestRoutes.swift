@@ -78,7 +78,7 @@ struct IngestRoutes {
         return actor
     }
 
-    /// Enters what was made, or says what the catalog has of the source.
+    /// Registers the result, or responds with the source's entry in the catalog.
     private func answer<Register: CatalogWriter>(
         _ sourceHash: [UInt8],
         _ cover: (blob: BlobID, mediaType: String)?,

@@ -2,7 +2,7 @@ package import CarrelAudit
 package import CarrelIngest
 import CarrelStore
 
-/// Takes sources into the catalog of this process's database.
+/// Ingests sources into the catalog of this process's database.
 package struct IngestService: Sendable {
     let work: IngestPipeline
     let titles: Titles
@@ -44,7 +44,7 @@ package struct IngestService: Sendable {
         return try await work.take(path, options, into: register, progress: progress)
     }
 
-    /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
+    /// Replaces the cover of a title, an audiobook or an edition, with the image in a file.
     func replaceCover(of title: Title, by path: String, _ actor: AuditActor) async throws -> Title {
         let edition = try await editions.find(title: title.id)
         return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), isStrict: false, actor)) { cover in

@@ -15,7 +15,7 @@ package struct TitleIngestRequest: Sendable {
     package let overrides: IngestOptions.Overrides
     /// Whether a title with an ISBN that another has is refused.
     package let isStrict: Bool
-    /// A picture in place of the source's own.
+    /// An image that replaces the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
     /// Nil asks whether the catalog knows the source.
     package let made: IngestedTitle?

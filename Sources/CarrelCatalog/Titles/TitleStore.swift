@@ -135,7 +135,7 @@ package enum TitleStore {
         try transaction.row(media, [.text(id)]).map { (try $0.text(0), try $0.blob(1)) }
     }
 
-    /// How long the longest title plays, in milliseconds; 0 without titles.
+    /// Duration of the longest title, in milliseconds; 0 without titles.
     package static func longest(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(longest, [])?.integerIfPresent(0) ?? 0
     }

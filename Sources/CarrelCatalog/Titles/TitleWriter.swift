@@ -5,7 +5,7 @@ import CarrelIngest
 import CarrelStore
 import CarrelThreads
 
-/// Enters audiobooks into the database of this process.
+/// A writer of audiobooks into the database of this process.
 struct TitleWriter: CatalogWriter {
     let titles: Titles
     /// Metadata that overrides that of the source.

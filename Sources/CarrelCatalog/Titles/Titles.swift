@@ -102,7 +102,7 @@ package struct Titles: Sendable {
         return try await find(title.id)
     }
 
-    /// Gives a title another cover.
+    /// Replaces a title's cover.
     func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title, by actor: AuditActor) async throws -> Title {
         let entry = actor.entry("title.cover", on: title.id, at: clock.now)
         try await database.write { transaction in

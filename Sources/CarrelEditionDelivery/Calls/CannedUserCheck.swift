@@ -15,7 +15,7 @@ struct CannedUserCheck: Sendable {
     let router: Router
     /// The first of the products that they know of.
     let product: String
-    /// So long an answer may take; a user that stalls takes a minute.
+    /// Maximum time of a response; a user that stalls takes a minute.
     var patience = Duration.milliseconds(1500)
 
     /// The outcome of one call.

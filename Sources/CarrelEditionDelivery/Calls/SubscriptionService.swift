@@ -13,7 +13,7 @@ struct SubscriptionService: Sendable {
     let feedPasswords: FeedPasswords
     let audit: AuditFold
     let activity: Activity
-    /// How long an edition's credentials live.
+    /// Lifetime of edition credentials.
     let credentialLife: Duration
 
     func signIn(_ request: SignInRequest) async throws -> SignInAnswer {

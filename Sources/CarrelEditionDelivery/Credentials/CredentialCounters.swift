@@ -1,7 +1,7 @@
 import CarrelCatalog
 import CarrelMetrics
 
-/// How many pairs were presented, by scheme and by what came of it.
+/// Numbers of presented pairs, by scheme and outcome.
 struct CredentialCounters: Sendable {
     enum Scheme: String, CaseIterable { case hmac, sha1 }
 

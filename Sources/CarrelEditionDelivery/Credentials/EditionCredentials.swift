@@ -30,7 +30,7 @@ package struct EditionCredentials: Sendable {
     }
 
     package enum Refusal: String, Error, Sendable, CaseIterable {
-        /// Not made here, or made for something else, or altered.
+        /// Not issued here, issued for another product, or altered.
         case invalid
         case expired
         case revoked
@@ -81,7 +81,7 @@ package struct EditionCredentials: Sendable {
     private let nonces = Locked(Nonces())
 
     private static let version: UInt8 = 2
-    /// Of user names that earlier versions made: end, serial and tag are in the clear, then random bytes. They are taken until they end.
+    /// Version of user names issued by earlier releases: end, serial and tag unencrypted, then random bytes. Accepted until they expire.
     private static let openVersion: UInt8 = 1
     /// In base 64: version, key id, nonce, then encrypted the end in seconds, serial and tag (1 + 1 + 12 + 4 + 4 + 8); a SHA-256.
     private static let (userIDLength, passwordLength) = (40, 43)

@@ -32,14 +32,14 @@ struct Revocations: Sendable {
         }
     }
 
-    /// Whether a genuine pair for a product is void.
+    /// Whether a genuine pair for a product is revoked.
     func revokes(_ pair: EditionCredentials.Verified, for product: String) -> Bool {
         // From a future that the database does not know: it was restored from a backup, without the revocations since.
         if pair.serial > serial { return true }
         return pair.serial < all || pair.serial < products[product] ?? 0 || pair.serial < tags[pair.tag] ?? 0
     }
 
-    /// Whether a pair that carries no number is void: every revocation that may mean it counts, for good.
+    /// Whether a pair without a serial is revoked: every revocation that may include it counts, permanently.
     func revokesUndated(for product: String) -> Bool {
         all > 0 || products[product] != nil
     }

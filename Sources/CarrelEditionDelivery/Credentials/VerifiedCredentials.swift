@@ -16,7 +16,7 @@ final class VerifiedCredentials: Sendable {
         let generation: UInt32
     }
 
-    /// Pairs remembered, at most; each field is some 200 bytes.
+    /// Maximum number of cached pairs; each takes some 200 bytes.
     static let limit = 8192
 
     private let known = Locked(LRUCache<Key, Found>(limit: VerifiedCredentials.limit))

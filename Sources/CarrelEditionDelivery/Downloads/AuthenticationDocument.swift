@@ -2,7 +2,7 @@ package import CarrelHTTP
 package import CarrelJSON
 import CarrelWebAPI
 
-/// How a reader of feeds signs in (Authentication for OPDS 1.0).
+/// The document on how to sign in to feeds (Authentication for OPDS 1.0).
 package struct AuthenticationDocument: Sendable {
     package let title: String
     /// The server's public base URL; nil: the request's host.

@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelMetrics
 import CarrelWebAPI
 
-/// Lets requests pass to what needs credentials. The product is the one that the route says, never one that the client names.
+/// Authorization of requests for protected resources. The route determines the product, never the client.
 package struct EditionAuthorizer: Sendable {
     let credentials: CredentialKeyring
     let readers: ReaderEntitlement

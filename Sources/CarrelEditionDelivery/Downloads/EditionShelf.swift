@@ -11,7 +11,7 @@ package struct EditionShelf: Sendable {
         package let number: Int
         /// Editions on a full page.
         package let size: Int
-        /// Of all pages.
+        /// Number of editions on all pages.
         package let total: Int
 
         package var last: Int { max(1, (total + size - 1) / size) }

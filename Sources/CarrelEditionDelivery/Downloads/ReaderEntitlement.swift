@@ -27,7 +27,7 @@ package struct ReaderEntitlement: Sendable {
 
     // MARK: One product
 
-    /// By the session of a browser or an app.
+    /// Checks the session of a browser or an app.
     func mayRead(_ productID: String, session request: HTTPRequest) async throws -> Bool {
         guard let account = try await callers.readerIfAny(request) else { return false }
         return try await mayRead(productID, .account(account))

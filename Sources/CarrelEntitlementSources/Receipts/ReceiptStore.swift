@@ -106,7 +106,7 @@ package enum ReceiptStore {
 
     /// The change that a transaction brings.
     enum News {
-        /// Nothing: it is old, or the same again.
+        /// No change: an old transaction, or a repeat.
         case none
         /// A transaction that we had not heard of.
         case first
@@ -168,7 +168,7 @@ package enum ReceiptStore {
     /// The id of a transaction's subscription or purchase.
     static func id(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.transactionID)" }
 
-    /// Lets the account hold what a transaction gives.
+    /// Grants the account the transaction's plan or product.
     static func put(
         _ grant: StoreProducts.Grant,
         of said: StoreTransaction,
@@ -193,7 +193,7 @@ package enum ReceiptStore {
         }
     }
 
-    /// Takes what a transaction gave.
+    /// Removes the grant of a transaction.
     static func drop(_ said: StoreTransaction, in transaction: any Transaction) throws {
         try SubscriptionStore.drop(id(of: said), in: transaction)
     }

@@ -36,7 +36,7 @@ package struct Receipts: Sendable {
         case refused(ReceiptError)
     }
 
-    /// One signed text that was checked.
+    /// A checked transaction text.
     package typealias Checked = Result<StoreTransaction, ReceiptError>
 
     package static let off = ServerError(.notFound, "no app store is configured (receipts.roots, receipts.bundle-ids)")
@@ -149,7 +149,7 @@ package struct Receipts: Sendable {
         return ReceiptError(.unmapped, "there is no plan '\(name)'")
     }
 
-    /// Lets an account hold what a transaction gives, or no longer what it gave.
+    /// Grants an account the transaction's plan or product, or ends the grant.
     private func apply(
         _ said: StoreTransaction,
         _ news: ReceiptStore.News,
@@ -198,7 +198,7 @@ package struct Receipts: Sendable {
         return known.map { .taken($0, try? settings.products.grant(of: $0)) }
     }
 
-    /// Takes a purchase from an account, so that another may bring it.
+    /// Removes a purchase from an account, so that another account can add it.
     package func release(
         _ environment: StoreEnvironment,
         _ originalID: String,

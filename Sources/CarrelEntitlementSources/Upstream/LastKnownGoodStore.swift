@@ -9,7 +9,7 @@ import CarrelSubscription
 final class LastKnownGoodStore: Sendable {
     /// The longest answer that is kept to be repeated, in bytes.
     private static let maxAnswerBytes = 256 << 10
-    /// Ids that are no longer than this are remembered.
+    /// Maximum length of a cached product id.
     private static let maxProductBytes = 256
 
     private let source: String
@@ -126,7 +126,7 @@ final class LastKnownGoodStore: Sendable {
 
     // MARK: What is written, and how often
 
-    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers, and an hour at most.
+    /// Age at which a confirmation is written again: an eighth of the policy's lifetime, at most an hour.
     private var step: Duration {
         switch policy {
         case .closed: .seconds(86_400)

@@ -12,9 +12,9 @@ package struct UpstreamCheck: Sendable {
     package struct Finding: Sendable, Equatable {
         package enum Verdict: String, Sendable {
             case good
-            /// It answered, and must not have answered that.
+            /// The response was wrong.
             case wrong
-            /// It did not answer.
+            /// There was no response.
             case failed
         }
 
@@ -27,7 +27,7 @@ package struct UpstreamCheck: Sendable {
         package let duration: Duration
     }
 
-    /// A subscriber whom the system knows.
+    /// A subscriber known to the system.
     package struct Subscriber: Sendable {
         let name: String
         let password: String

@@ -1,6 +1,6 @@
 import CarrelMetrics
 
-/// How a source's system is doing, for `/metrics`.
+/// Metrics of a source's system.
 struct UpstreamMeter: Sendable {
     enum Outcome: String, CaseIterable { case answered, failed, shed }
 

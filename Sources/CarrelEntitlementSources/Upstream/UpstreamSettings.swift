@@ -8,10 +8,10 @@ import CarrelWebAPI
 
 /// Settings of one upstream system.
 package struct UpstreamSettings: Sendable {
-    /// How the system is asked.
+    /// The protocol of the system.
     package enum Transport: Sendable {
         case calls(SubscriptionEndpoints)
-        /// By docs/entitlement-webhook.md.
+        /// The webhook of docs/entitlement-webhook.md.
         case webhook(url: String, secret: Secret)
     }
 
@@ -19,7 +19,7 @@ package struct UpstreamSettings: Sendable {
     package var name: String
     package var transport: Transport
     package var policy = FailPolicy.closed
-    /// How long one call may take in all.
+    /// Timeout of one call.
     package var timeout = Duration.seconds(5)
     /// Networks of its addresses; empty: any public one, or this machine if its address names it.
     package var networks: [AddressRange] = []

@@ -156,7 +156,7 @@ package enum UpstreamStore {
         _ = try transaction.run(deleteGrant, [.text(subject), .text(product)])
     }
 
-    /// Forgets the grants of an account that are not allowed any more.
+    /// Deletes an account's grants that are no longer allowed.
     static func deleteGrants(
         to subject: String,
         unless isAllowed: (String) -> Bool,
@@ -181,14 +181,14 @@ package enum UpstreamStore {
         try transaction.run(removeOldAccounts, [.instant(now - memory), .integer(Int64(limit))])
     }
 
-    /// Removes some of the grants that no policy may remember any more; returns how many.
+    /// Deletes some of the grants that no policy may use any longer; returns how many.
     static func removeOldGrants(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeOldGrants, [.instant(now - FailPolicy.longestMemory), .integer(Int64(limit))])
     }
 
     // MARK: Personal data
 
-    /// The systems that a token is remembered of; each other row goes with a token.
+    /// The systems with a record of a token; each other row belongs to a token.
     static func sources(in transaction: any Transaction) throws -> [String] {
         try transaction.rows(sources, []).map { try $0.text(0) }
     }

@@ -84,7 +84,7 @@ private final class ArchiveOutput: Sendable {
         }
     }
 
-    /// Takes what was written to the disk.
+    /// Writes the buffered data to the disk.
     func finish() throws {
         if failure.withLock({ $0 }) == 0, fsync(descriptor) != 0 { failure.withLock { $0 = errno } }
         let error = failure.withLock { $0 }

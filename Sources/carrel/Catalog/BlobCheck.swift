@@ -26,7 +26,7 @@ struct BlobCheck: Sendable {
         var count = 0
         /// Bytes of the blobs in the store.
         var byteCount: Int64 = 0
-        /// In the order of the names.
+        /// Ordered by name.
         var faults: [Fault] = []
     }
 

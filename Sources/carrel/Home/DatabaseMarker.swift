@@ -30,7 +30,7 @@ struct DatabaseMarker {
         )
     }
 
-    /// Notes the database at an address; the user and the password of the address are not kept.
+    /// Records the database's address, without its user and password.
     func write(_ address: String) throws(ServerError) {
         guard place == nil else { return }
         guard let file = unsafe fopen(path, "we") else {

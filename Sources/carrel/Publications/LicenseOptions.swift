@@ -3,7 +3,7 @@ import CarrelHTTPClient
 package import CarrelLCP
 import Glibc
 
-/// Readium LCP at the command line: whom to trust, and what to remember where.
+/// Options of Readium LCP: trusted certificates and the license store.
 struct LicenseOptions: ParameterGroup, Sendable {
     var trust: String?
     var refusesTestRoots = false
@@ -52,7 +52,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
         return ProfileRegistry([refusesTestRoots ? .basic(trusting: own) : .basic(adding: own)])
     }
 
-    /// For the addresses in licenses; nil for one that reaches nothing but public addresses.
+    /// The client for addresses in licenses; nil: public addresses only.
     var client: HTTPClient? { allowsPrivateNetworks ? HTTPClient() : nil }
 
     /// Readium LCP with what this user remembers of it. Nothing is written before a publication is opened that LCP protects.
@@ -72,7 +72,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
 
     private var storePath: String { store ?? Self.defaultStore }
 
-    /// By the XDG base directory specification.
+    /// The default store, by the XDG base directory specification.
     private static var defaultStore: String {
         let value = { (name: String) in unsafe getenv(name).map { unsafe String(cString: $0) } ?? "" }
         let state = value("XDG_STATE_HOME")

@@ -18,7 +18,7 @@ final class ErrorLog: Sendable {
     /// Lines that were left out because their reader was too slow.
     var lost: Int { lines.lost }
 
-    /// Takes a line for a request of a server. Never waits for the reader.
+    /// Writes a line for a server request. Never waits for the reader.
     @Sendable func write(_ error: any Error, _ request: HTTPRequest) {
         let line = Self.line(error, request)
         lines.append { $0 += line }

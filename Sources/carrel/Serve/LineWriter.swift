@@ -34,7 +34,7 @@ final class LineWriter: Sendable {
     /// Lines that were left out so far.
     var lost: Int { state.withLock { $0.lost } }
 
-    /// Takes a line, which `write` appends without its line feed. Never waits for the reader.
+    /// Appends a line, which `write` appends without its line feed. Never waits for the reader.
     func append(_ write: (inout [UInt8]) -> Void) {
         let mustStart = state.withLock { state in
             guard state.lines.count < room else {

@@ -108,7 +108,7 @@ struct ServeCommand: Command {
         await service.database.close()
     }
 
-    /// Lets the metrics tell how many lines of the logs were lost.
+    /// Registers the metrics of lost log lines.
     private static func count(_ log: AccessLog?, _ failures: ErrorLog, in metrics: MetricsRegistry) {
         let (name, help) = ("carrel_log_lines_lost_total", "Log lines dropped because their reader was too slow.")
         metrics.counter(name, help, [("log", "access")]) { log?.lost ?? 0 }

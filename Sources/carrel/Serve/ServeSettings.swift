@@ -236,7 +236,7 @@ struct ServeSettings: SettingsTable {
         Setting(\.opdsSignIn, "opds.sign-in", help: "Whether feeds require signing in."),
     ]
 
-    /// Those of the command line, and of this package's own scripts, which start servers too.
+    /// Variables of the command line, and of this package's own scripts, which start servers too.
     static let otherVariables: Set<String> = [
         "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_DATABASE", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
         "CARREL_SANITIZER",

@@ -10,9 +10,9 @@ import CarrelUpstream
 
 /// The file `upstream/NAME.conf` of a home: settings of one upstream system.
 struct UpstreamFile: SettingsTable {
-    /// How the system is asked.
+    /// The protocol of the system.
     enum Transport: String, CaseIterable, TextValue { case calls, webhook }
-    /// How the five calls travel.
+    /// The HTTP method of the five calls.
     enum Method: String, CaseIterable, TextValue { case post, get }
     /// The policy while the system is unreachable.
     enum Policy: String, CaseIterable, TextValue {

@@ -6,7 +6,7 @@ import CarrelSettings
 
 /// The settings of the upstream systems in a home's `subscription.sources`.
 struct UpstreamFiles {
-    /// In the order of the sources.
+    /// The files, in the order of the sources.
     let files: [(name: String, file: LoadedSettings<UpstreamFile>)]
     private let names: [String]
 
