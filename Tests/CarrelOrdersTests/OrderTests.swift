@@ -75,7 +75,7 @@ struct `Orders of a shop` {
             (["account": "alice", "isbn": "9780306406157", "kind": "gift"], "kind is \"sale\" or \"loan\""),
             (
                 ["account": "alice", "isbn": "9780306406157", "end": "2026-02-30T00:00:00Z"],
-                "end should be an instant such as 2026-01-31T18:00:00Z"
+                "end must be an instant such as 2026-01-31T18:00:00Z"
             ),
             (
                 [
