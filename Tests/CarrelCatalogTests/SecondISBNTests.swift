@@ -26,7 +26,7 @@ struct `A second title with an ISBN` {
         let outcome = try await ingest(test, 2000, isStrict: false)
         #expect(outcome.created)
         #expect(outcome.warnings.count == 1)
-        #expect(outcome.warnings.first?.contains("the title \(test.title.id) has the ISBN \(TestService.isbn) too") == true)
+        #expect(outcome.warnings.first?.contains("title \(test.title.id) has ISBN \(TestService.isbn) too") == true)
         let again = try await ingest(test, 2000, isStrict: false)
         #expect(!again.created && again.warnings == outcome.warnings)
     }

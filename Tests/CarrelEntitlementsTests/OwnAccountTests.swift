@@ -127,7 +127,9 @@ struct `Carrel's own accounts as a source` {
             if isSignedOut { _ = try await stand.ask("sign_out", ["token": reply.token]) }
             let second = try await stand.signIn("tablet", password).xml
             #expect(second.contains("status=\"devicelimit\""))
-            #expect(second.contains("too often today") == isSignedOut && second.contains("as many devices") != isSignedOut)
+            #expect(
+                second.contains("too often today") == isSignedOut && second.contains("maximum number of devices") != isSignedOut
+            )
         }
     }
 

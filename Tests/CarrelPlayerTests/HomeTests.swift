@@ -9,7 +9,7 @@ struct `A home whose state is in PostgreSQL` {
         func carrel(_ arguments: String...) async throws -> ProcessResult {
             try await runProcess([DemoServer.program] + arguments + ["--home", home], timeout: .seconds(60))
         }
-        #expect(try await carrel("init", "--database", address).errorText.contains("made a new home at"))
+        #expect(try await carrel("init", "--database", address).errorText.contains("created a home at"))
         let made = try await carrel("account", "create", "alice", "--database", address)
         #expect(made.status.isSuccess, "\(made.errorText)")
         let backup = directory.file("backup.db")

@@ -141,7 +141,7 @@ struct `An ingest beside a server` {
             #expect(listed?.count == 1)
         case .postgres:
             #expect(status == .exited(75), "\(ingest.errors)")
-            #expect(ingest.errors.contains("stopped meanwhile"), "\(ingest.errors)")
+            #expect(ingest.errors.contains("stopped, and its catalog"), "\(ingest.errors)")
             #expect(ingest.errors.contains("carrel: hint: run this command again"))
             #expect(try await carrelOn(options, "title", "list", "--json").contains("\"titles\": []"))
             let (again, _) = try await serve(options)

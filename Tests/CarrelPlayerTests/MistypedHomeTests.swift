@@ -47,14 +47,14 @@ struct `A mistyped home` {
         #expect(refused.errorText.contains("the home \(home) has no environment 'qa'"))
         #expect(try await isAbsent("\(home)/qa"))
         let made = try await carrel("init", "--environment", "qa")
-        #expect(made.errorText.contains("made a new home at \(home)/qa"), "\(made.errorText)")
+        #expect(made.errorText.contains("created a home at \(home)/qa"), "\(made.errorText)")
         #expect(try await carrel("title", "list", "--environment", "qa").status == .exited(0))
     }
 
     @Test func `is created by init, which says so once and changes nothing afterwards`() async throws {
         let made = try await carrel("init", "--json")
         #expect(made.status == .exited(0))
-        #expect(made.errorText == "made a new home at \(home)\n", "\(made.errorText)")
+        #expect(made.errorText == "created a home at \(home)\n", "\(made.errorText)")
         #expect(made.text.contains("\"created\": true") || made.text.contains("\"created\":true"), "\(made.text)")
         let key = directory.read("typo/master.key")
         #expect(key != nil)
@@ -79,13 +79,13 @@ struct `A mistyped home` {
         let other = directory.file("other")
         let restored = try await runProcess([DemoServer.program, "restore", backup, "--home", other], timeout: .seconds(60))
         #expect(restored.status == .exited(0), "\(restored.errorText)")
-        #expect(restored.errorText.contains("made a new home at \(other)"))
+        #expect(restored.errorText.contains("created a home at \(other)"))
         #expect(directory.read("other/master.key") == nil, "the key of a database in use is never created")
 
         let third = directory.file("third")
         let server = try BackgroundProcess([DemoServer.program, "serve", "--home", third, "--port", "0"])
         _ = try await server.waitForLine(containing: "listening on http")
-        #expect(server.errors.contains("made a new home at \(third)"))
+        #expect(server.errors.contains("created a home at \(third)"))
         #expect(await server.terminate() == .exited(0))
     }
 }

@@ -208,11 +208,11 @@ let placeScripts: [(name: String, source: String)] = [
         // removed and added while another list is on its way, which does not know it
         bookmarks.load();
         await remove(1);
-        equal([rows(), panel.querySelector('.undo button')?.textContent], [['x', 'b'], 'Put it back']);
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['x', 'b'], 'Restore']);
         check(document.activeElement === panel.querySelector('.undo button'));
         await lists[1].give('a', 'b', 'x');
         await moment();
-        equal([rows(), panel.querySelector('.undo button')?.textContent], [['b', 'x'], 'Put it back']);
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['b', 'x'], 'Restore']);
         panel.querySelector('.undo button').click();
         await moment();
         equal([rows(), panel.querySelector('.undo')], [['a', 'b', 'x'], null]);
@@ -222,14 +222,14 @@ let placeScripts: [(name: String, source: String)] = [
         await remove(1);
         lists[2].fail();
         await moment();
-        equal([rows(), panel.querySelector('.undo button')?.textContent], [['a', 'x'], 'Put it back']);
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['a', 'x'], 'Restore']);
 
         // what was added is no whole list
         const other = new Bookmarks(player, shelf, () => {});
         other.load();
         lists[3].fail();
         await moment();
-        check(panel.textContent.includes('could not be fetched'));
+        check(panel.textContent.includes('could not be loaded'));
         panel.querySelector('button').click();
         lists[4].give('c');
         await moment();
