@@ -24,7 +24,7 @@ struct AppPasswordCreate: Command {
     static let abstract = "Create a password for an app that signs in with name and password."
     static let discussion = """
         It is shown once. The app sends it with the account's name in HTTP Basic; hyphens, spaces and case do not \
-        matter. Scope 'opds' opens feeds and what they link to, scope 'sync' listening positions.
+        matter. Scope 'opds' allows feeds and the editions they link to, scope 'sync' listening positions.
         """
     static let examples = [
         Example("carrel account app-password create alice 'e-reader' --scope opds", "Prints a password for feeds.")
@@ -33,7 +33,7 @@ struct AppPasswordCreate: Command {
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.label, "label", help: "A label, such as the app's name."),
-            .option(\.scopes, "--scope", help: "What the password gives access to; may be repeated."),
+            .option(\.scopes, "--scope", help: "What the password gives access to."),
             .option(\.expires, "--expires", help: "When the password expires; default: never."),
         ] + Parameter.group(\.options)
 

@@ -49,7 +49,7 @@ struct PlanCreate: Command {
                 allowed: .range(0...1000)
             ),
             .option(\.deviceLimit, "--device-limit", help: "Device limit of each subscriber."),
-            .option(\.products, "--product", value: "id", help: "A product to grant, for scope 'listed'; may be repeated."),
+            .option(\.products, "--product", value: "id", help: "A product to grant, for scope 'listed'."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
