@@ -57,7 +57,7 @@ extension AdminTour {
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
         try await browser.clear("form[name=explain] [name=name]")
         try await fill("explain", [("name", "nobody at all")])
-        try await browser.wait(until: "document.getElementById('explanation').textContent.includes('asked: accounts')")
+        try await browser.wait(until: "document.getElementById('explanation').textContent.includes('Sources checked: accounts')")
 
         try await go("sessions", until: "More")
         try await press("More", in: "Live sessions")

@@ -60,7 +60,7 @@ extension AdminTour {
         #expect(try await problem().contains("receipt.malformed"))
         #expect(
             try await browser.script(
-                "return document.querySelector('.problem').closest('.card').textContent.includes('app store')"
+                "return document.querySelector('.problem').closest('.card').textContent.includes('App-store')"
             ) == true
         )
         try await browser.clear("form[name=receipt] textarea")

@@ -28,7 +28,7 @@ export async function holdingSections(me, account, path, act) {
     ]), 'No plan.'),
     mayChange ? grantForm(plans, path, act) : null),
     section('Single products', table('Products', ['Product', 'How', 'State', 'Until', ''], holdings.purchases.map((/** @type {any} */ held) => [
-      held.product, held.kind, isOver(held.end) ? mark('over', 'calm') : mark('open', 'good'), held.end ? time(held.end) : 'for good',
+      held.product, held.kind, isOver(held.end) ? mark('over', 'calm') : mark('open', 'good'), held.end ? time(held.end) : 'no end',
       mayChange && !isOver(held.end) ? action('End', async () => {
         if (!await ask(`End the grant of ${held.product} to ${account.name}?`, 'End it')) return;
         await act(async () => { await call('POST', `purchases/${held.id}/end`, {}); return `Ended ${held.product}.`; });

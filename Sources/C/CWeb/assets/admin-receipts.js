@@ -8,7 +8,7 @@ import { make } from './dom.js';
 /** @param {any} one the store's data of one transaction */
 const row = (one) => [
   one.storeProduct, mark(one.status, one.status === 'accepted' ? 'good' : 'bad'), one.plan ? `plan ${one.plan}` : one.product ?? 'nothing',
-  make('code', { text: one.originalTransactionId }), one.environment, time(one.start), one.end ? time(one.end) : 'for good',
+  make('code', { text: one.originalTransactionId }), one.environment, time(one.start), one.end ? time(one.end) : 'no end',
 ];
 const columns = ['Bought', 'State', 'Gives', 'Transaction', 'Store', 'From', 'Until'];
 
