@@ -56,9 +56,9 @@ package struct AuditArchive: Sendable {
         try await write(["end": last.map(Self.json) ?? .null, "rows": .integer(count)])
     }
 
-    /// Notes that everything up to a place in the chain is in a file: only that is ever pruned.
+    /// Records that everything up to a position in the chain is in a file: only that is ever pruned.
     ///
-    /// - Throws: ``ServerError`` `conflict` where the log has no such place.
+    /// - Throws: ``ServerError`` `conflict` if the log has no such position.
     package func noteArchived(_ mark: AuditHead.Mark, by actor: AuditActor, at now: Instant) async throws {
         let entry = actor.entry("audit.archive", on: "", at: now, reason: "through \(mark.number)")
         try await database.write { [chain] transaction in

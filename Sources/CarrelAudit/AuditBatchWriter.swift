@@ -84,7 +84,7 @@ package final class AuditBatchWriter: Sendable {
         if let failure = state.withLock(\.failure) { throw failure.error }
     }
 
-    /// Takes an entry to the log; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(

@@ -147,7 +147,7 @@ package final class AuditFold: Sendable {
 
     init(_ group: AuditBatchWriter) { self.group = group }
 
-    /// Takes an entry to the log, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -163,14 +163,14 @@ package final class AuditFold: Sendable {
         try await record(key, of: actor.id, on: subject, by: actor, at: now)
     }
 
-    /// Takes the refusal of a sign-in to the log, or counts it: of each account and reason.
+    /// Records the refusal of a sign-in, or counts it, by account and reason.
     ///
     /// - Parameters:
     ///   - action: the kind of sign-in.
-    ///   - account: the id of the account; empty where there is none.
-    ///   - actor: who asks.
+    ///   - account: the id of the account; empty without one.
+    ///   - actor: the client.
     ///   - now: the time.
-    ///   - reason: why it is refused.
+    ///   - reason: the reason for the refusal.
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func recordRefused(_ action: String, of account: String, by actor: AuditActor, at now: Instant, reason: String)
         async throws
@@ -199,12 +199,12 @@ package final class AuditFold: Sendable {
         }
     }
 
-    /// Takes the counts of minutes that are over to the log.
+    /// Writes the counts of minutes that have ended.
     ///
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     func flush(at now: Instant) async throws { try await flush(now) }
 
-    /// Takes all counts to the log, those of minutes that go on too.
+    /// Writes all counts, also those of running minutes.
     ///
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     package func flushAll() async throws { try await flush(nil) }

@@ -47,7 +47,7 @@ extension AuditStore {
         _ = try transaction.run(setMark, [.text(kind.rawValue), .integer(mark.number), .blob(mark.seal), .blob(mac)])
     }
 
-    /// Some of the sealed rows behind a number, without their pages.
+    /// A batch of sealed rows after a number, without their pages.
     static func sealed(
         after number: Int64,
         limit: Int,

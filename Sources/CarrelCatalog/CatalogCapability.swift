@@ -22,7 +22,7 @@ package struct CatalogCapability: Capability {
     ///   - context: the capability's foundation.
     ///   - blobs: the media.
     ///   - sweepsEverything: whether the first sweep may move more than a tenth of the media.
-    ///   - callers: tells who calls.
+    ///   - callers: the authenticator of requests.
     package init(_ context: ServiceContext, blobs: any BlobStore, sweepsEverything: Bool, callers: RequestAuthenticator) {
         let (database, clock) = (context.database, context.clock)
         self.context = context

@@ -31,8 +31,8 @@ package final class EntitlementCache: Sendable {
     }
 
     private struct State {
-        /// Of the tokens' hashes, in sets, in each of which the newest comes first. Empty until something is remembered. Short, so
-        /// that a set is two lines of the processor's cache; whose entry it is, the entry says.
+        /// Tags of the tokens' hashes, in sets with the newest first. Empty until an entry is cached. Short, so
+        /// that a set is two lines of the processor's cache; the entry itself identifies its token.
         var tags: [UInt16] = []
         var entries: [Entry?] = []
         /// The last change of the accounts of each place.

@@ -41,10 +41,10 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.plans(in: $0) }
     }
 
-    /// Gives an account a plan, from now on where no start is given, and until it is ended where no end is.
+    /// Grants an account a plan, by default from now on and without an end.
     ///
-    /// A client's number makes the call safe to repeat: the same number returns the subscription that the first call made, whatever
-    /// has become of it since. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
+    /// A client's number makes the call safe to repeat: the same number returns the first call's subscription, whatever
+    /// its state. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
     ///
     /// - Returns: the subscription, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or `conflict`
@@ -159,7 +159,7 @@ package struct Subscriptions: Sendable {
 
     private static let unknown = ServerError(.notFound, "there is no such subscription")
 
-    /// Gives an account a single product, bought or as a gift; a number does the same as that of a subscription.
+    /// Grants an account a single product, as a purchase or a gift; a number works as for a subscription.
     ///
     /// - Returns: the purchase, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs to a

@@ -18,10 +18,10 @@ package struct FeedsCapability: Capability {
     /// - Parameters:
     ///   - context: the capability's foundation.
     ///   - delivery: what the feeds lead to.
-    ///   - callers: tells who calls.
-    ///   - parameters: what apps call the parameters of the five calls.
-    ///   - needSignIn: whether feeds are for readers alone.
-    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
+    ///   - callers: the authenticator of requests.
+    ///   - parameters: the parameter names of the five calls.
+    ///   - needSignIn: whether feeds require signing in.
+    /// - Throws: ``ServerError`` `masterKey` if a secret is missing.
     package init(
         _ context: ServiceContext,
         _ delivery: EditionDeliveryCapability,

@@ -5,7 +5,7 @@ import CarrelThreads
 /// so that it may take more than one attempt.
 package final class Expunging: Sendable {
     private let database: any Database
-    /// How many deletions the database's files may still hold. A crash may have left some, so the first is there from the start.
+    /// Numbers of deletions, and of those expunged from the database's files. A crash may have left some, so it starts with one.
     private let progress = Locked((deleted: 1, expunged: 0))
 
     package init(_ database: any Database) { self.database = database }

@@ -5,7 +5,7 @@ import Glibc
 package final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock of a file, which is made where it is missing and stays. Throws ``ServerError`` `conflict` with `taken` when
+    /// Locks a file, which is created if missing and never deleted. Throws ``ServerError`` `conflict` with `taken` when
     /// another process has the lock, `home` when the file cannot be used.
     package init(_ path: String, taken: String) throws(ServerError) {
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -7,7 +7,7 @@ package struct SigningSecret: Sendable {
     /// The id that signed data name it by.
     package let id: UInt8
     package let secret: Secret
-    /// It signs nothing before; of tickets, the first window that it signs opens then or later.
+    /// Start of signing; for tickets, the first signed window opens then or later.
     package let signsFrom: Instant
 
     private static let byteCount = 32
@@ -63,8 +63,8 @@ package struct SigningSecret: Sendable {
         secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
     }
 
-    /// An id for a new secret, beside those that are taken; nil when none is free. A forgotten id is used again only after all
-    /// others, and never with a forgotten secret.
+    /// A free id for a new secret; nil if none is free. The id of a deleted secret is reused only after all
+    /// others, and never with its old secret.
     static func freeID(beside taken: Set<UInt8>, after newest: UInt8) -> UInt8? {
         (1...255).map { UInt8((Int(newest) + $0 - 1) % 255 + 1) }.first { !taken.contains($0) }
     }
@@ -79,17 +79,17 @@ package struct SigningSecret: Sendable {
         package let forgotten: Int
     }
 
-    /// Puts a new secret beside those of its purpose, and forgets the dead among them.
+    /// Adds a new secret to those of its purpose, and deletes the expired ones.
     ///
     /// - Parameters:
-    ///   - wrapped: what the database keeps of the new one.
-    ///   - signsFrom: when it begins to sign.
-    ///   - purpose: what it signs.
-    ///   - known: all that there are.
-    ///   - dead: those of them that nothing needs any more.
-    ///   - full: what to say when every id is taken by one that may still be needed.
-    ///   - transaction: in which it is done.
-    /// - Returns: its id, and how many were forgotten.
+    ///   - wrapped: the stored form of the new secret.
+    ///   - signsFrom: when it starts signing.
+    ///   - purpose: its purpose.
+    ///   - known: all current secrets.
+    ///   - dead: the expired ones among them.
+    ///   - full: the error text if every id belongs to a secret that may still be needed.
+    ///   - transaction: the transaction.
+    /// - Returns: its id, and the number of deleted secrets.
     /// - Throws: ``ServerError`` `conflict` with `full`.
     package static func replace(
         with wrapped: MasterKeyring.Wrapped,

@@ -48,11 +48,11 @@ package struct Listening: Sendable {
         }
     }
 
-    /// Takes a report: good elements are kept, each bad one is named. All in one transaction, durable when it returns.
+    /// Stores a report: valid elements are stored, invalid ones are reported. One transaction, durable when it returns.
     ///
     /// - Parameters:
-    ///   - elements: the report's elements in order: an interval, or why it could not be read.
-    ///   - account: whose orders it may be of, those of others being as good as unknown; nil where an order's id is enough.
+    ///   - elements: the report's elements in order: an interval, or the reason why it is invalid.
+    ///   - account: the account whose orders it may name, others count as unknown; nil if an order's id is enough.
     /// - Returns: the accepted and the refused elements.
     /// - Throws: when the database refuses the report; then nothing of it is stored.
     package func record(

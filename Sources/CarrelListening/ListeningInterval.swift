@@ -3,10 +3,10 @@ package import CarrelJSON
 import CarrelOrders
 import CarrelWebAPI
 
-/// One stretch of listening, as a client reports it.
+/// An interval of listening, as a client reports it.
 ///
 /// The first five members are its identity: reporting the same interval again adds nothing. Of two that differ in the other members
-/// the greater is kept, and an empty, negative or zero one counts as left out.
+/// the greater is kept, and an empty, negative or zero one counts as missing.
 package struct ListeningInterval: Sendable, Hashable {
     package var orderID: String
     package var startUTC: Instant

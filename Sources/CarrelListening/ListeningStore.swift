@@ -75,7 +75,7 @@ package enum ListeningStore {
             titlesHeard, orderAndDuration, insert, keepGreater, latest, latestOfTitle, history, count, deleteOldest,
         ] + statementsOfPersonalData
 
-    /// The order and the duration of its title in milliseconds; nil also where its reader was erased, of whom nothing is kept.
+    /// The order and the duration of its title in milliseconds; nil also for the order of an erased reader.
     static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {
         try transaction.row(orderAndDuration, [.text(id)]).map { (try OrderStore.order($0), try $0.integer(11)) }
     }

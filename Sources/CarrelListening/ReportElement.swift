@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelWebAPI
 
-/// One element of a report of positions, read as leniently as existing apps write: members in whatever case, numbers as strings, and
+/// An element of a position report, parsed as leniently as existing apps require: members in any case, numbers as strings, and
 /// times without a zone, which are UTC.
 struct ReportElement {
     private let object: JSONObject

@@ -174,7 +174,7 @@ package enum OrderStore {
         return (try rows.map(order), count ?? 0)
     }
 
-    /// Some of the wrapped keys that are not under the master key of `version`.
+    /// A batch of wrapped keys that are not under the master key of `version`.
     static func keys(notUnder version: Int64, limit: Int, in transaction: any Transaction) throws -> [(
         id: String, key: MasterKeyring.Wrapped
     )] {

@@ -24,16 +24,16 @@ extension CarrelService {
         package let lost: [Audit.Entry]?
     }
 
-    /// Puts a backup in place of a home's database, which is kept beside it. Nothing may have the database open.
+    /// Replaces a home's database, which is kept beside it, with a backup. No process may have the database open.
     ///
     /// All sessions and links of the backup end, and the secrets that sign tickets and credentials are deleted: some of them may have
-    /// ended after the backup, which does not tell. The next start makes new secrets. All of this happens in a copy, before the home
+    /// ended after the backup. The next start makes new secrets. All of this happens in a copy, before the home
     /// changes.
     ///
     /// - Parameters:
     ///   - home: the home; its master key may be missing.
     ///   - path: a file that a backup wrote.
-    ///   - clock: tells the time.
+    ///   - clock: the clock.
     /// - Returns: what ended, and what the backup lacks.
     /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey` for the backup
     ///   of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then unchanged.
@@ -229,7 +229,7 @@ extension CarrelService {
         return place
     }
 
-    /// Gives the home's database a second name, under which it stays when the backup takes the first. Where the file system has hard
+    /// Links the home's database under a second name, which remains when the backup takes the first. If the file system has hard
     /// links, the home never lacks a database.
     private static func putAside(_ home: Home, as path: String) throws {
         guard unsafe link(home.databasePath, path) == 0 || rename(home.databasePath, path) == 0 else {

@@ -13,9 +13,9 @@ struct Identities: Sendable {
         try await database.read { try SignOnStore.identities(of: account.id, in: $0) }
     }
 
-    /// Lets an identity sign in to an account.
+    /// Links an identity to an account.
     ///
-    /// - Throws: ``ServerError`` `conflict` when it leads to an account already.
+    /// - Throws: ``ServerError`` `conflict` if it is already linked to an account.
     func link(issuer: String, subject: String, to account: Account, by actor: AuditActor) async throws {
         guard !issuer.isEmpty, issuer.utf8.count <= 1024, 1...255 ~= subject.utf8.count else {
             throw ServerError(.invalid, "an identity is an issuer and a subject of at most 255 bytes")

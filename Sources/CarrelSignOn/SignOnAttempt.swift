@@ -3,7 +3,7 @@ import CarrelCrypto
 import CarrelUpstream
 import CarrelWebAPI
 
-/// One sign-in that is under way at the provider. All of it follows from an identifier and a secret of the server: the browser keeps
+/// A running sign-in at the provider. All of it is derived from an identifier and a secret of the server: the browser has
 /// the identifier, sealed, in a cookie, and nothing is stored until the sign-in is complete. So attempts without end cost no
 /// storage.
 struct SignOnAttempt: Sendable {

@@ -90,11 +90,11 @@ package final class TicketKeyring: Sendable {
         return made
     }
 
-    /// Forgets the secrets whose last ticket is dead. For a server, which knows how long its tickets live.
+    /// Deletes the secrets whose last ticket has expired. For a server, which knows the lifetime of its tickets.
     ///
-    /// - Parameter life: the configured life of tickets in milliseconds; a long title's live longer.
+    /// - Parameter life: the configured lifetime of tickets in milliseconds; those of long titles live longer.
     /// - Returns: the number of deleted secrets.
-    /// - Throws: what the database throws, or ``ServerError`` `masterKey`.
+    /// - Throws: the database's error, or ``ServerError`` `masterKey`.
     @discardableResult
     package func forgetDead(life: Int64) async throws -> Int {
         let now = clock.now

@@ -117,8 +117,8 @@ package struct SignInThrottle: Sendable {
     /// Time for which a network, or a device without a record, counts as one from which the account signs in.
     package static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
-    /// How far the clocks of two nodes may be apart. A counter from later than that was written before the clock went back, and counts
-    /// for nothing.
+    /// Maximum difference between the clocks of two nodes. A counter from later than that was written before the clock was set back, and is
+    /// ignored.
     static let skew = Duration.seconds(60)
     /// The audit log is told once in so long that the same counter refuses.
     static let noteStep = Duration.seconds(15 * 60)
@@ -182,12 +182,12 @@ package struct SignInThrottle: Sendable {
         key("device-success", name, Base64URL.encode(device))
     }
 
-    /// Forgets the attempts of an account from a network, or a device, as the right password was given.
+    /// Resets the attempts of an account from a network, or on a device, after the right password.
     ///
     /// - Parameters:
     ///   - attempt: the attempt.
-    ///   - device: what to remember as a device that the account signs in on, where no list of devices does.
-    /// - Throws: when the database does not take it.
+    ///   - device: the device to record as known, if no list of devices contains it.
+    /// - Throws: the database's error.
     package func succeeded(_ attempt: Attempt, on device: [UInt8]? = nil) async throws {
         let (keys, now) = (keys(of: attempt), clock.now)
         try await database.write { transaction in
@@ -215,9 +215,9 @@ package struct SignInThrottle: Sendable {
     ///   - name: the account's name as it is typed; nil for every account.
     ///   - address: any address in the network; nil for every network.
     ///   - subject: the id of the account, for the audit log; empty where there is none.
-    ///   - actor: the one who asks for it.
-    /// - Returns: how many counters of the database were removed.
-    /// - Throws: when the database does not take it.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the number of counters deleted from the database.
+    /// - Throws: the database's error.
     package func clear(name: String?, address: String?, subject: String, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         let account = name.map { key("account", $0) }

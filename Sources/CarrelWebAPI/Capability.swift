@@ -5,8 +5,8 @@ package import CarrelMetrics
 package import CarrelJSON
 package import CarrelStore
 
-/// One thing that the server does, with all that belongs to it. The service is a list of them: a capability that is left out takes its
-/// routes, jobs, metrics and personal data with it. Its tables stay.
+/// A capability of the server with all its parts. The service is a list of them: leaving a capability out removes its
+/// routes, jobs, metrics and personal data. Its tables stay.
 package protocol Capability: Sendable {
     /// The tables that this capability alone writes, and what each holds about people.
     static var tables: [String: PersonalData.Treatment] { get }
@@ -80,7 +80,7 @@ package struct Cleanup: Sendable {
 
 /// A column of keys that are wrapped under the master key, for its rotation.
 package struct WrappedKeys: Sendable {
-    /// Some of the keys that are not under the master key of `version`, with the ids of their rows.
+    /// A batch of keys that are not under the master key of `version`, with the ids of their rows.
     package let keys:
         @Sendable (_ version: Int64, _ limit: Int, any Transaction) throws -> [(id: String, key: MasterKeyring.Wrapped)]
     package let rewrap: @Sendable (_ id: String, _ key: MasterKeyring.Wrapped, any Transaction) throws -> Void

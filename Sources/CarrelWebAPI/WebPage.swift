@@ -30,12 +30,12 @@ package enum WebPage {
     /// Suffix of files that are parts of pages.
     private static let partSuffix = ".part"
 
-    /// One of the small pages for people who are not signed in, which is told what only the server knows.
+    /// A small page for visitors who are not signed in, with parts that only the server knows.
     ///
-    /// It is stored nowhere. Its address is told to our own pages only, so that a form that is sent from it comes with an
+    /// Never cached. Its address is sent to pages of this server only, so that a form sent from it has an
     /// `Origin`, which a page without a referrer leaves out.
     /// - Parameters:
-    ///   - name: the file that holds the page's title, in its first line, and what is inside the shell that they share.
+    ///   - name: the file with the page's title in its first line, and the contents of the shared shell.
     ///   - parts: the replacements of the comments `<!-- problem -->` and so on; a missing one leaves nothing.
     ///   - status: the status.
     /// - Returns: the page.

@@ -14,7 +14,7 @@ import CarrelStreaming
 import CarrelWebAPI
 
 /// `/v1/shelf…`: what the bookshelf and the listening page show. A request here is one of an account's own browser, or of a
-/// visitor's where there is a guest account; bookmarks are for whom an account is.
+/// visitor's if there is a guest account; bookmarks require an account.
 struct ShelfRoutes {
     let database: any Database
     let orders: Orders

@@ -102,14 +102,14 @@ package struct AccountAdministration: Sendable {
         }
     }
 
-    /// Gives an account the new password that its owner chose on their own page, who stays signed in there alone.
+    /// Changes an account's password on the owner's request, and ends all its other sessions.
     ///
     /// - Parameters:
     ///   - password: the new password.
-    ///   - session: the session that goes on.
-    ///   - record: the account as it was when the old password was checked.
-    ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common, `conflict` when the old one was
+    ///   - session: the session that continues.
+    ///   - record: the account's state when the old password was verified.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common, `conflict` if the old one was
     ///   changed meanwhile.
     package func changePassword(
         to password: String,
@@ -179,10 +179,10 @@ package struct AccountAdministration: Sendable {
         return account?.isSuspended == false ? account : nil
     }
 
-    /// Gives the account of a reset link a new password: the link, every other one, all sessions and all app passwords end.
+    /// Resets the password of a reset link's account, and ends its links, sessions and app passwords.
     ///
-    /// - Returns: false when the link is unknown, used or too old.
-    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common; the link can be used again.
+    /// - Returns: false if the link is unknown, used or expired.
+    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common; the link stays valid.
     package func reset(_ text: String, to password: String, requestID: String) async throws -> Bool {
         guard try await account(ofResetLink: text) != nil, let hash = try await hash(password),
             let token = OpaqueToken(text, prefix: Self.resetPrefix)

@@ -49,14 +49,14 @@ extension AccountStore {
         }
     }
 
-    /// Takes its name and its ways in away from an account, for good.
+    /// Deletes an account's name, password and other means of signing in.
     ///
     /// - Parameters:
     ///   - account: the account's id.
-    ///   - pseudonym: its name from now on.
+    ///   - pseudonym: its new name.
     ///   - now: the time.
-    ///   - transaction: the erasure's.
-    /// - Throws: what the database throws.
+    ///   - transaction: the transaction of the erasure.
+    /// - Throws: the database's error.
     package static func erase(_ account: String, pseudonym: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteDevices, [.text(account)])
         try SessionStore.deleteAll(ofAccount: account, in: transaction)

@@ -87,25 +87,25 @@ package struct Sessions: Sendable {
         try changes.note(.sessionStolen, of: session.account.id, by: caller, at: entry.at, in: transaction)
     }
 
-    /// Notes that the session of a token's hash was used; at most once a day.
+    /// Records the use of a session, at most once a day.
     ///
     /// - Parameters:
-    ///   - seenAt: when it was last used. A whole session is not taken: its texts are seldom in the processor's cache.
-    ///   - hash: of its token.
-    /// - Throws: when the database does not take it.
+    ///   - seenAt: its last use. Not the whole session, whose texts are seldom in the processor's cache.
+    ///   - hash: the hash of its token.
+    /// - Throws: the database's error.
     package func touch(seenAt: Instant, _ hash: [UInt8]) async throws {
         let now = clock.now
         guard now - seenAt >= Session.seenStep else { return }
         try await database.write { try SessionStore.markSeen(hash, at: now, in: $0) }
     }
 
-    /// Hands out the successor of a session; the same one however often it is asked for within the grace.
+    /// Renews a session; within the grace, returns the same successor each time.
     ///
     /// - Parameters:
     ///   - token: the session's token.
-    ///   - caller: who the audit log says used it, where it may be stolen; else it is the account.
-    /// - Returns: nil for a token that is unknown, ended or revoked, and for one that was renewed long ago: its family ends.
-    /// - Throws: when the database does not take it.
+    ///   - caller: the actor for the audit log if the token may be stolen; otherwise it is the account.
+    /// - Returns: nil for an unknown, ended or revoked token, and for one renewed long ago, whose family ends.
+    /// - Throws: the database's error.
     package func renew(_ token: OpaqueToken, for caller: AuditActor) async throws -> OpaqueToken? {
         // Well-formed tokens can be made up: reading them must not delay writers.
         guard let (_, state) = try await find(token), state != .ended else { return nil }
@@ -181,9 +181,9 @@ package struct Sessions: Sendable {
     /// - Parameters:
     ///   - family: the session.
     ///   - account: whose it is.
-    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
-    ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `notFound` where the account has no such session.
+    ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `notFound` without such a session.
     package func end(_ family: String, of account: Account, isOwner: Bool, by actor: AuditActor) async throws {
         let now = clock.now
         try await database.write { transaction in
@@ -195,14 +195,14 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends all sessions of an account, those at the administrator's page too, and voids its links, for its staff: the slots of its
-    /// devices are free, and how often devices took turns is forgotten.
+    /// Ends all sessions of an account for its staff, also at the administrators' page, revokes its links, frees its devices'
+    /// slots and resets the count of device changes.
     ///
     /// - Parameters:
-    ///   - account: whose.
-    ///   - actor: who does it.
-    /// - Returns: how many ended.
-    /// - Throws: when the database does not take it; all go on then.
+    ///   - account: the account.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the number of ended sessions.
+    /// - Throws: the database's error; then no session ends.
     func endAll(of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in
@@ -212,14 +212,14 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends all sessions of an account but one, those at the administrator's page too, and voids its links.
+    /// Ends all other sessions of an account, also at the administrators' page, and revokes its links.
     ///
     /// - Parameters:
-    ///   - family: the one that goes on.
-    ///   - account: whose.
-    ///   - actor: who does it.
-    /// - Returns: how many ended.
-    /// - Throws: when the database does not take it; all go on then.
+    ///   - family: the session that continues.
+    ///   - account: the account.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the number of ended sessions.
+    /// - Throws: the database's error; then no session ends.
     package func endOthers(than family: String, of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in

@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// One installation of an app, belonging to an account.
+/// An installation of an app, belonging to an account.
 package struct Device: Sendable, Equatable {
     package let id: String
     package let accountID: String
@@ -40,13 +40,13 @@ package struct Device: Sendable, Equatable {
         return (isRecent(freedAt) && !wasFreedByStaff ? 1 : 0) + (isRecent(departedAt) ? departures : 0)
     }
 
-    /// As it is once it holds a slot again. It left for good, in between, when another device came meanwhile.
+    /// The device after it takes a slot again. If another device has come meanwhile, its departure counts.
     ///
     /// - Parameters:
-    ///   - now: when it comes back.
+    ///   - now: the time of its return.
     ///   - others: the account's other devices.
-    ///   - coolDown: how long a departure counts.
-    /// - Returns: what is to be kept of it.
+    ///   - coolDown: the time for which a departure counts.
+    /// - Returns: the device's new state.
     func returned(at now: Instant, beside others: [Device], coolDown: Duration) -> Device {
         var device = Device(id: id, accountID: accountID, name: appName, createdAt: createdAt, seenAt: now)
         device.givenName = givenName

@@ -110,9 +110,9 @@ package struct Devices: Sendable {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
 
-    /// Revokes every device of an account, for its staff: how often devices took turns is forgotten, too.
+    /// Revokes every device of an account for its staff, and resets the count of device changes.
     ///
-    /// - Returns: how many were signed in.
+    /// - Returns: the number of signed-in devices.
     package func revokeAll(of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await lifecycle.write(in: database) { transaction, changes in
@@ -133,9 +133,9 @@ package struct Devices: Sendable {
     /// - Parameters:
     ///   - id: the device.
     ///   - account: whose it is.
-    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
-    ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `notFound` where the account has no such device.
+    ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `notFound` without such a device.
     package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: AuditActor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in

@@ -87,11 +87,11 @@ package struct KeyRotation: Sendable {
         )
     }
 
-    /// Takes the keys that the home lacks from a copy of another home's.
+    /// Adds the keys that the home lacks from a copy of another home's keyring.
     ///
     /// - Parameter copy: the other home's keyring.
-    /// - Returns: the versions that were taken; none when the home had them all.
-    /// - Throws: ``ServerError`` `masterKey` when a key of the copy is not the database's, or the home still lacks one.
+    /// - Returns: the added versions; none if the home had them all.
+    /// - Throws: ``ServerError`` `masterKey` if a key of the copy is not the database's, or the home still lacks one.
     package func take(from copy: MasterKeyring) async throws -> [Int64] {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
@@ -113,14 +113,14 @@ package struct KeyRotation: Sendable {
         return missing
     }
 
-    /// Takes a new key into use: rewraps every content key and secret under it, and forgets the keys before the last two.
+    /// Starts using a new key: rewraps every content key and secret under it, and deletes all keys but the last two.
     ///
     /// - Parameters:
-    ///   - actor: for the audit log, whose entry is written with the first of what is rewrapped.
-    ///   - node: the id of this node, which is not asked whether it has the key.
-    ///   - use: given the new keyring as soon as it may be used, so that new orders use it.
-    /// - Returns: how much was rewrapped.
-    /// - Throws: ``ServerError`` `conflict` when no key was added or a node lacks it, `masterKey`, or what the database throws; run
+    ///   - actor: the actor for the audit log, whose entry is written with the first rewrapped keys.
+    ///   - node: the id of this node, which is not checked for the key.
+    ///   - use: receives the new keyring as soon as it may be used, so that new orders use it.
+    /// - Returns: the number of rewrapped keys.
+    /// - Throws: ``ServerError`` `conflict` if no key was added or a node lacks it, `masterKey`, or the database's error; run
     ///   it again then.
     package func run(
         by actor: AuditActor,

@@ -38,9 +38,9 @@ package struct Nodes: Sendable {
         id = Hex.encode(Random.bytes(16))
     }
 
-    /// Says that this node is there, and takes up what changed in its keys: a key that was added, or one that was taken into use.
+    /// Records that this node runs, and loads changes of its keys: an added key, or one that came into use.
     ///
-    /// - Throws: ``ServerError`` `masterKey` when the home lacks a key or has another one; the keys known before stay in use.
+    /// - Throws: ``ServerError`` `masterKey` if the home lacks a key or has another one; the known keys stay in use.
     package func beat() async throws {
         hasBeaten.withLock { $0 = true }
         let keyring = try MasterKeyring(of: home)

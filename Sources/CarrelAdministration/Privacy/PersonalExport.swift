@@ -20,9 +20,9 @@ package struct PersonalExport: Sendable {
     ///
     /// - Parameters:
     ///   - account: whose.
-    ///   - actor: to whom.
-    /// - Returns: a response with the document, to be kept as a file.
-    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it has been erased.
+    ///   - actor: the recipient, for the audit log.
+    /// - Returns: a response with the document as a download.
+    /// - Throws: ``ServerError`` `notFound` if the account does not exist or has been erased.
     package func response(of account: Account, by actor: AuditActor) async throws -> HTTPResponse {
         let entry = actor.entry("account.export", on: account.id, at: clock.now)
         try? await audit.settle()

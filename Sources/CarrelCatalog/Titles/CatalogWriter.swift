@@ -40,10 +40,10 @@ package protocol CatalogWriter<Made, Entry>: Sendable {
     /// - Throws: when it cannot be written.
     func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Entry>?
 
-    /// Enters what was made. Doing it twice does no harm.
+    /// Adds the result to the catalog. Repeating it changes nothing.
     ///
-    /// - Returns: the entry, and what became of it.
-    /// - Throws: when it cannot be written.
+    /// - Returns: the entry, and its outcome.
+    /// - Throws: if it cannot be written.
     func enter(_ made: Made) async throws -> Entered<Entry>
 
     /// Removes what a failed ingest made, where nothing in the catalog uses it. In doubt it stays, and goes with a ``BlobSweep``.

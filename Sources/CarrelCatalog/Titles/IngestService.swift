@@ -8,8 +8,8 @@ package struct IngestService: Sendable {
     let titles: Titles
     let editions: Editions
 
-    /// Takes one file, folder or archive. A source that is in the catalog already is recognised by its contents; metadata given
-    /// in the options are then written to its title.
+    /// Ingests one file, folder or archive. A source already in the catalog is recognised by its contents; metadata in the
+    /// options then update its title.
     package func ingest(
         _ path: String,
         _ options: IngestOptions,
@@ -24,8 +24,8 @@ package struct IngestService: Sendable {
         )
     }
 
-    /// Takes an edition. Content that the product has already is recognised, and what the options say is written to it; other
-    /// content takes the place of what the product has.
+    /// Ingests an edition. Content that the product already has is recognised, and its metadata updated; other
+    /// content replaces that of the product.
     package func ingest(
         _ path: String,
         _ options: EditionOptions,

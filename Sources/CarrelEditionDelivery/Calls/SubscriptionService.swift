@@ -76,15 +76,15 @@ struct SubscriptionService: Sendable {
         }
     }
 
-    /// Fresh credentials where `decide` grants the product. What is revoked after it was asked voids them, too.
+    /// Issues credentials if `decide` grants the product. Later revocations apply to them, too.
     ///
     /// - Parameters:
     ///   - productID: the product.
-    ///   - isCounted: whether a grant says how many revocations there were; it may be asked for twice then.
+    ///   - isCounted: whether grants carry the revocation serial; `decide` may then be called twice.
     ///   - caller: for the audit log.
-    ///   - decide: says whether the product is granted; asked again, it is to say what the database says now.
-    /// - Returns: the answer.
-    /// - Throws: what `decide` and the database throw.
+    ///   - decide: decides on the product; on a second call, from the database.
+    /// - Returns: the outcome.
+    /// - Throws: errors of `decide` and the database.
     func credentials(
         for productID: String,
         isCounted: Bool = false,

@@ -97,11 +97,11 @@ package struct EditionCredentials: Sendable {
     ///
     /// - Parameters:
     ///   - product: what it opens.
-    ///   - account: whom it is for.
-    ///   - serial: the number of the last revocation, read no later than the account's right to the product.
-    ///   - now: when it is made.
-    ///   - life: how long it lives, at most ``longestLife``.
-    /// - Returns: the pair, another one each time.
+    ///   - account: the account.
+    ///   - serial: the number of the last revocation, read no later than the account's entitlement to the product.
+    ///   - now: the time of issue.
+    ///   - life: the lifetime, at most ``longestLife``.
+    /// - Returns: the pair, different each time.
     package func issue(
         product: String,
         account: String,

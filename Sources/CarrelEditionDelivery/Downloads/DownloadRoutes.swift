@@ -4,8 +4,8 @@ import CarrelHTTP
 import CarrelIngest
 import CarrelWebAPI
 
-/// `/editions/{product}/…` and `/opds/v2/editions/{product}/…`: editions, for who may read them. The two differ in how who may
-/// not is refused.
+/// `/editions/{product}/…` and `/opds/v2/editions/{product}/…`: downloads of editions. The two differ in their
+/// refusals.
 struct DownloadRoutes {
     let downloads: EditionDownloads
     let gate: EditionAuthorizer

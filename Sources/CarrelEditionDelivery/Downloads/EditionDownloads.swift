@@ -33,13 +33,13 @@ package struct EditionDownloads: Sendable {
         var edition: Edition { opened.edition }
     }
 
-    /// Looks for what a path stands for.
+    /// Finds the resource of a path.
     ///
     /// - Parameters:
-    ///   - productID: from the route.
-    ///   - path: below the edition's address, decoded; empty for the address itself, nil for the address without its last slash.
-    /// - Returns: nil when there is nothing.
-    /// - Throws: what the database and the store of blobs throw.
+    ///   - productID: the product id of the route.
+    ///   - path: the path below the edition's address, decoded; empty for the address itself, nil for the address without its last slash.
+    /// - Returns: nil if there is none.
+    /// - Throws: errors of the database and the blob store.
     func find(_ productID: String, _ path: String?) async throws -> Found? {
         for _ in 0..<3 {
             do { return try await findOnce(productID, path) } catch is OpenEditionCache.Changed { continue }

@@ -33,8 +33,8 @@ package struct ReaderEntitlement: Sendable {
         return try await mayRead(productID, .account(account))
     }
 
-    /// By a user name and a password: one of the account's app passwords or its own, or a session's token as the password. The
-    /// second credential of a token opens feeds, and nothing else.
+    /// Checks a user name and a password: one of the account's app passwords or its own, or a session's token as the password. The
+    /// second credential of a token is valid for feeds only.
     func mayRead(_ productID: String, basic request: HTTPRequest) async throws -> Bool {
         guard let reader = try await reader(basic: request) else { return false }
         return try await mayRead(productID, reader)

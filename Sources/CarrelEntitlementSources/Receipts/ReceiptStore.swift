@@ -71,9 +71,9 @@ package enum ReceiptStore {
 
     // MARK: Whose they are
 
-    /// Gives a purchase to an account, unless it has one.
+    /// Assigns a purchase to an account, unless it belongs to one.
     ///
-    /// - Returns: whether it is the account's, and whether it became so just now.
+    /// - Returns: whether it belongs to the account, and whether this call assigned it.
     static func claim(
         _ purchase: StoreTransaction,
         for account: String,

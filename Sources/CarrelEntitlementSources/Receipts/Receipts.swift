@@ -85,9 +85,9 @@ package struct Receipts: Sendable {
         }
     }
 
-    /// Gives purchases to an account, one by one; each is refused or taken for itself.
+    /// Adds purchases to an account; each is added or refused separately.
     ///
-    /// - Throws: ``ServerError`` `invalid` for too many of them, `notFound` where no store is configured.
+    /// - Throws: ``ServerError`` `invalid` for too many of them, `notFound` if no store is configured.
     package func take(_ texts: [String], for account: Account, by actor: AuditActor) async throws -> [Outcome] {
         guard 1...Self.maxCount ~= texts.count else {
             throw ServerError(.invalid, "send 1 to \(Self.maxCount) signed transactions in one request")

@@ -5,7 +5,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// Cached data of upstream systems about readers, who may have no account here.
+/// Data cached about readers of upstream systems, who may have no account here.
 struct UpstreamReaders: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -16,9 +16,9 @@ struct UpstreamReaders: Sendable {
     ///
     /// - Parameters:
     ///   - name: what they sign in with.
-    ///   - actor: to whom.
-    /// - Returns: an item for each system that said something.
-    /// - Throws: when the database does not answer.
+    ///   - actor: the recipient, for the audit log.
+    /// - Returns: an item for each system with data.
+    /// - Throws: when the database is unreachable.
     func export(named name: String, by actor: AuditActor) async throws -> [JSON] {
         let now = clock.now
         return try await database.write { [subjects] transaction in
@@ -34,9 +34,9 @@ struct UpstreamReaders: Sendable {
     ///
     /// - Parameters:
     ///   - name: what they sign in with.
-    ///   - actor: who asks.
-    /// - Returns: how many systems had said something.
-    /// - Throws: when the database does not answer.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the number of systems whose data was deleted.
+    /// - Throws: when the database is unreachable.
     func forget(named name: String, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         let count = try await database.write { [subjects] transaction in

@@ -29,9 +29,9 @@ package struct UpstreamSlots: Sendable {
     /// Takes a slot.
     ///
     /// - Parameters:
-    ///   - isConfirmed: whether the call is about a token that the system has confirmed, or an attempt to sign in, which is counted.
-    ///   - network: the client's; nil where no limit of one network applies.
-    /// - Returns: nil when none is free.
+    ///   - isConfirmed: whether the call uses a token that the system has confirmed, or is a sign-in attempt, which is counted.
+    ///   - network: the client's network; nil if no limit per network applies.
+    /// - Returns: nil if none is free.
     package mutating func take(isConfirmed: Bool, from network: ClientNetwork?) -> Slot? {
         guard inFlight < limit else { return nil }
         if !isConfirmed {

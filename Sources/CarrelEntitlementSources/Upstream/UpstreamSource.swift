@@ -84,7 +84,7 @@ package final class UpstreamSource: EntitlementSource {
 
     // MARK: Asking
 
-    /// Asks the system, unless the breaker or the limit keeps from it. Nothing is said here of what to do without an answer.
+    /// Calls the system, unless the breaker or the limit prevents it. The caller decides what follows without a response.
     ///
     /// A call runs to its own time limit, even if its client has given up: apps with a shorter timeout would otherwise
     /// keep the breaker from noticing that the system is unreachable.
