@@ -83,7 +83,7 @@ extension AdminTour {
         try await press("Revoke all credentials", in: "Edition credentials", answer: "", until: "Revoked all credentials")
         #expect(try await actions(2) == ["credentials.revoke", "credentials.revoke"])
 
-        try await fill("create-key", [("name", "shop")], until: "shown once")
+        try await fill("create-key", [("name", "shop")], until: "shown only once")
         let key = try await browser.text(".secret:not([hidden])")
         let bearer = ["-H", "Authorization: Bearer \(key)", "\(site.url)/admin/v1/accounts"]
         #expect(try await curl(bearer[0], bearer[1], bearer[2]).hasSuffix(" 200"))
