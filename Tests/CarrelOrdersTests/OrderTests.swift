@@ -72,7 +72,7 @@ struct `Orders of a shop` {
             (["account": "alice", "title": "x"], "there is no title x"),
             (["account": "alice", "title": "x", "kindd": "loan"], "the body has an unknown member \"kindd\""),
             (["account": "alice", "isbn": "9780306406157", "kind": "loan"], "a loan needs an end"),
-            (["account": "alice", "isbn": "9780306406157", "kind": "gift"], "kind is \"sale\" or \"loan\""),
+            (["account": "alice", "isbn": "9780306406157", "kind": "gift"], "kind must be \"sale\" or \"loan\""),
             (
                 ["account": "alice", "isbn": "9780306406157", "end": "2026-02-30T00:00:00Z"],
                 "end must be an instant such as 2026-01-31T18:00:00Z"
