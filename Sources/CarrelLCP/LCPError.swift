@@ -42,7 +42,9 @@ extension ErrorCode where Failure == LCPError {
     public static var certificate: Self { Self("lcp.certificate") }
     /// The provider's certificate was taken back.
     public static var certificateRevoked: Self { Self("lcp.certificate-revoked") }
-    /// The passphrase is missing or wrong.
+    /// A passphrase is needed, and none was given.
+    public static var passphraseRequired: Self { Self("lcp.passphrase-required") }
+    /// The passphrase that was given is wrong.
     public static var passphrase: Self { Self("lcp.passphrase") }
     /// The user was asked for the passphrase and gave none.
     public static var cancelled: Self { Self("lcp.cancelled") }

@@ -61,7 +61,7 @@ struct CatalogTests {
         let streamer = Streamer(contentProtections: [service.contentProtection()], onAskCredentials: nil)
         let asset = PublicationAsset(path: book.path)
         let closed = try await streamer.open(asset: asset, allowUserInteraction: false)
-        #expect((closed.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
+        #expect((closed.protectionError as? Publication.OpeningError)?.code == .credentialsRequired)
 
         let text = #"{"links":[{"properties":{"lcp_hashed_passphrase":"\#(Base64.encode(digest))"}}]}"#
         let count = try await service.addPassphrases(fromCatalog: Array(text.utf8))

@@ -99,7 +99,7 @@ struct ProtectionTests {
     func `without its passphrase shows what it is, and no more`(name: String, type: String) async throws {
         let publication = try await open(try Fixtures.path("readium/lcp/\(name)"), try service())
         #expect(publication.isRestricted)
-        #expect((publication.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
+        #expect((publication.protectionError as? Publication.OpeningError)?.code == .credentialsRequired)
         #expect(publication.format.mediaType.description == type)
         #expect(!publication.metadata.title.description.isEmpty)
         let canCopy = await publication.rights.canCopy
@@ -212,9 +212,9 @@ struct ProtectionTests {
         let made = try await book(provider)
         let person = Person("open sesame")
         let service = try service(profiles)
-        for passphrase in [nil, "wrong"] {
+        for (passphrase, code) in [(nil, Publication.OpeningError.Code.credentialsRequired), ("wrong", .incorrectCredentials)] {
             let publication = try await open(made.path, service, passphrase: passphrase, authentication: person)
-            #expect((publication.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
+            #expect((publication.protectionError as? Publication.OpeningError)?.code == code)
         }
         #expect(person.reasons.withLock { $0.isEmpty })
     }

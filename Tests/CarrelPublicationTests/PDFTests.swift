@@ -79,9 +79,12 @@ struct PDFTests {
                 #expect(try await !open(directory.write("clear.pdf", clear)).isProtected, "\(name)")
             }
             if passwords[""] == nil {
-                await #expect(throws: Publication.OpeningError(.incorrectCredentials, ""), "\(name)") { try await open(path) }
-                await #expect(throws: Publication.OpeningError(.incorrectCredentials, ""), "\(name)") {
-                    try await open(path, "wrong")
+                for (password, code) in [
+                    (nil, Publication.OpeningError.Code.credentialsRequired), ("wrong", .incorrectCredentials),
+                ] {
+                    let locked = try await open(path, password)
+                    #expect(locked.isRestricted && locked.protectionName == "Password", "\(name)")
+                    #expect((locked.protectionError as? Publication.OpeningError)?.code == code, "\(name)")
                 }
             }
         }
@@ -127,18 +130,34 @@ struct PDFTests {
             seen.withLock { $0 += 1 }
             return answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         })
-        for password in [nil, "wrong"] {
-            await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {
-                try await streamer.open(asset: asset, allowUserInteraction: false, credentials: password)
-            }
+        for (password, code) in [(nil, Publication.OpeningError.Code.credentialsRequired), ("wrong", .incorrectCredentials)] {
+            let locked = try await streamer.open(asset: asset, allowUserInteraction: false, credentials: password)
+            #expect((locked.protectionError as? Publication.OpeningError)?.code == code)
         }
         #expect(seen.withLock { $0 } == 0)
         let publication = try await streamer.open(asset: asset, allowUserInteraction: true)
         #expect(publication.credentials == "sesame")
         #expect(seen.withLock { $0 } == 3)
-        await #expect(throws: Publication.OpeningError(.cancelled, "")) {
-            try await streamer.open(asset: asset, allowUserInteraction: true, credentials: "wrong")
-        }
+        let given = try await streamer.open(asset: asset, allowUserInteraction: true, credentials: "wrong")
+        #expect((given.protectionError as? Publication.OpeningError)?.code == .cancelled)
+    }
+
+    @Test func `that is locked goes on the shelf by its name, and nothing of it can be read`() async throws {
+        let qpdf = try requirePeer("qpdf")
+        let plain = directory.write("plain.pdf", TestPDF(pages: 3).bytes)
+        let path = directory.file("locked.pdf")
+        try await checkProcess([qpdf, "--encrypt", "sesame", "captain", "256", "--", plain, path])
+        let locked = try await open(path)
+        #expect(locked.isRestricted && locked.isProtected)
+        #expect(locked.format.conforms(to: .pdf) && locked.format.conforms(to: .pdfPassword))
+        #expect(locked.metadata.title == "locked" && locked.metadata.numberOfPages == nil)
+        #expect(locked.credentials == nil)
+        let rights = [await locked.rights.canCopy, await locked.rights.canPrint]
+        #expect(rights == [false, false])
+        await #expect(throws: ResourceError(.forbidden, "")) { try await locked.get(locked.readingOrder[0]).read(0..<5) }
+        #expect(throws: Publication.OpeningError(.credentialsRequired, "")) { _ = try Navigator(locked) }
+        let cover = try await locked.cover()
+        #expect(cover == nil)
     }
 
     @Test func `with a password inside of a package cannot be opened, and that is said`() async throws {

@@ -94,7 +94,7 @@ struct SignInProtectionTests {
         let shelved = try await streamer.open(asset: asset, allowUserInteraction: false)
         #expect(shelved.metadata.title == "A tale")
         #expect(shelved.isRestricted)
-        #expect((shelved.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
+        #expect((shelved.protectionError as? Publication.OpeningError)?.code == .credentialsRequired)
         #expect(shelved.protectionName == "Sign-in")
         await #expect(throws: ResourceError(.forbidden, "")) { try await shelved.get("one.xhtml").read(0..<9) }
         #expect(asked.withLock { $0.isEmpty })
@@ -120,7 +120,7 @@ struct SignInProtectionTests {
         }
         let streamer = Streamer(contentProtections: [try protection(library)], onAskCredentials: nil)
         for password in [nil, "wrong"] {
-            await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {
+            await #expect(throws: Publication.OpeningError(.credentialsRequired, "")) {
                 try await streamer.open(asset: asset, allowUserInteraction: false, credentials: password)
             }
         }

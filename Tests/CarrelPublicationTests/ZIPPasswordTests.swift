@@ -73,7 +73,7 @@ struct ZIPPasswordTests {
                 return answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
             }
         )
-        await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {
+        await #expect(throws: Publication.OpeningError(.credentialsRequired, "")) {
             try await streamer.open(asset: asset, allowUserInteraction: false)
         }
         await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {

@@ -36,6 +36,7 @@ extension Publication.OpeningError {
     /// Why LCP keeps a publication closed, under the code that LCP gives it.
     init(_ error: LCPError) {
         switch error.code {
+        case .passphraseRequired: self.init(.credentialsRequired, error.message)
         case .passphrase: self.init(.incorrectCredentials, error.message)
         case .cancelled: self.init(.cancelled, error.message)
         default: self.init(Code(error.code.identifier), error.message)

@@ -105,7 +105,8 @@ struct LicenseOpening {
                 before = words
                 reason = .invalidPassphrase
             }
-            throw LCPError(.passphrase, credentials == nil ? "it needs a passphrase" : "the passphrase is wrong")
+            guard credentials != nil else { throw LCPError(.passphraseRequired, "it needs a passphrase") }
+            throw LCPError(.passphrase, "the passphrase is wrong")
         }
     }
 

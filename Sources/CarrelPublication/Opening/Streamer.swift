@@ -13,14 +13,15 @@ public final class Streamer: Sendable {
     ///     passwords). The first that recognises an asset is the only one.
     ///   - opener: how files and addresses are opened.
     ///   - onCreatePublication: changes every publication before it is made.
-    ///   - onAskCredentials: asks the user for a password; by default on the terminal, where there is one.
+    ///   - onAskCredentials: asks the user for a password; nil where nobody is asked. A program at a terminal gives
+    ///     ``TerminalDialog/ask(_:_:)``.
     public init(
         parsers: [any PublicationParser] = [],
         ignoresDefaultParsers: Bool = false,
         contentProtections: [any ContentProtection] = [],
         opener: AssetOpener = AssetOpener(),
         onCreatePublication: Publication.Builder.Transform? = nil,
-        onAskCredentials: OnAskCredentialsCallback? = TerminalDialog.ask
+        onAskCredentials: OnAskCredentialsCallback? = nil
     ) {
         self.parsers = parsers + (ignoresDefaultParsers ? [] : Self.defaultParsers(opener.client))
         self.contentProtections = contentProtections + Self.formatProtections
@@ -40,7 +41,8 @@ public final class Streamer: Sendable {
     ///   - onCreatePublication: changes this publication before it is made.
     ///   - warnings: hears of mistakes in the publication.
     /// - Returns: the publication, open or restricted.
-    /// - Throws: `opening.incorrect-credentials` where nothing can be read without the right ones, and the other codes.
+    /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` where nothing can be read without the right ones, and
+    ///   the other codes.
     public func open(
         asset: PublicationAsset,
         allowUserInteraction: Bool,

@@ -10,7 +10,8 @@ struct PasswordPrompt {
     ///   - known: tried first.
     ///   - open: what the password opens; nil when it is wrong.
     /// - Returns: the right password and what it opens.
-    /// - Throws: `opening.incorrect-credentials` when no dialog is allowed, `opening.cancelled` when the user gives none.
+    /// - Throws: `opening.credentials-required` and `opening.incorrect-credentials` when no dialog is allowed,
+    ///   `opening.cancelled` when the user gives none.
     func unlock<Opened>(
         _ known: String?,
         _ open: (String) async throws(ResourceError) -> Opened?
@@ -27,8 +28,8 @@ struct PasswordPrompt {
                 message = LocalizedString("That is not the password of \(name).")
             }
             guard let ask else {
-                let what = word == nil ? "it needs a password" : "the password is wrong"
-                throw Publication.OpeningError(.incorrectCredentials, what)
+                guard word != nil else { throw Publication.OpeningError(.credentialsRequired, "it needs a password") }
+                throw Publication.OpeningError(.incorrectCredentials, "the password is wrong")
             }
             word = await ask(Dialog(title: "Password", message: message), sender)
             if word == nil { throw Publication.OpeningError(.cancelled, "nobody gave the password") }

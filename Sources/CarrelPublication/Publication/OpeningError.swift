@@ -47,7 +47,9 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var forbidden: Self { Self("opening.forbidden") }
     /// It cannot be opened now: the network or the disk. Another time it may be.
     public static var unavailable: Self { Self("opening.unavailable") }
-    /// A password is missing or wrong, and nothing can be read without it.
+    /// A password or passphrase is needed, and none was given.
+    public static var credentialsRequired: Self { Self("opening.credentials-required") }
+    /// The password or passphrase that was given is wrong.
     public static var incorrectCredentials: Self { Self("opening.incorrect-credentials") }
     /// The user was asked for credentials and gave none.
     public static var cancelled: Self { Self("opening.cancelled") }

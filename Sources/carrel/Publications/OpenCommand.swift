@@ -56,7 +56,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
         let asset = isRemote ? PublicationAsset(url: file) : PublicationAsset(path: file)
         let service = try licenses.service()
         self.service.withLock { $0 = service }
-        return try await Streamer(contentProtections: [service.contentProtection()]).open(
+        return try await Streamer(contentProtections: [service.contentProtection()], onAskCredentials: TerminalDialog.ask).open(
             asset: asset,
             allowUserInteraction: !output.json && isatty(STDERR_FILENO) == 1,
             credentials: password,
@@ -200,13 +200,15 @@ extension Publication.OpeningError: ReportableError {
     package var exitStatus: ExitStatus {
         switch code {
         case .notFound: .noInput
-        case .incorrectCredentials, .cancelled, .forbidden: .noPermission
+        case .credentialsRequired, .incorrectCredentials, .cancelled, .forbidden: .noPermission
         case .unavailable: .unavailable
         default: .badInput
         }
     }
 
-    package var hint: String? { code == .incorrectCredentials ? "give the password with --password" : nil }
+    package var hint: String? {
+        [.credentialsRequired, .incorrectCredentials].contains(code) ? "give the password with --password" : nil
+    }
 }
 
 extension ResourceError: ReportableError {

@@ -8,7 +8,9 @@ extension Publication {
     /// The way to open a publication that a missing or wrong passphrase keeps closed: the option, and the provider's hint at the passphrase. The
     /// signature of its license was checked before a passphrase was looked for.
     var adviceOnPassphrase: String? {
-        guard let code = (protectionError as? OpeningError)?.code, code == .incorrectCredentials || code == .cancelled else {
+        guard let code = (protectionError as? OpeningError)?.code,
+            [.credentialsRequired, .incorrectCredentials, .cancelled].contains(code)
+        else {
             return nil
         }
         let hint = lcpLicense?.document.encryption.hint ?? ""

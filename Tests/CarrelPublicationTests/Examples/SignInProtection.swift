@@ -60,7 +60,7 @@ struct SignInProtection: ContentProtection {
         var password = known
         while await !subscription.isSignedIn {
             if password == nil { password = await ask() }
-            guard let word = password else { return Publication.OpeningError(.incorrectCredentials, "the user is not signed in") }
+            guard let word = password else { return Publication.OpeningError(.credentialsRequired, "the user is not signed in") }
             password = nil
             do throws(ReaderError) {
                 _ = try await subscription.signIn(name: account, password: word)

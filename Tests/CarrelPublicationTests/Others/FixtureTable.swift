@@ -137,7 +137,7 @@ enum FixtureTable {
             "libzip/encrypt-aes192-noentropy", "libzip/encrypt-aes256", "libzip/encrypt-aes256-noentropy",
             "libzip/encrypt-pkware-noentropy", "libzip/encrypt-pkware-noentropy-2", "libzip/encrypt", "libzip/encrypt_plus_extra",
             "zip-rs/aes_archive", "zip-rs/ignore_encryption_flag",
-        ].map { ("zip/\($0).zip", .refused("opening.incorrect-credentials")) }
+        ].map { ("zip/\($0).zip", .refused("opening.credentials-required")) }
             + [
                 "libzip/encrypt-none", "libzip/streamed-zip64", "libzip/zip64-3mf", "libzip/zip64", "zip-rs/zip64_demo",
             ].map { ("zip/\($0).zip", .refused("opening.unsupported-format")) }

@@ -28,11 +28,11 @@ struct PDFParser: PublicationParser {
         return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
     }
 
-    /// The metadata of a document; nil when a technology that is not supported closes it.
+    /// The metadata of a document; nil when a password or a technology that was not opened closes it.
     private static func description(_ source: PDFSource) async throws(ResourceError) -> PDFDescription? {
         do throws(ResourceError) {
             return try await source.describe()
-        } catch  where error.code == .forbidden {
+        } catch  where error.code == .forbidden || error.code == .decryption {
             return nil
         }
     }

@@ -2,8 +2,8 @@ import CarrelPDF
 
 /// PDF documents that are encrypted with a password (revisions 2 to 6), of the user or of the owner.
 ///
-/// Nothing is read without the password, except where the user's is empty: then only permissions are left to observe. The
-/// document is decrypted once, into a file without a name.
+/// Nothing is read without the password, and the publication is restricted; where the user's is empty, only permissions are left
+/// to observe. The document is decrypted once, into a file without a name.
 struct PDFPasswordProtection: ContentProtection {
     /// The effect of a password on a document.
     private enum Trial: Sendable {
@@ -43,16 +43,23 @@ struct PDFPasswordProtection: ContentProtection {
             case .isNotEncrypted: return nil
             case .opens(let encryption): unlocked = try await Self.asOwner(credentials, source) ?? Unlocked("", encryption)
             case .isWrong: break
-            case .isForeign: return Self.restricted(asset, fetcher, try await source.foreignProtection())
+            case .isForeign:
+                let name = try await source.foreignProtection()
+                let error = Publication.OpeningError(.forbidden, "it is protected by \(name), which cannot be opened here")
+                return Self.restricted(asset, fetcher, name, error)
             }
         } catch {
             throw Publication.OpeningError(error)
         }
         if unlocked == nil {
-            unlocked = try await prompt.unlock(credentials) { (password) async throws(ResourceError) in
-                guard case .opens(let encryption) = try await Self.tryPassword(password, source) else { return nil }
-                return Unlocked(password, encryption)
-            }.1
+            do throws(Publication.OpeningError) {
+                unlocked = try await prompt.unlock(credentials) { (password) async throws(ResourceError) in
+                    guard case .opens(let encryption) = try await Self.tryPassword(password, source) else { return nil }
+                    return Unlocked(password, encryption)
+                }.1
+            } catch  where [.credentialsRequired, .incorrectCredentials, .cancelled].contains(error.code) {
+                return Self.restricted(asset, fetcher, "Password", error)
+            }
         }
         guard let unlocked else { return nil }
         let file: FileResource
@@ -89,10 +96,15 @@ struct PDFPasswordProtection: ContentProtection {
         }
     }
 
-    /// A document that cannot be opened here goes on the shelf by its file's name.
-    private static func restricted(_ asset: PublicationAsset, _ fetcher: any Fetcher, _ name: String) -> ProtectedAsset {
-        let error = Publication.OpeningError(.forbidden, "it is protected by \(name), which cannot be opened here")
-        return ProtectedAsset(asset: asset, fetcher: fetcher) { builder in
+    /// A document that stays closed: on the shelf by its file's name.
+    private static func restricted(
+        _ asset: PublicationAsset,
+        _ fetcher: any Fetcher,
+        _ name: String,
+        _ error: Publication.OpeningError
+    ) -> ProtectedAsset {
+        ProtectedAsset(asset: asset, fetcher: fetcher) { builder in
+            if error.code != .forbidden { builder.format.specifications.insert(.pdfPassword) }
             builder.services.set((any ContentProtectionService).self) { _ in
                 RestrictedProtectionService(name: LocalizedString(name), error: error)
             }
