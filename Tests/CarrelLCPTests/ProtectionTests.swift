@@ -309,6 +309,33 @@ struct ProtectionTests {
         #expect(answers == [true, true])
     }
 
+    @Test func `says how many characters and pages are left, and nil where there is no limit`() async throws {
+        let (provider, profiles) = try await provider()
+        let made = try await book(provider) { $0.rights = #"{"copy":10,"print":2}"# }
+        let service = try service(profiles)
+        let publication = try await open(made.path, service, passphrase: "open sesame")
+        let license = try #require(publication.lcpLicense)
+        #expect(try await license.charactersToCopyLeft == 10)
+        #expect(try await license.pagesToPrintLeft == 2)
+        let answers = [await publication.rights.copy("0123456"), await publication.rights.print(pageCount: 2)]
+        #expect(answers == [true, true])
+        #expect(try await license.charactersToCopyLeft == 3)
+        #expect(try await license.pagesToPrintLeft == 0)
+        #expect(try await publication.rights.remaining(.copy) == 3)
+        // a closed publication grants nothing, and its license still knows
+        let closed = try await open(made.path, service, passphrase: "wrong")
+        #expect(try await closed.lcpLicense?.charactersToCopyLeft == 3)
+        let free = try await open(
+            try await book(provider, "free.epub") { $0.id = "free" }.path,
+            service,
+            passphrase: "open sesame"
+        )
+        #expect(try await free.lcpLicense?.charactersToCopyLeft == nil)
+        #expect(try await free.rights.remaining(.print) == nil)
+        await service.store.close()
+        await #expect(throws: LCPError(.store, "")) { try await license.charactersToCopyLeft }
+    }
+
     @Test func `defect 4: is not copied when what was used cannot be counted`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider) { $0.rights = #"{"copy":10,"print":2}"# }

@@ -48,6 +48,17 @@ struct UserRightsTests {
         #expect(await rights.copy(""))
     }
 
+    @Test func `that nobody counts have none of what is forbidden left, and no limit else`() async throws {
+        let expected: [(any UserRights, Int?, Int?)] = [
+            (UnrestrictedUserRights(), nil, nil), (AllRestrictedUserRights(), 0, 0),
+            (FixedUserRights(copy: true, print: false), nil, 0), (FixedUserRights(copy: false, print: true), 0, nil),
+        ]
+        for (rights, copy, print) in expected {
+            #expect(try await rights.remaining(.copy) == copy, "\(rights)")
+            #expect(try await rights.remaining(.print) == print, "\(rights)")
+        }
+    }
+
     @Test func `are told from those that allow everything, also by who makes rights and says nothing`() throws {
         let store = try store()
         let limited: [any UserRights] = [

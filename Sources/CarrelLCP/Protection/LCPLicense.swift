@@ -32,6 +32,32 @@ public final class LCPLicense: Sendable {
     /// The server's last status; nil when it was not or could not be asked.
     public var status: StatusDocument? { state.withLock { $0.status } }
 
+    /// The characters that may still be copied on this device, in Unicode scalars; nil when copying is not limited.
+    ///
+    /// Throws `lcp.store` when what was used cannot be read.
+    public var charactersToCopyLeft: Int? {
+        get async throws(LCPError) { try await remaining(.copy) }
+    }
+
+    /// The pages that may still be printed on this device; nil when printing is not limited.
+    ///
+    /// Throws `lcp.store` when what was used cannot be read.
+    public var pagesToPrintLeft: Int? {
+        get async throws(LCPError) { try await remaining(.print) }
+    }
+
+    private func remaining(_ right: CountedRight) async throws(LCPError) -> Int? {
+        let document = document
+        let store = try await service.store.rights()
+        let rights = MeteredUserRights(
+            publication: document.nameHere,
+            copy: document.rights.copy,
+            print: document.rights.print,
+            store: store
+        )
+        do throws(UserRightsError) { return try await rights.remaining(right) } catch { throw LCPError(.store, error.message) }
+    }
+
     /// The result of a renewal.
     public enum Renewal: Sendable, Equatable {
         /// The license was extended; nil where it has no end any more.

@@ -6,6 +6,13 @@ public protocol UserRights: Sendable {
     /// Whether everything is and stays allowed, so that there is nothing to count and nothing to withhold.
     var isUnlimited: Bool { get }
 
+    /// How much of a right is left.
+    ///
+    /// - Parameter right: which one.
+    /// - Returns: in the unit of the right, Unicode scalars or pages; nil when it is not limited.
+    /// - Throws: ``UserRightsError`` when the store cannot be asked; nothing is granted then.
+    func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int?
+
     /// Whether copying is possible at all; false when all is used up. To show a button.
     var canCopy: Bool { get async }
     /// Whether a text may be copied now. Consumes nothing.
@@ -34,6 +41,15 @@ public protocol UserRights: Sendable {
 extension UserRights {
     /// False: rights that do not say so may be limited.
     public var isUnlimited: Bool { false }
+
+    /// Nothing of a right that is not granted, and no limit to one that is.
+    public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
+        switch right {
+        case .copy: await canCopy ? nil : 0
+        case .print: await canPrint ? nil : 0
+        default: 0
+        }
+    }
 
     /// Consumes the right to copy a text.
     public func copy(_ text: String) async -> Bool { await copy(text, requestID: nil) }

@@ -97,6 +97,8 @@ struct OpenCommand: Command {
 
     private func report(_ publication: Publication, _ warnings: WarningList, _ console: Console) async {
         let rights = (await publication.rights.canCopy, await publication.rights.canPrint)
+        let charactersLeft = try? await publication.rights.remaining(.copy)
+        let pagesLeft = try? await publication.rights.remaining(.print)
         let answer: JSON = [
             "format": .string(publication.format.mediaType.description),
             "protection": publication.protectionName.map(JSON.string) ?? .null,
@@ -104,7 +106,12 @@ struct OpenCommand: Command {
             "error": publication.protectionErrorMessage.map(JSON.string) ?? .null,
             "hint": publication.adviceOnPassphrase.map(JSON.string) ?? .null,
             "metadata": publication.manifest.metadata.json,
-            "rights": ["canCopy": .bool(rights.0), "canPrint": .bool(rights.1)],
+            "rights": [
+                "canCopy": .bool(rights.0), "canPrint": .bool(rights.1),
+                // null where there is no limit
+                "charactersLeft": charactersLeft.map { .integer($0) } ?? .null,
+                "pagesLeft": pagesLeft.map { .integer($0) } ?? .null,
+            ],
             "readingOrder": .array(publication.readingOrder.map { .string($0.href) }),
             "warnings": .array(warnings.warnings.map { .string($0.message) }),
         ]
@@ -120,11 +127,23 @@ struct OpenCommand: Command {
         table.add(["protected by", publication.protectionName ?? "nothing"])
         table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionErrorMessage ?? "")" : "open"])
         if let advice = publication.adviceOnPassphrase { table.add(["to open it", advice]) }
-        table.add(["may be copied", rights.0 ? "yes" : "no"])
-        table.add(["may be printed", rights.1 ? "yes" : "no"])
+        table.add(["may be copied", Self.words(rights.0, charactersLeft, "character")])
+        table.add(["may be printed", Self.words(rights.1, pagesLeft, "page")])
         let count = publication.readingOrder.count
         table.add(["reading order", count == 1 ? "1 resource" : "\(count) resources"])
         console.print(table)
+    }
+}
+
+extension OpenCommand {
+    /// - Parameters:
+    ///   - isGranted: whether there is the right at all.
+    ///   - left: how much of it; nil without a limit.
+    ///   - unit: what is counted, one of it.
+    fileprivate static func words(_ isGranted: Bool, _ left: Int?, _ unit: String) -> String {
+        guard isGranted else { return "no" }
+        guard let left else { return "yes" }
+        return left == 1 ? "yes, 1 \(unit) left" : "yes, \(left) \(unit)s left"
     }
 }
 
