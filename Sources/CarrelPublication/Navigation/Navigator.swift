@@ -17,7 +17,7 @@ public final class Navigator: Sendable {
             throw publication.protectionError as? Publication.OpeningError
                 ?? Publication.OpeningError(.forbidden, publication.protectionErrorMessage ?? "the publication is restricted")
         }
-        guard let first = publication.readingOrder.first.flatMap(publication.locator) else {
+        guard let first = publication.readingOrder.first.flatMap(publication.locate) else {
             throw Publication.OpeningError(.parsingFailed, "the publication has nothing to read")
         }
         self.publication = publication
@@ -48,7 +48,7 @@ public final class Navigator: Sendable {
     /// - Parameter link: with a fragment or without.
     /// - Returns: false, and goes nowhere, when that is not in the reading order.
     @discardableResult
-    public func go(to link: Link) -> Bool { publication.locator(link).map { go(to: $0) } ?? false }
+    public func go(to link: Link) -> Bool { publication.locate(link).map { go(to: $0) } ?? false }
 
     /// Goes to the beginning of the next resource.
     ///
@@ -66,7 +66,7 @@ public final class Navigator: Sendable {
         let order = publication.readingOrder
         return place.withLock { place in
             guard let index = index(of: place.href), order.indices.contains(index + distance),
-                let locator = publication.locator(order[index + distance])
+                let locator = publication.locate(order[index + distance])
             else { return false }
             place = locator
             return true
@@ -78,23 +78,5 @@ public final class Navigator: Sendable {
         if let path = ResourcePath(href: href) { return order.firstIndex { $0.path == path } }
         let address = href.prefix { $0 != "#" }
         return order.firstIndex { $0.href.prefix { $0 != "#" } == address }
-    }
-}
-
-extension Publication {
-    /// The place that a link leads to.
-    ///
-    /// - Parameter link: of the publication; its fragment becomes one of the place's.
-    /// - Returns: nil when it leads to no resource of the manifest.
-    public func locator(_ link: Link) -> Locator? {
-        guard let target = self.link(withHREF: link.href) else { return nil }
-        let type = target.mediaType ?? link.mediaType ?? Format.unknown.mediaType
-        var locator = Locator(href: target.href, mediaType: type, title: link.title ?? target.title)
-        if let fragment = link.fragment, !fragment.isEmpty {
-            locator.locations.fragments = [String(fragment)]
-        } else {
-            locator.locations.progression = 0
-        }
-        return locator
     }
 }

@@ -27,6 +27,16 @@ public final class Publication: Sendable {
     public var readingOrder: [Link] { manifest.readingOrder }
     /// The table of contents of the manifest; may be empty.
     public var tableOfContents: [Link] { manifest.tableOfContents }
+    /// The places that a reader looks for by their kind, such as the cover or the start of the text (EPUB 3.3 §7.4.4).
+    public var landmarks: [Link] { manifest.landmarks }
+    /// The pages of the printed edition, in their order (EPUB 3.3 §7.4.3).
+    public var pageList: [Link] { manifest.pageList }
+
+    /// Whether the publication follows a profile of the manifest (Readium Web Publication Manifest, "conformsTo").
+    ///
+    /// - Parameter profile: such as ``Metadata/Profile/audiobook``.
+    /// - Returns: what the publication says of itself; what it holds is not looked at.
+    public func conforms(to profile: Metadata.Profile) -> Bool { manifest.conforms(to: profile) }
 
     /// The link of the manifest that leads to the same resource as an address.
     ///

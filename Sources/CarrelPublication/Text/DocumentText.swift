@@ -1,27 +1,30 @@
-import CarrelBytes
 import CarrelXML
 
 /// The words of an HTML or XHTML document as its reader sees them: without markup, every run of white space one space.
-struct DocumentText: Sendable {
-    let scalars: [Unicode.Scalar]
+package struct DocumentText: Sendable {
+    package let scalars: [Unicode.Scalar]
+    /// What the text is made of, in its order: blocks of text that are not empty, and what is shown between them.
+    let parts: [Part]
+
+    /// A block of the text, or something that is shown.
+    enum Part: Sendable, Equatable {
+        /// Places in `scalars`; the level of a heading is 1 to 6.
+        case block(Range<Int>, heading: Int?)
+        /// An element with an address, such as `img`, and the place in `scalars` where it is.
+        case media(MediaElement, at: Int)
+    }
 
     /// - Parameter bytes: UTF-8 or UTF-16. Nil for anything else.
-    init?(_ bytes: [UInt8]) {
-        let source: String?
-        if var utf16 = UTF16Decoder(head: bytes) {
-            source = try? utf16.decode(bytes.rawSpan)
-            if (try? utf16.finish()) == nil { return nil }
-        } else {
-            source = String(validating: bytes, as: UTF8.self)
-        }
-        guard let source else { return nil }
+    package init?(_ bytes: [UInt8]) {
+        guard let source = String(document: bytes) else { return nil }
         self.init(source)
     }
 
-    init(_ source: String) {
+    package init(_ source: String) {
         var reader = Reader(Array(source.unicodeScalars))
         reader.run()
         scalars = reader.out
+        parts = reader.parts
     }
 
     /// Words that are no markup, with every run of white space one space, and none at the ends.
@@ -33,6 +36,10 @@ struct DocumentText: Sendable {
         let source: [Unicode.Scalar]
         var at = 0
         var out: [Unicode.Scalar] = []
+        var parts: [Part] = []
+        /// Where in `out` the block begins, and its level where it is a heading.
+        private var blockStart = 0
+        private var heading: Int?
 
         init(_ source: [Unicode.Scalar]) {
             self.source = source
@@ -49,7 +56,17 @@ struct DocumentText: Sendable {
                     at += 1
                 }
             }
+            endBlock()
             if out.last == " " { out.removeLast() }
+        }
+
+        /// Ends the block where a tag parts words.
+        private mutating func endBlock() {
+            var range = blockStart..<out.count
+            while let first = range.first, out[first] == " " { range = first + 1..<range.upperBound }
+            while let last = range.last, out[last] == " " { range = range.lowerBound..<last }
+            if !range.isEmpty { parts.append(.block(range, heading: heading)) }
+            blockStart = out.count
         }
 
         private mutating func add(_ scalar: Unicode.Scalar) {
@@ -90,7 +107,15 @@ struct DocumentText: Sendable {
             .lowercased()
             let isEmpty = tag.last == "/"
             at = min(source.count, end + 1)
-            if !Self.inline.contains(word) { add(" ") }
+            if !Self.inline.contains(word) {
+                endBlock()
+                heading = isClosing ? nil : Self.headings.firstIndex(of: word).map { $0 + 1 } ?? heading
+                if !isClosing, let media = MediaElement(word, tag) {
+                    // before the block that follows, also where white space stands between them already
+                    parts.append(.media(media, at: out.last == " " ? out.count - 1 : out.count))
+                }
+                add(" ")
+            }
             if !isClosing, !isEmpty, ["script", "style", "head", "title", "template"].contains(word) { skipElement(word) }
         }
 
@@ -139,6 +164,8 @@ struct DocumentText: Sendable {
         private static func lower(_ c: Unicode.Scalar) -> Unicode.Scalar {
             c.value >= 0x41 && c.value <= 0x5a ? Unicode.Scalar(UInt8(c.value | 0x20)) : c
         }
+
+        private static let headings = ["h1", "h2", "h3", "h4", "h5", "h6"]
 
         /// Elements that do not part words.
         private static let inline: Set<String> = [

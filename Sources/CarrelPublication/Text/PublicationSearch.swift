@@ -1,44 +1,52 @@
-import CarrelPublication
 import CarrelThreads
 
 /// Looks for words in the documents of a publication, a bounded piece of work at a time: those of the reading order, then those beside it, such as
 /// notes (`linear="no"` in EPUB).
-struct PublicationSearch: Sendable {
+package struct PublicationSearch: Sendable {
     let publication: Publication
 
-    /// Where a search goes on.
-    struct Place: Sendable, Equatable {
-        /// Of the documents that are searched.
-        var resource: Int
-        /// Hits of that resource that were given before.
-        var hits: Int
+    package init(publication: Publication) {
+        self.publication = publication
     }
 
-    struct Results: Sendable {
-        var locators: [Locator] = []
+    /// Where a search goes on.
+    package struct Place: Sendable, Equatable {
+        /// Of the documents that are searched.
+        package var resource: Int
+        /// Hits of that resource that were given before.
+        package var hits: Int
+
+        package init(resource: Int, hits: Int) {
+            self.resource = resource
+            self.hits = hits
+        }
+    }
+
+    package struct Results: Sendable {
+        package var locators: [Locator] = []
         /// Nil at the end of the publication.
-        var next: Place?
+        package var next: Place?
     }
 
     /// Hits of one answer at most.
     static let hitLimit = 50
     /// Characters of what is looked for at most.
-    static let queryLimit = 200
+    package static let queryLimit = 200
     /// Bytes of documents that one answer may read.
     private static let readLimit = 16 << 20
     /// Bytes of a document at most; in a longer one nothing is looked for.
-    private static let documentLimit = 8 << 20
+    static let documentLimit = 8 << 20
     /// Characters before and after a hit.
     private static let context = 60
 
-    private static let threads = BlockingThreadPool(name: "carrel-search", count: 1)
+    static let threads = BlockingThreadPool(name: "carrel-search", count: 1)
 
     /// - Parameters:
     ///   - query: words; case, kinds of quotation marks and runs of white space do not count.
     ///   - start: where to go on.
     /// - Returns: hits in the order of the publication.
     /// - Throws: what reading a document throws, unless it is missing or damaged: then nothing is found in it.
-    func hits(of query: String, from start: Place) async throws -> Results {
+    package func hits(of query: String, from start: Place) async throws -> Results {
         let wanted = Self.folded(DocumentText.plain(query))
         var results = Results()
         guard !wanted.isEmpty else { return results }

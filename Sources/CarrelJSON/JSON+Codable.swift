@@ -1,0 +1,63 @@
+/// Values of JSON inside what Swift's encoders write and its decoders read, of whatever format.
+extension JSON: Codable {
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Reads any value that JSON has.
+    ///
+    /// - Parameter decoder: of any format.
+    /// - Throws: `DecodingError` for anything else, such as a date of a format that has dates.
+    public init(from decoder: any Decoder) throws {
+        if let container = try? decoder.container(keyedBy: Name.self) {
+            var object = JSONObject()
+            for name in container.allKeys { object[name.stringValue] = try container.decode(JSON.self, forKey: name) }
+            self = .object(object)
+        } else if var container = try? decoder.unkeyedContainer() {
+            var array: [JSON] = []
+            while !container.isAtEnd { array.append(try container.decode(JSON.self)) }
+            self = .array(array)
+        } else {
+            self = try Self.scalar(try decoder.singleValueContainer())
+        }
+    }
+
+    private static func scalar(_ container: any SingleValueDecodingContainer) throws -> JSON {
+        if container.decodeNil() { return .null }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(Int64.self) { return .integer(value) }
+        if let value = try? container.decode(Double.self), value.isFinite { return .real(value) }
+        return .string(try container.decode(String.self))
+    }
+
+    /// Writes the value. Of an object, the encoder chooses the order of the members.
+    ///
+    /// - Parameter encoder: of any format.
+    /// - Throws: `EncodingError`, as the encoder does.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let object):
+            var container = encoder.container(keyedBy: Name.self)
+            for (name, value) in object { try container.encode(value, forKey: Name(stringValue: name)) }
+        case .array(let array):
+            var container = encoder.unkeyedContainer()
+            for value in array { try container.encode(value) }
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .string(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .number(let value):
+            var container = encoder.singleValueContainer()
+            if let whole = value.int { try container.encode(whole) } else { try container.encode(value.double) }
+        }
+    }
+}

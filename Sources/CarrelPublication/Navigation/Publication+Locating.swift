@@ -1,0 +1,76 @@
+extension Publication {
+    /// Finds the place that a link leads to.
+    ///
+    /// - Parameter link: of the publication; its fragment becomes one of the place's.
+    /// - Returns: nil when it leads to no resource of the manifest.
+    public func locate(_ link: Link) -> Locator? {
+        guard let target = self.link(withHREF: link.href) else { return nil }
+        let type = target.mediaType ?? link.mediaType ?? Format.unknown.mediaType
+        var locator = Locator(href: target.href, mediaType: type, title: link.title ?? target.title)
+        if let fragment = link.fragment, !fragment.isEmpty {
+            locator.locations.fragments = [String(fragment)]
+        } else {
+            locator.locations.progression = 0
+        }
+        return locator
+    }
+
+    /// Finds a place again, such as one that was kept by another version of the publication.
+    ///
+    /// - Parameter locator: from anywhere.
+    /// - Returns: the same place, with the address as the reading order spells it; where the reading order has no such resource, the
+    ///   place at the locator's `totalProgression`. Nil without one.
+    /// - Throws: ``ResourceError``, where the positions have to be found.
+    public func locate(_ locator: Locator) async throws(ResourceError) -> Locator? {
+        let path = ResourcePath(href: locator.href)
+        if let link = readingOrder.first(where: { path == nil ? $0.href == locator.href : $0.path == path }) {
+            var found = locator
+            found.href = link.href
+            return found
+        }
+        guard let progression = locator.locations.totalProgression else { return nil }
+        guard var found = try await locate(progression: progression) else { return nil }
+        found.text = locator.text
+        return found
+    }
+
+    /// Finds the place at a share of the whole publication: by its positions, or by its time where it is listened to.
+    ///
+    /// - Parameter progression: from 0 to 1.
+    /// - Returns: nil for another number, and where the publication has neither positions nor a length in time.
+    /// - Throws: ``ResourceError``.
+    public func locate(progression: Double) async throws(ResourceError) -> Locator? {
+        guard (0...1).contains(progression) else { return nil }
+        let positions = try await positions()
+        // numbered through, and ordered by their share
+        guard let index = positions.lastIndex(where: { ($0.locations.totalProgression ?? 0) <= progression }) else {
+            return locate(timeProgression: progression)
+        }
+        var locator = positions[index]
+        let start = positions.first { $0.href == locator.href }?.locations.totalProgression ?? 0
+        let end = positions[index...].first { $0.href != locator.href }?.locations.totalProgression ?? 1
+        if end > start { locator.locations.progression = min(1, (progression - start) / (end - start)) }
+        locator.locations.totalProgression = progression
+        return locator
+    }
+
+    private func locate(timeProgression progression: Double) -> Locator? {
+        let lengths = readingOrder.map { $0.duration ?? 0 }
+        let total = lengths.reduce(0, +)
+        // one whose length is not known could be anywhere
+        guard total > 0, lengths.allSatisfy({ $0 > 0 }) else { return nil }
+        var left = progression * total
+        for (link, length) in zip(readingOrder, lengths) {
+            guard left >= length, link != readingOrder.last else {
+                guard var locator = locate(link) else { return nil }
+                let seconds = min(left, length)
+                locator.locations.fragments = ["t=\(Int(seconds))"]
+                locator.locations.progression = seconds / length
+                locator.locations.totalProgression = progression
+                return locator
+            }
+            left -= length
+        }
+        return nil
+    }
+}

@@ -1,0 +1,41 @@
+/// A piece of the content of a publication, as it is read: a paragraph, a heading, an image (Readium "Content").
+public struct ContentElement: Sendable, Equatable {
+    /// What the piece is in the publication. The set grows: always handle roles you do not know.
+    public struct Role: RawRepresentable, Sendable, Hashable {
+        /// A name that never changes, such as `heading`.
+        public let rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// A block of text, such as a paragraph, an entry of a list or a cell of a table.
+        public static let body = Role(rawValue: "body")
+        /// The text of a heading; ``ContentElement/headingLevel`` says of which level.
+        public static let heading = Role(rawValue: "heading")
+        /// A picture.
+        public static let image = Role(rawValue: "image")
+        /// A recording, such as a track of an audiobook.
+        public static let audio = Role(rawValue: "audio")
+        /// A film.
+        public static let video = Role(rawValue: "video")
+    }
+
+    public let role: Role
+    /// Where it is; of text, all of its words are the highlight.
+    public let locator: Locator
+    /// The words of text, or what a picture's `alt` says; nil where there are none.
+    public let text: String?
+    /// Of a heading, 1 to 6 (`h1` to `h6`); nil for all else.
+    public let headingLevel: Int?
+    /// The resource that is shown or played; nil for text.
+    public let link: Link?
+
+    init(_ role: Role, at locator: Locator, text: String? = nil, headingLevel: Int? = nil, link: Link? = nil) {
+        self.role = role
+        self.locator = locator
+        self.text = text
+        self.headingLevel = headingLevel
+        self.link = link
+    }
+}

@@ -1,0 +1,212 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import FoundationEssentials
+import Testing
+
+@testable import CarrelPublication
+
+@Suite("A place in a publication")
+struct LocatingTests {
+    /// Documents in memory.
+    private final class Documents: Fetcher {
+        let documents: [String: [UInt8]]
+
+        init(_ documents: [String: [UInt8]]) {
+            self.documents = documents
+        }
+
+        func links() async throws(ResourceError) -> [Link] { [] }
+        func get(_ link: Link) -> any Resource {
+            documents[link.href].map { BytesResource(link, $0) }
+                ?? FailingResource(link, ResourceError(.notFound, "\(link.href) is missing"))
+        }
+        func storedLength(of link: Link) -> LengthHint? { documents[link.href].map { LengthHint(Int64($0.count)) } }
+    }
+
+    private func publication(_ links: [Link], _ documents: [String: [UInt8]] = [:]) -> Publication {
+        Publication.Builder(
+            manifest: Manifest(metadata: Metadata(title: "A"), readingOrder: links),
+            format: .epub,
+            fetcher: Documents(documents)
+        ).build()
+    }
+
+    private func chapter(_ href: String) -> Link { Link(href: href, mediaType: MediaType(known: "application/xhtml+xml")) }
+
+    private func book() -> Publication {
+        let long = [UInt8](repeating: 0x20, count: 3000)
+        return publication(["a.xhtml", "b.xhtml"].map(chapter), ["a.xhtml": long, "b.xhtml": Array("x".utf8)])
+    }
+
+    @Test func `is found by a link, and again by a locator of an older version`() async throws {
+        let book = book()
+        #expect(book.locate(Link(href: "b.xhtml#mark"))?.locations.fragments == ["mark"])
+        #expect(book.locate(Link(href: "c.xhtml")) == nil)
+        var place = Locator(href: "./b.xhtml", mediaType: Manifest.mediaType)
+        place.locations.progression = 0.5
+        let same = try #require(try await book.locate(place))
+        #expect(same.href == "b.xhtml" && same.locations.progression == 0.5)
+        var old = Locator(href: "gone.xhtml", mediaType: Manifest.mediaType, text: Locator.Text(highlight: "words"))
+        #expect(try await book.locate(old) == nil)
+        old.locations.totalProgression = 0.9
+        let found = try #require(try await book.locate(old))
+        #expect(found.href == "b.xhtml" && found.text.highlight == "words")
+    }
+
+    @Test(arguments: [
+        (0.0, "a.xhtml", 0.0), (0.25, "a.xhtml", 1.0 / 3), (0.375, "a.xhtml", 0.5), (0.75, "b.xhtml", 0.0),
+        (0.875, "b.xhtml", 0.5),
+        (1.0, "b.xhtml", 1.0),
+    ])
+    func `is found by its share of the whole`(total: Double, href: String, progression: Double) async throws {
+        // three positions and one
+        let place = try #require(try await book().locate(progression: total))
+        #expect(place.href == href && place.locations.totalProgression == total)
+        #expect(abs((place.locations.progression ?? -1) - progression) < 1e-9)
+    }
+
+    @Test func `is a time in what is listened to, where all lengths are known`() async throws {
+        func track(_ href: String, _ duration: Double?) -> Link {
+            Link(href: href, mediaType: MediaType(known: "audio/mpeg"), duration: duration)
+        }
+        let book = publication([track("1.mp3", 60), track("2.mp3", 180)])
+        let first = try #require(try await book.locate(progression: 0.125))
+        #expect(first.href == "1.mp3" && first.locations.fragments == ["t=30"] && first.locations.progression == 0.5)
+        let second = try #require(try await book.locate(progression: 0.625))
+        #expect(second.href == "2.mp3" && second.locations.fragments == ["t=90"])
+        let end = try #require(try await book.locate(progression: 1))
+        #expect(end.href == "2.mp3" && end.locations.progression == 1)
+        let unknown = publication([track("1.mp3", 60), track("2.mp3", nil)])
+        #expect(try await unknown.locate(progression: 0.5) == nil)
+        for wrong in [-0.1, 1.1, Double.nan] { #expect(try await book.locate(progression: wrong) == nil) }
+    }
+
+    @Test func `is kept and read by Swift's encoders as Readium's toolkits write it`() throws {
+        var locator = Locator(
+            href: "a.xhtml",
+            mediaType: MediaType(known: "application/xhtml+xml"),
+            title: "A",
+            text: Locator.Text(before: "some ", highlight: "wörds", after: " more")
+        )
+        locator.locations.fragments = ["p1", "t=15"]
+        locator.locations.progression = 0.25
+        locator.locations.totalProgression = 1.0 / 3
+        locator.locations.position = 12
+        locator.locations.other = [
+            "cssSelector": "#p1", "domRange": ["start": ["offset": 3, "isLast": true], "end": .null],
+            "list": [1, 2.5, "x", false],
+        ]
+        for locator in [locator, Locator(href: "b", mediaType: Manifest.mediaType)] {
+            let data = try JSONEncoder().encode(locator)
+            #expect(try JSONDecoder().decode(Locator.self, from: data) == locator)
+            // the same document that our own writer makes
+            #expect(try JSON.parse(Array(data).rawSpan) == locator.json)
+            let ours = Data(locator.json.write())
+            #expect(try JSONDecoder().decode(Locator.self, from: ours) == locator)
+        }
+        for bad in ["{}", #"{"href":"a"}"#, #"{"href":"a","type":"no type"}"#, "[]", "3"] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(Locator.self, from: Data(bad.utf8)) }
+        }
+    }
+
+    @Test func `text is read as UTF-8 and UTF-16, and nothing else`() async throws {
+        let cases: [(bytes: [UInt8], text: String?)] = [
+            (Array("é".utf8), "é"), ([0xef, 0xbb, 0xbf, 0x61], "a"), ([0xff, 0xfe, 0xe9, 0], "é"), ([0xfe, 0xff, 0, 0xe9], "é"),
+            ([], ""), ([0xff], nil), ([0xc3], nil), ([0xff, 0xfe, 0x61], nil),
+        ]
+        for (bytes, text) in cases {
+            let resource = BytesResource(Link(href: "a.txt"), bytes)
+            if let text {
+                #expect(try await resource.readAsString() == text)
+            } else {
+                await #expect(throws: ResourceError(.malformed, ""), "\(bytes)") { try await resource.readAsString() }
+            }
+        }
+        let long = BytesResource(Link(href: "a.txt"), Array("words".utf8))
+        await #expect(throws: ResourceError(.tooLarge, "")) { try await long.readAsString(upTo: 4) }
+    }
+
+    @Test func `landmarks, pages and profile are those of the manifest`() {
+        var manifest = Manifest(metadata: Metadata(title: "A"), readingOrder: [chapter("a.xhtml")])
+        manifest.metadata.conformsTo = [.epub]
+        manifest.subcollections["landmarks"] = [PublicationCollection(links: [Link(href: "a.xhtml", title: "Start")])]
+        manifest.subcollections["pageList"] = [PublicationCollection(links: [Link(href: "a.xhtml#p1", title: "1")])]
+        let publication = Publication.Builder(manifest: manifest, format: .epub, fetcher: Documents([:])).build()
+        #expect(publication.landmarks.map(\.title) == ["Start"])
+        #expect(publication.pageList.map(\.href) == ["a.xhtml#p1"])
+        #expect(publication.conforms(to: .epub) && !publication.conforms(to: .audiobook))
+    }
+
+    @Test func `of words is found in every document, in the order of the publication`() async throws {
+        let many = String(repeating: "<p>the Whale</p>", count: 70)
+        let documents = [
+            "a.xhtml": Array(many.utf8), "b.xhtml": [0xff], "c.xhtml": Array("<p>the <b>wh</b>ale’s “tail”</p>".utf8),
+        ]
+        let book = publication(["a.xhtml", "missing.xhtml", "b.xhtml", "c.xhtml"].map(chapter), documents)
+        #expect(book.isSearchable)
+        var found: [Locator] = []
+        for try await locator in book.search("the  whale") { found.append(locator) }
+        #expect(found.map(\.href) == [String](repeating: "a.xhtml", count: 70) + ["c.xhtml"])
+        #expect(found.last?.text == Locator.Text(before: "", highlight: "the whale", after: "’s “tail”"))
+        for query in ["nothing", "", "  "] {
+            for try await locator in book.search(query) { Issue.record("\(locator)") }
+        }
+        #expect(!publication([Link(href: "a.mp3", mediaType: MediaType(known: "audio/mpeg"))]).isSearchable)
+    }
+
+    @Test func `content is read piece by piece from any place`() async throws {
+        let first = """
+            <html><head><title>no</title></head><body><h2>One</h2><p>a <em>b</em> c</p><p> </p>
+            <p>before <img alt="A &amp; B" src="../img/1.png"/> after</p><ul><li>x</li><li>y</li></ul></body></html>
+            """
+        let book = publication(
+            [
+                chapter("text/a.xhtml"), chapter("text/gone.xhtml"),
+                Link(href: "2.jpg", mediaType: MediaType(known: "image/jpeg")),
+                Link(href: "3.mp3", mediaType: MediaType(known: "audio/mpeg"), title: "Track"), chapter("text/b.xhtml"),
+            ],
+            ["text/a.xhtml": Array(first.utf8), "text/b.xhtml": Array("<p>end</p>".utf8)]
+        )
+        var elements: [ContentElement] = []
+        for try await element in book.content() { elements.append(element) }
+        #expect(
+            elements.map(\.role) == [.heading, .body, .body, .image, .body, .body, .body, .image, .audio, .body]
+        )
+        #expect(elements.map(\.text) == ["One", "a b c", "before", "A & B", "after", "x", "y", nil, "Track", "end"])
+        #expect(elements[0].headingLevel == 2 && elements[1].headingLevel == nil)
+        #expect(elements[3].link?.href == "img/1.png" && elements[7].link?.href == "2.jpg")
+        #expect(elements[1].locator.text.highlight == "a b c")
+        let places = elements.prefix(7).compactMap(\.locator.locations.progression)
+        #expect(places.count == 7 && places == places.sorted())
+        // the piece in which a place is comes first
+        for index in [0, 1, 4, 6, 7, 9] {
+            var rest: [ContentElement] = []
+            for try await element in book.content(from: elements[index].locator) { rest.append(element) }
+            #expect(rest == Array(elements[index...]), "\(index)")
+        }
+    }
+
+    @Test func `of a restricted publication is not looked for`() async throws {
+        let builder = Publication.Builder(
+            manifest: Manifest(metadata: Metadata(title: "A"), readingOrder: [chapter("a.xhtml")]),
+            format: .epub,
+            fetcher: Documents(["a.xhtml": Array("<p>words</p>".utf8)])
+        )
+        var closed = builder
+        closed.services.set((any ContentProtectionService).self) { _ in
+            RestrictedProtectionService(
+                name: "Lock",
+                error: Publication.OpeningError(.credentialsRequired, "it needs a password")
+            )
+        }
+        let publication = closed.build()
+        #expect(!publication.isSearchable)
+        await #expect(throws: ResourceError(.forbidden, "")) {
+            for try await _ in publication.search("words") { Issue.record("found") }
+        }
+        await #expect(throws: ResourceError(.forbidden, "")) {
+            for try await _ in publication.content() { Issue.record("read") }
+        }
+    }
+}
