@@ -95,6 +95,12 @@ let package = Package(
             targets: ["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]
         ),
         .library(
+            name: "CarrelFoundation",
+            targets: [
+                "CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+            ]
+        ),
+        .library(
             name: "CarrelWebReader",
             targets: [
                 "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
@@ -292,6 +298,7 @@ let package = Package(
         ),
 
         // runs
+        library("CarrelFoundation", ["CarrelBytes", "CarrelPublication"]),
         library(
             "CarrelReader",
             bytes: true,
@@ -338,9 +345,9 @@ let package = Package(
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
-                "CarrelJSON",
-                "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelFoundation", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelHTTPServer", "CarrelJSON", "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription",
+                "CarrelUpstream",
                 "CarrelTesting", "CarrelThreads", "CarrelXML", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
             ]
         ),

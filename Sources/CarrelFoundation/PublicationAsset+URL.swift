@@ -1,0 +1,25 @@
+public import CarrelPublication
+public import FoundationEssentials
+
+extension PublicationAsset {
+    /// A publication at an address.
+    ///
+    /// - Parameters:
+    ///   - url: a `file:` URL of this machine, or an absolute `https:` or `http:` URL.
+    ///   - mediaType: what it is, where somebody said; the bytes decide.
+    public init(_ url: URL, mediaType: MediaType? = nil) {
+        if url.isFileURL {
+            self.init(path: url.path(percentEncoded: false), mediaType: mediaType)
+        } else {
+            self.init(url: url.absoluteString, mediaType: mediaType)
+        }
+    }
+
+    /// Where it is.
+    public var url: URL? {
+        switch location {
+        case .file(let path): URL(filePath: path)
+        case .remote(let url): URL(string: url)
+        }
+    }
+}
