@@ -506,7 +506,7 @@ let package = Package(
             path: "Tests/PublicationProgram",
             ["CarrelJSON", "CarrelPublication", "CarrelThreads"]
         ),
-        tests("ScriptsTests", ["CarrelTesting"]),
+        tests("ScriptsTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
             [
