@@ -18,6 +18,7 @@ struct ManualTests {
                 "CarrelLCPTests/SeedExampleTests",
             ]
         ),
+        ("sdk", ["CarrelPublicationTests/Examples/VaultProtection"]),
         ("reading", ["CarrelWebReaderTests/Examples/ServePublication"]),
     ])
     func `shows code that the tests compile and run`(page: String, files: [String]) throws {
