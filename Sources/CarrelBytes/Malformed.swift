@@ -15,5 +15,10 @@ public struct Malformed: Error, Equatable, CustomStringConvertible {
         self.offset = offset
     }
 
+    /// The one kind of failure, `bytes.malformed`.
+    public var code: ErrorCode<Malformed> { ErrorCode("bytes.malformed") }
+    /// What is wrong, and where: a lower-case sentence without a period.
+    public var message: String { description }
+
     public var description: String { "\(what) at byte \(offset)" }
 }

@@ -51,9 +51,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         self.headers = headers
     }
 
-    public var description: String {
-        detail.map { "\($0) (\(code))" } ?? "\(status.reason.lowercased()) (\(code))"
-    }
+    /// What happened, or the status' own phrase: a lower-case sentence without a period.
+    public var message: String { detail ?? status.reason.lowercased() }
+
+    public var description: String { "\(message) (\(code))" }
 
     /// Codes that said what another one says, with the one that is kept.
     private static let retired = [
