@@ -17,7 +17,7 @@ public struct Malformed: Error, Equatable, CustomStringConvertible {
 
     /// The one kind of failure, `bytes.malformed`.
     public var code: ErrorCode<Malformed> { ErrorCode("bytes.malformed") }
-    /// What is wrong, and where: a lower-case sentence without a period.
+    /// The fault and its place: a lower-case sentence without a period.
     public var message: String { description }
 
     public var description: String { "\(what) at byte \(offset)" }

@@ -24,7 +24,7 @@ package struct FileError: CodedError {
 }
 
 extension ErrorCode where Failure == FileError {
-    /// The file cannot be created, written or given its name; the file that was there is untouched.
+    /// The file cannot be created, written or given its name; the existing file is untouched.
     package static var write: Self { Self("file.write") }
     /// The file is in place, but the folder cannot be synced: a power cut may bring the old file back.
     package static var sync: Self { Self("file.sync") }

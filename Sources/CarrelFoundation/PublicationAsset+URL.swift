@@ -15,7 +15,7 @@ extension PublicationAsset {
         }
     }
 
-    /// Where it is.
+    /// The address of the asset.
     public var url: URL? {
         switch location {
         case .file(let path): URL(filePath: path)

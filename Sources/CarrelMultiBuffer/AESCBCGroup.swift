@@ -4,7 +4,7 @@ import CarrelThreads
     import CIPSecMB
 #endif
 
-/// AES-128 in CBC mode over several messages at once (NIST SP 800-38A §6.2).
+/// AES-128 in CBC mode over several messages concurrently (NIST SP 800-38A §6.2).
 ///
 /// A block of CBC waits for the block before it, so one message leaves most of the processor idle. Messages side by side do not
 /// wait for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are

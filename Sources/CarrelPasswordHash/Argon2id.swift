@@ -4,7 +4,7 @@ package import CarrelCrypto
 
 /// Hashes of passwords (RFC 9106), kept as PHC strings: `$argon2id$v=19$m=47104,t=1,p=1$SALT$HASH`.
 package enum Argon2id {
-    /// What a hash costs.
+    /// The cost of a hash.
     package struct Parameters: Sendable, Hashable {
         /// Memory in KiB.
         package var memory: UInt32

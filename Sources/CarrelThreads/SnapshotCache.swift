@@ -26,7 +26,7 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// What a cache knows of a key.
+    /// The result of a look-up.
     public struct Found: Sendable {
         /// The value; nil where there is none.
         public let value: Value?

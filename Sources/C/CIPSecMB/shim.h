@@ -8,7 +8,7 @@
 /// Most messages of one group.
 enum { cipsecmb_most = 32 };
 
-/// Most bytes of a message that the library takes at once, in whole blocks: it counts in 16 bits.
+/// Most bytes of a message that the library takes in one call, in whole blocks: it counts in 16 bits.
 enum { cipsecmb_step = 65520 };
 
 /// A group of messages with their expanded keys.

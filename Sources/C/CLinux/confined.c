@@ -41,7 +41,7 @@ struct __attribute__((packed)) path_beneath {
     int32_t parent;
 };
 
-/// What is refused to a program that is started; it stays in its group of processes, which ends as one. Landlock before ABI 4 has no network and before ABI 6 no signals.
+/// The system calls refused to a program that is started; it stays in its group of processes, which ends as one. Landlock before ABI 4 has no network and before ABI 6 no signals.
 static const uint32_t refused[] = {
     SYS_socket,           SYS_io_uring_setup,  SYS_ptrace,     SYS_process_vm_readv,   SYS_process_vm_writev,   SYS_kill,
     SYS_setsid,           SYS_setpgid,
@@ -73,7 +73,7 @@ static const uint32_t allowed[] = {
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/// What the Landlock of this kernel is, and all kinds of access to files that it knows; 0 where there is none.
+/// The version of this kernel's Landlock, and all kinds of access to files that it knows; 0 where there is none.
 static long landlock_version(uint64_t *kinds) {
     long version = syscall(CREATE_RULESET, NULL, 0, 1);
     // 13 kinds, then renaming to elsewhere (2), truncating (3) and device calls (5).
@@ -239,14 +239,14 @@ static int confine(const int *kept, int count) {
     return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 0;
 }
 
-/// What C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
+/// The function that C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
 static void end_without_memory(void) { _exit(CLINUX_NO_MEMORY); }
 
 int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds, uint64_t written) {
     // std::set_new_handler, where C++ is loaded. Looked up before there are two: another thread may hold the loader's lock.
     void (*(*set_new_handler)(void (*)(void)))(void);
     *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
-    // jemalloc, where it is there, keeps what was given back for a while: the child would have the use of it.
+    // jemalloc, if it is linked, keeps freed memory for a while: the child would have the use of it.
     int (*mallctl)(const char *, void *, size_t *, void *, size_t);
     *(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
     if (mallctl) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// What a daemon calls back and how it is limited. Strings may be NULL: no TLS.
+/// The callbacks and limits of a daemon. Strings may be NULL: no TLS.
 struct cmhd_settings {
     void *_Nonnull context;
     MHD_AccessHandlerCallback _Nonnull access;
@@ -101,7 +101,7 @@ static inline ssize_t cmhd_send(struct MHD_Connection *_Nonnull connection, cons
     return record ? record(info->tls_session, bytes, count) : -1;
 }
 
-/// What the connection callback stored for a connection.
+/// The value that the connection callback stored for a connection.
 static inline void *_Nullable cmhd_context(struct MHD_Connection *_Nonnull connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;

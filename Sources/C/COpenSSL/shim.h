@@ -100,7 +100,7 @@ static inline int copenssl_signature_digest(const X509_ALGOR *_Nullable algorith
     if (signature != NID_rsassaPss) return OBJ_find_sigid_algs(signature, &digest, NULL) == 1 ? digest : 0;
     RSA_PSS_PARAMS *parameters = ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(RSA_PSS_PARAMS), algorithm->parameter);
     if (parameters == NULL) return 0;
-    // what is left out is SHA-1
+    // omitted parameters mean SHA-1
     digest = parameters->hashAlgorithm ? OBJ_obj2nid(parameters->hashAlgorithm->algorithm) : NID_sha1;
     int mask = NID_sha1;
     if (parameters->maskGenAlgorithm) {
@@ -125,7 +125,7 @@ static inline int copenssl_list_digest(const X509_CRL *_Nonnull list) {
     return copenssl_signature_digest(algorithm);
 }
 
-/// Whether a list says of itself that it is not all that its issuer took back: it is a delta (RFC 5280 §5.2.4), for some certificates or
+/// Whether a list declares that it does not hold all revocations of its issuer: it is a delta (RFC 5280 §5.2.4), for some certificates or
 /// reasons only (§5.2.5), or has a critical extension, which are all about that.
 static inline int copenssl_list_is_partial(const X509_CRL *_Nonnull list) {
     if (X509_CRL_get_ext_by_critical(list, 1, -1) >= 0) return 1;
@@ -158,7 +158,7 @@ static inline void copenssl_list_addresses_free(void *_Nullable owner) {
     CRL_DIST_POINTS_free((STACK_OF(DIST_POINT) *)owner);
 }
 
-/// What was written into memory; the pointer lives as long as nothing more is.
+/// The bytes written into memory; the pointer is valid until the next write.
 static inline long copenssl_memory(BIO *_Nonnull memory, char *_Nullable *_Nonnull start) {
     return BIO_get_mem_data(memory, start);
 }

@@ -51,7 +51,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         self.headers = headers
     }
 
-    /// What happened, or the status' own phrase: a lower-case sentence without a period.
+    /// The detail, or the status' own phrase: a lower-case sentence without a period.
     public var message: String { detail ?? status.reason.lowercased() }
 
     public var description: String { "\(message) (\(code))" }

@@ -11,7 +11,7 @@ extension Resource {
     public func readAsString(upTo limit: Int = 8 << 20) async throws(ResourceError) -> String {
         let bytes = try await read(upTo: limit)
         guard let text = String(document: bytes) else {
-            throw ResourceError(.malformed, "\"\(link.href)\" is no text in UTF-8 or UTF-16")
+            throw ResourceError(.malformed, "\"\(link.href)\" is not text in UTF-8 or UTF-16")
         }
         return text
     }

@@ -13,7 +13,7 @@ public final class Streamer: Sendable {
     ///     passwords). The first that recognises an asset is the only one.
     ///   - opener: how files and addresses are opened.
     ///   - onCreatePublication: changes every publication before it is made.
-    ///   - onAskCredentials: asks the user for a password; nil where nobody is asked. A program at a terminal gives
+    ///   - onAskCredentials: asks the user for a password; nil to ask no one. A program at a terminal gives
     ///     ``TerminalDialog/ask(_:_:)``.
     public init(
         parsers: [any PublicationParser] = [],

@@ -35,7 +35,7 @@ public final class Publication: Sendable {
     /// Whether the publication follows a profile of the manifest (Readium Web Publication Manifest, "conformsTo").
     ///
     /// - Parameter profile: such as ``Metadata/Profile/audiobook``.
-    /// - Returns: what the publication says of itself; what it holds is not looked at.
+    /// - Returns: whether the manifest declares the profile; the content is not checked.
     public func conforms(to profile: Metadata.Profile) -> Bool { manifest.conforms(to: profile) }
 
     /// The link of the manifest that leads to the same resource as an address.

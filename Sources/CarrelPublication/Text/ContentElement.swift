@@ -1,6 +1,6 @@
 /// A piece of the content of a publication, as it is read: a paragraph, a heading, an image (Readium "Content").
 public struct ContentElement: Sendable, Equatable {
-    /// What the piece is in the publication. The set grows: always handle roles you do not know.
+    /// The role of the piece in the publication. The set grows: always handle roles you do not know.
     public struct Role: RawRepresentable, Sendable, Hashable {
         /// A name that never changes, such as `heading`.
         public let rawValue: String
@@ -11,7 +11,7 @@ public struct ContentElement: Sendable, Equatable {
 
         /// A block of text, such as a paragraph, an entry of a list or a cell of a table.
         public static let body = Role(rawValue: "body")
-        /// The text of a heading; ``ContentElement/headingLevel`` says of which level.
+        /// The text of a heading; ``ContentElement/headingLevel`` is its level.
         public static let heading = Role(rawValue: "heading")
         /// A picture.
         public static let image = Role(rawValue: "image")
@@ -22,7 +22,7 @@ public struct ContentElement: Sendable, Equatable {
     }
 
     public let role: Role
-    /// Where it is; of text, all of its words are the highlight.
+    /// The place of the piece; for text, all of its words are the highlight.
     public let locator: Locator
     /// The words of text, or what a picture's `alt` says; nil where there are none.
     public let text: String?

@@ -3,7 +3,7 @@ import CarrelXML
 /// The words of an HTML or XHTML document as its reader sees them: without markup, every run of white space one space.
 package struct DocumentText: Sendable {
     package let scalars: [Unicode.Scalar]
-    /// What the text is made of, in its order: blocks of text that are not empty, and what is shown between them.
+    /// The parts of the text, in order: blocks of text that are not empty, and what is shown between them.
     let parts: [Part]
 
     /// A block of the text, or something that is shown.
@@ -27,7 +27,7 @@ package struct DocumentText: Sendable {
         parts = reader.parts
     }
 
-    /// Words that are no markup, with every run of white space one space, and none at the ends.
+    /// The words without markup, with every run of white space one space, and none at the ends.
     static func plain(_ text: String) -> [Unicode.Scalar] {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").unicodeScalars.filter { $0 != "\u{ad}" }
     }
@@ -37,7 +37,7 @@ package struct DocumentText: Sendable {
         var at = 0
         var out: [Unicode.Scalar] = []
         var parts: [Part] = []
-        /// Where in `out` the block begins, and its level where it is a heading.
+        /// The block's start in `out`, and its level if it is a heading.
         private var blockStart = 0
         private var heading: Int?
 
@@ -119,7 +119,7 @@ package struct DocumentText: Sendable {
             if !isClosing, !isEmpty, ["script", "style", "head", "title", "template"].contains(word) { skipElement(word) }
         }
 
-        /// What stands in an element that is not read.
+        /// The content of an element that is skipped.
         private mutating func skipElement(_ name: String) {
             let mark = Array("</\(name)".unicodeScalars)
             var next = at

@@ -1,13 +1,13 @@
 import CarrelXML
 
-/// What an HTML document shows beside its text: an element with an address.
+/// An element of an HTML document that shows something beside the text, by its address.
 struct MediaElement: Sendable, Equatable {
     enum Kind: Sendable { case image, audio, video }
 
     let kind: Kind
     /// As the document has it, relative to the document.
     let address: String
-    /// What `alt` says; nil without one.
+    /// The text of `alt`; nil without one.
     let description: String?
 
     /// - Parameters:

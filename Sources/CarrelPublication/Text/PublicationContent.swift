@@ -1,7 +1,7 @@
 import CarrelThreads
 
-/// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read when what stands in
-/// the one before it has been taken.
+/// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read after the last
+/// piece of the one before it.
 public struct PublicationContent: AsyncSequence, Sendable {
     public typealias Element = ContentElement
     public typealias Failure = ResourceError
@@ -15,7 +15,7 @@ public struct PublicationContent: AsyncSequence, Sendable {
         private var elements: ArraySlice<ContentElement> = []
         /// In the reading order.
         private var next: Int
-        /// Where in the first resource to begin, from 0 to 1.
+        /// The start in the first resource, from 0 to 1.
         private var progression: Double?
 
         init(_ content: PublicationContent) {

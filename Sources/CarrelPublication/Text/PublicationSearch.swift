@@ -9,7 +9,7 @@ package struct PublicationSearch: Sendable {
         self.publication = publication
     }
 
-    /// Where a search goes on.
+    /// The place at which a search continues.
     package struct Place: Sendable, Equatable {
         /// Of the documents that are searched.
         package var resource: Int

@@ -17,7 +17,7 @@ int clinux_spawn_confined(int *_Nonnull pid, char *_Nullable const *_Nonnull arg
                           const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source,
                           struct clinux_limits limits);
 
-/// Starts a child that goes on here with a copy of this program's memory and one thread, for work on a stranger's bytes that may
+/// Starts a child that goes on here with a copy of this program's memory and one thread, for work on untrusted bytes that may
 /// break, never end or be taken over. It keeps the descriptors `kept` (ascending) and no other, has default signals, may use
 /// `memory` bytes more than now and `milliseconds` of processor time, makes no file longer than `written` bytes, and ends with
 /// the thread that started it. It makes no system calls but those for memory, files and the clock, where this kind of machine is known (seccomp), and opens no
