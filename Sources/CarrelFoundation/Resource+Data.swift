@@ -6,7 +6,7 @@ extension Resource {
     ///
     /// - Parameter range: byte positions in the resource as a reader sees it, decrypted and unpacked.
     /// - Returns: at most as many bytes as the range has.
-    /// - Throws: ``CarrelPublication/ResourceError``.
+    /// - Throws: `ResourceError`.
     public func readData(_ range: Range<Int64>) async throws(ResourceError) -> Data { Data(try await read(range)) }
 
     /// Reads the whole of something small, such as a picture.

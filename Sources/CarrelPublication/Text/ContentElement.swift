@@ -5,6 +5,7 @@ public struct ContentElement: Sendable, Equatable {
         /// A name that never changes, such as `heading`.
         public let rawValue: String
 
+        /// - Parameter rawValue: a name, also of a role that is not known here.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -21,6 +22,7 @@ public struct ContentElement: Sendable, Equatable {
         public static let video = Role(rawValue: "video")
     }
 
+    /// The role of the piece.
     public let role: Role
     /// The place of the piece; for text, all of its words are the highlight.
     public let locator: Locator

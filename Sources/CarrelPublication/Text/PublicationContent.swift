@@ -3,7 +3,9 @@ import CarrelThreads
 /// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read after the last
 /// piece of the one before it.
 public struct PublicationContent: AsyncSequence, Sendable {
+    /// A block of text, or something that is shown or played.
     public typealias Element = ContentElement
+    /// The error that ends the reading.
     public typealias Failure = ResourceError
 
     let publication: Publication
@@ -54,6 +56,7 @@ public struct PublicationContent: AsyncSequence, Sendable {
         }
     }
 
+    /// Begins at the place that the content was asked for from.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 

@@ -1,7 +1,9 @@
 /// The places of words in a publication, found as they are asked for: a document is read when the results of the one before it have
 /// been taken.
 public struct SearchResults: AsyncSequence, Sendable {
+    /// A place, with the words that were found and those around them.
     public typealias Element = Locator
+    /// The error that ends the search.
     public typealias Failure = ResourceError
 
     let publication: Publication
@@ -45,6 +47,7 @@ public struct SearchResults: AsyncSequence, Sendable {
         }
     }
 
+    /// Begins at the first document.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
