@@ -6,7 +6,7 @@ extension PublicationAsset {
     ///
     /// - Parameters:
     ///   - url: a `file:` URL of this machine, or an absolute `https:` or `http:` URL.
-    ///   - mediaType: what it is, where somebody said; the bytes decide.
+    ///   - mediaType: the declared media type, if there is one; the bytes decide.
     public init(_ url: URL, mediaType: MediaType? = nil) {
         if url.isFileURL {
             self.init(path: url.path(percentEncoded: false), mediaType: mediaType)

@@ -10,7 +10,7 @@ import CarrelThreads
 /// wait for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are
 /// encrypted one after the other.
 package enum AESCBCGroup {
-    /// A message of whole blocks, encrypted where it lies. Padding is up to whoever made it.
+    /// A message of whole blocks, encrypted where it lies. The caller adds the padding.
     @safe
     package struct Message {
         let key: Secret
@@ -50,7 +50,7 @@ package enum AESCBCGroup {
 #if canImport(CIPSecMB)
     /// The Multi-Buffer library with memory for a group's keys, used by one thread at a time.
     @safe
-    private struct MultiBuffer: @unchecked Sendable {  // whoever takes one out of the list is the only one who knows it
+    private struct MultiBuffer: @unchecked Sendable {  // one that is taken from the list has a single user
         private static let unused = Locked<[MultiBuffer]>([])
 
         private let manager: UnsafeMutablePointer<IMB_MGR>
