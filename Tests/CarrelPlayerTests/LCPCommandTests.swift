@@ -36,6 +36,17 @@ struct `Readium LCP at the command line` {
         #expect(unlocked["format"]?.string == "application/epub+zip")
     }
 
+    @Test func `says how many characters and pages are left`() async throws {
+        let stand = try await Stand(in: directory, rights: #"{"copy":1200,"print":1}"#)
+        let closed = try await carrel("open", stand.book, "--json", "--trust", stand.root, "--passphrase", "wrong")
+        #expect(try JSON.parse(closed.output.rawSpan)["rights"]?["charactersLeft"] == 0)
+        let opened = try await carrel("open", stand.book, "--json", "--trust", stand.root, "--passphrase", "open sesame")
+        let answer = try JSON.parse(opened.output.rawSpan)
+        #expect(answer["rights"] == ["canCopy": true, "canPrint": true, "charactersLeft": 1200, "pagesLeft": 1])
+        let table = try await carrel("open", stand.book, "--trust", stand.root).text
+        #expect(table.contains("yes, 1200 characters left") && table.contains("yes, 1 page left"))
+    }
+
     @Test func `without a passphrase says the hint of the provider and the option`() async throws {
         let book = try Fixtures.path("readium/lcp/wasteland-otf-obf_LCP_dan.epub")
         let inside = try await runProcess([try requirePeer("unzip"), "-p", book, "META-INF/license.lcpl"], timeout: .seconds(60))
@@ -86,7 +97,7 @@ struct `Readium LCP at the command line` {
         let address: String
         let server: LoopbackServer
 
-        init(in directory: TemporaryDirectory) async throws {
+        init(in directory: TemporaryDirectory, rights: String? = nil) async throws {
             let list = Locked<[UInt8]?>(nil)
             server = LoopbackServer { connection in
                 while connection.readRequest() != nil {
@@ -103,7 +114,9 @@ struct `Readium LCP at the command line` {
             let signer = certificates
             let provider = LicenseProvider(certificate: made) { try await signer.sign($0, with: "provider") }
             let path = directory.file("book.epub")
-            book = try await ProtectedPublication.epub(at: path, chapters: 1, .lcp(provider, LicenseProvider.Terms())).path
+            var terms = LicenseProvider.Terms()
+            terms.rights = rights
+            book = try await ProtectedPublication.epub(at: path, chapters: 1, .lcp(provider, terms)).path
         }
     }
 

@@ -24,6 +24,7 @@ struct `Opening a publication at the command line` {
         #expect(answer["isRestricted"]?.bool == false)
         #expect(answer["metadata"]?["title"]?.string == "Tale")
         #expect(answer["rights"]?["canCopy"]?.bool == true)
+        #expect(answer["rights"]?["charactersLeft"] == .null && answer["rights"]?["pagesLeft"] == .null)
         #expect(answer["readingOrder"]?.array?.compactMap(\.string) == ["1.png", "2.png"])
         let table = try await carrel("open", directory.file("Tale.cbz"))
         #expect(table.text.hasPrefix("title "), "no empty line comes first")

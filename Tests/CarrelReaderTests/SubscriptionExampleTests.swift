@@ -1,4 +1,5 @@
 import CarrelHTTP
+import CarrelHTTPClient
 import CarrelReader
 import CarrelSubscription
 import CarrelTesting

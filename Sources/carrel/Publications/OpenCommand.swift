@@ -136,10 +136,13 @@ struct OpenCommand: Command {
 }
 
 extension OpenCommand {
+    /// A right in words.
+    ///
     /// - Parameters:
     ///   - isGranted: whether there is the right at all.
     ///   - left: how much of it; nil without a limit.
     ///   - unit: what is counted, one of it.
+    /// - Returns: such as `yes, 10 characters left`.
     fileprivate static func words(_ isGranted: Bool, _ left: Int?, _ unit: String) -> String {
         guard isGranted else { return "no" }
         guard let left else { return "yes" }
