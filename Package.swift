@@ -36,6 +36,11 @@ func server(_ name: String, over layers: String, _ ground: String, _ libraries: 
     return library("Carrel\(name)", bytes: true, libraries + names.map { .byName(name: $0) })
 }
 
+/// Targets of ours, by their names without `Carrel`.
+func carrel(_ names: String) -> [Target.Dependency] {
+    names.split(separator: " ").map { .byName(name: "Carrel\($0)") }
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
 }
@@ -128,87 +133,47 @@ let package = Package(
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelJSON", bytes: true, ["CarrelBytes"]),
-        library(
-            "CarrelCrypto",
-            bytes: true,
-            ["CarrelBytes", "CarrelThreads", "COpenSSL"]
-        ),
-        library("CarrelMultiBuffer", ["CarrelCrypto", "CarrelThreads"] + multiBuffer.map { .target(name: $0.name) }),
-        library("CarrelPasswordHash", bytes: true, ["CArgon2", "CarrelBytes", "CarrelCrypto"]),
+        library("CarrelCrypto", bytes: true, ["COpenSSL"] + carrel("Bytes Threads")),
+        library("CarrelMultiBuffer", carrel("Crypto Threads") + multiBuffer.map { .target(name: $0.name) }),
+        library("CarrelPasswordHash", bytes: true, ["CArgon2"] + carrel("Bytes Crypto")),
         library("CarrelThreads", ["CLinux", "CarrelBytes"]),
         library("CarrelFiles", ["CarrelBytes"]),
-        library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
-        library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
-        library("CarrelMetrics", ["CarrelBytes", "CarrelThreads"]),
-        library("CarrelHTTP", bytes: true, ["CLinux", "CarrelBytes", "CarrelThreads"]),
+        library("CarrelCommandLine", carrel("Bytes JSON Threads")),
+        library("CarrelSettings", carrel("CommandLine JSON")),
+        library("CarrelMetrics", carrel("Bytes Threads")),
+        library("CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Threads")),
         library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
-        library(
-            "CarrelHTTPServer",
-            bytes: true,
-            ["CarrelBytes", "CarrelFiles", "CarrelHTTP", "CarrelMetrics", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
-        ),
-        library(
-            "CarrelStore",
-            bytes: true,
-            ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelFiles", "CarrelThreads"]
-        ),
-        library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
-        library("CarrelHTTPClient", bytes: true, ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CCurl"]),
+        library("CarrelHTTPServer", bytes: true, ["CLinux", "CMicroHTTPD"] + carrel("Bytes Files HTTP Metrics Threads Zlib")),
+        library("CarrelStore", bytes: true, ["CLinux", "CSQLite"] + carrel("Bytes Crypto Files Threads")),
+        library("CarrelPostgres", bytes: true, ["CPostgres"] + carrel("Bytes Store Threads")),
+        library("CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
-        library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library(
-            "CarrelPDF",
-            bytes: true,
-            ["CLinux", "CQPDF", "CarrelBytes", "CarrelFiles", "CarrelJSON", "CarrelXML", "CarrelZlib"]
-        ),
+        library("CarrelMP4", bytes: true, carrel("Audio Bytes")),
+        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
-        library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
+        library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // domain
         library(
             "CarrelIngest",
             bytes: true,
-            [
-                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelFiles", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML", "CarrelZlib",
-            ]
+            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads XML Zlib")
         ),
-        library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library("CarrelSubscription", bytes: true, carrel("Bytes XML")),
         library(
             "CarrelPublication",
             bytes: true,
-            [
-                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelFiles", "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
-                "CarrelThreads", "CarrelXML", "CarrelZlib",
-            ]
+            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files HTTP HTTPClient JSON MP4 PDF Store Threads XML Zlib")
         ),
-        library(
-            "CarrelLCP",
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelStore",
-                "CarrelThreads", "CarrelXML",
-            ]
-        ),
-        library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
-        library(
-            "CarrelUpstream",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJOSE", "CarrelJSON", "CarrelSubscription",
-                "CarrelThreads",
-            ]
-        ),
-        library(
-            "CarrelPackager",
-            bytes: true,
-            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelMultiBuffer", "CarrelThreads", "CarrelTS"]
-        ),
+        library("CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads XML")),
+        library("CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
+        library("CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
+        library("CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
 
         // server, lowest first: each a noun with one reason to change (docs/architecture.md)
         // the home on disk: locks, keys, secrets, schema
@@ -298,238 +263,150 @@ let package = Package(
         ),
 
         // runs
-        library("CarrelFoundation", ["CarrelBytes", "CarrelPublication"]),
-        library(
-            "CarrelReader",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelFiles", "CarrelHTTP", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream",
-            ]
-        ),
+        library("CarrelFoundation", carrel("Bytes Publication")),
+        library("CarrelReader", bytes: true, carrel("Bytes Files HTTP JSON Subscription Threads Upstream")),
         library(
             "CarrelWebReader",
             bytes: true,
-            [
-                "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
-                "CarrelReader", "CarrelThreads", "CarrelWeb", "CarrelXML",
-            ]
+            ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")
         ),
-        library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
+        library("CarrelWeb", ["CWeb"] + carrel("Bytes Crypto")),
 
         // tools
         executable(
             "carrel",
-            [
-                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelHTTPServer", "CarrelMetrics", "CarrelFiles",
-                "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
-                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelSettings", "CarrelStore",
-                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
-            ] + serverTargets + allocator
+            ["CLinux"]
+                + carrel(
+                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream WebReader"
+                ) + serverTargets + allocator
         ),
 
         // tests (CarrelTesting: what they share, not shipped)
         .target(
             name: "CarrelTesting",
-            dependencies: ["CLinux", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads"],
+            dependencies: ["CLinux"] + carrel("Bytes HTTP HTTPClient JSON Threads"),
             path: "Tests/Support",
             swiftSettings: settings
         ),
         .target(
             name: "ProtectedPublications",
-            dependencies: ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelZlib"],
+            dependencies: carrel("Bytes Crypto HTTP Zlib"),
             path: "Tests/ProtectedPublications",
             swiftSettings: byteSettings
         ),
         tests(
             "CarrelPublicationTests",
-            [
-                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelFoundation", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelHTTPServer", "CarrelJSON", "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription",
-                "CarrelUpstream",
-                "CarrelTesting", "CarrelThreads", "CarrelXML", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
-            ]
+            ["ProtectedPublications", "PublicationProgram"]
+                + carrel(
+                    "Archive Bytes Crypto Foundation HTTP HTTPClient HTTPServer JSON Publication Reader Store Subscription Testing Threads Upstream XML Zlib"
+                )
         ),
         tests(
             "CarrelLCPTests",
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelLCP",
-                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
-            ]
+            ["ProtectedPublications"]
+                + carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON LCP Publication Store Testing Threads")
         ),
-        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting", "CarrelThreads"]),
-        tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
-        tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
+        tests("CarrelPDFTests", carrel("JSON PDF Testing Threads")),
+        tests("CarrelArchiveTests", carrel("Archive Bytes Testing")),
+        tests("CarrelAudioTests", carrel("Audio Bytes Testing")),
         tests("CarrelBytesTests", ["CarrelBytes"]),
-        tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
-        tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
-        tests(
-            "CarrelCryptoTests",
-            ["CarrelBytes", "CarrelCrypto", "CarrelMultiBuffer", "CarrelPasswordHash", "CarrelTesting"]
-        ),
-        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS", "CarrelJSON", "CarrelTesting"]),
-        tests(
-            "CarrelPackagerTests",
-            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTesting"]
-        ),
-        tests(
-            "CarrelIngestTests",
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelIngest", "CarrelPackager", "CarrelStore", "CarrelTesting",
-            ]
-        ),
-        tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
-        tests("CarrelReceiptsTests", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelReceipts", "CarrelTesting"]),
-        tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
-        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
-        tests(
-            "CarrelUpstreamTests",
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
-                "CarrelUpstream",
-            ]
-        ),
+        tests("CarrelMP4Tests", carrel("Audio Bytes MP4 Testing")),
+        tests("CarrelJSONTests", carrel("Bytes JSON")),
+        tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
+        tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
+        tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
+        tests("CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
+        tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON")),
+        tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
+        tests("CarrelXMLTests", carrel("Bytes Testing XML")),
+        tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
+        tests("CarrelUpstreamTests", carrel("Bytes Crypto HTTPClient Subscription Testing Threads Upstream")),
         tests(
             "CarrelReaderTests",
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics",
-                "CarrelPasswordHash", "CarrelReader",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
-            ] + serverTargets
+            carrel(
+                "Bytes Crypto HTTP HTTPClient HTTPServer Metrics PasswordHash Reader Store Subscription Testing Threads Upstream"
+            ) + serverTargets
         ),
         tests(
             "CarrelWebReaderTests",
-            [
-                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
-                "CarrelTesting", "CarrelThreads", "CarrelWebReader", "ProtectedPublications",
-            ]
+            ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
         ),
-        tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
+        tests("CarrelTSTests", carrel("Bytes TS")),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
-        tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
-        tests("CarrelSettingsTests", ["CarrelCommandLine", "CarrelJSON", "CarrelSettings", "CarrelTesting"]),
-        tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
-        tests(
-            "CarrelHTTPServerTests",
-            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads"]
-        ),
-        tests(
-            "CarrelHTTPClientTests",
-            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
-        ),
+        tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
+        tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
+        tests("CarrelHTTPTests", carrel("Bytes HTTP Threads")),
+        tests("CarrelHTTPServerTests", carrel("Bytes HTTP HTTPServer Metrics Testing Threads")),
+        tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient Testing Threads")),
         .target(
             name: "CarrelServerTesting",
-            dependencies: [
-                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
-                "CarrelEditionDelivery", "CarrelEntitlementSources", "CarrelHTTP", "CarrelHome", "CarrelIngest", "CarrelJSON",
-                "CarrelOrders", "CarrelPackager", "CarrelPostgres", "CarrelServer", "CarrelStore", "CarrelSubscription",
-                "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelWebAPI",
-            ],
+            dependencies: carrel(
+                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Server Store Subscription Testing Threads Upstream WebAPI"
+            ),
             path: "Tests/CarrelServerTesting",
             swiftSettings: byteSettings
         ),
         tests(
             "CarrelAuditTests",
-            [
-                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEntitlements",
-                "CarrelHTTP", "CarrelHome", "CarrelJSON", "CarrelOrders", "CarrelServer", "CarrelServerTesting", "CarrelStore",
-                "CarrelSubscription", "CarrelTesting", "CarrelThreads",
-            ]
+            carrel(
+                "Accounts Audit Bytes Catalog Crypto Entitlements HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads"
+            )
         ),
         tests(
             "CarrelAccountsTests",
-            [
-                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEditionDelivery",
-                "CarrelEntitlements", "CarrelHTTP", "CarrelHome", "CarrelJSON", "CarrelListening", "CarrelOrders",
-                "CarrelPasswordHash", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming",
-                "CarrelSubscription", "CarrelTesting",
-            ]
+            carrel(
+                "Accounts Audit Bytes Catalog Crypto EditionDelivery Entitlements HTTP Home JSON Listening Orders PasswordHash Server ServerTesting Store Streaming Subscription Testing"
+            )
         ),
         tests(
             "CarrelCatalogTests",
-            [
-                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelHTTP", "CarrelHome",
-                "CarrelIngest", "CarrelJSON", "CarrelOrders", "CarrelPackager", "CarrelServer", "CarrelServerTesting",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
-            ]
+            carrel(
+                "Accounts Audio Audit Bytes Catalog HTTP Home Ingest JSON Orders Packager Server ServerTesting Store Subscription Testing Threads"
+            )
         ),
         tests(
             "CarrelOrdersTests",
-            [
-                "CarrelAccounts", "CarrelAudio", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
-                "CarrelEditionDelivery", "CarrelHTTP", "CarrelHome", "CarrelIngest", "CarrelJSON", "CarrelListening",
-                "CarrelOrders", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming", "CarrelTesting",
-                "CarrelWebsite",
-            ]
+            carrel(
+                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery HTTP Home Ingest JSON Listening Orders Server ServerTesting Store Streaming Testing Website"
+            )
         ),
         tests(
             "CarrelStreamingTests",
-            [
-                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelHTTP", "CarrelHome",
-                "CarrelIngest", "CarrelJSON", "CarrelListening", "CarrelOrders", "CarrelServer", "CarrelServerTesting",
-                "CarrelStore", "CarrelStreaming", "CarrelTesting", "CarrelThreads",
-            ]
+            carrel(
+                "Accounts Audit Bytes Catalog Crypto HTTP Home Ingest JSON Listening Orders Server ServerTesting Store Streaming Testing Threads"
+            )
         ),
         tests(
             "CarrelEntitlementsTests",
-            [
-                "CarrelAccounts", "CarrelAdministration", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
-                "CarrelEditionDelivery", "CarrelEntitlementSources", "CarrelEntitlements", "CarrelHTTP", "CarrelHTTPServer",
-                "CarrelHome", "CarrelIngest", "CarrelJSON", "CarrelMetrics", "CarrelPostgres", "CarrelReceipts", "CarrelServer",
-                "CarrelServerTesting", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
-                "CarrelXML",
-            ]
+            carrel(
+                "Accounts Administration Audit Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements HTTP HTTPServer Home Ingest JSON Metrics Postgres Receipts Server ServerTesting Store Subscription Testing Threads Upstream XML"
+            )
         ),
         tests(
             "CarrelEditionDeliveryTests",
-            [
-                "CarrelAccounts", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto", "CarrelEditionDelivery",
-                "CarrelEntitlements", "CarrelHTTP", "CarrelHTTPServer", "CarrelHome", "CarrelIngest", "CarrelJSON",
-                "CarrelMetrics", "CarrelServer", "CarrelServerTesting", "CarrelStore", "CarrelStreaming", "CarrelSubscription",
-                "CarrelTesting", "CarrelThreads", "CarrelXML",
-            ]
+            carrel(
+                "Accounts Audit Bytes Catalog Crypto EditionDelivery Entitlements HTTP HTTPServer Home Ingest JSON Metrics Server ServerTesting Store Streaming Subscription Testing Threads XML"
+            )
         ),
         tests(
             "CarrelServerTests",
-            [
-                "CarrelAccounts", "CarrelAdministration", "CarrelAudit", "CarrelBytes", "CarrelCatalog", "CarrelCrypto",
-                "CarrelEntitlementSources", "CarrelEntitlements", "CarrelFeeds", "CarrelHTTP", "CarrelHTTPServer", "CarrelHome",
-                "CarrelJSON", "CarrelListening", "CarrelMetrics", "CarrelOrders", "CarrelPostgres", "CarrelServer",
-                "CarrelServerTesting", "CarrelSignOn", "CarrelStore", "CarrelStreaming", "CarrelSubscription", "CarrelTesting",
-                "CarrelThreads", "CarrelUpstream", "CarrelWebAPI", "CarrelWebsite", "CarrelXML",
-            ]
+            carrel(
+                "Accounts Administration Audit Bytes Catalog Crypto EntitlementSources Entitlements Feeds HTTP HTTPServer Home JSON Listening Metrics Orders Postgres Server ServerTesting SignOn Store Streaming Subscription Testing Threads Upstream WebAPI Website XML"
+            )
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
-        executable(
-            "PublicationProgram",
-            path: "Tests/PublicationProgram",
-            ["CarrelJSON", "CarrelPublication", "CarrelThreads"]
-        ),
-        tests("ScriptsTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
+        executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),
+        tests("ScriptsTests", carrel("Bytes JSON Testing")),
         tests(
             "CarrelPlayerTests",
-            [
-                "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
-                "carrel",
-            ] + serverTargets
+            ["ProtectedPublications", "ReaderProgram", "carrel"]
+                + carrel("Bytes CommandLine HTTP HTTPClient HTTPServer JSON Metrics Settings Testing Threads") + serverTargets
         ),
-        tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
-        tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
+        tests("CarrelTestingTests", carrel("Bytes JSON Testing")),
+        tests("CarrelWebTests", carrel("Testing Threads Web")),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
-        executable(
-            "StoreCrashWriter",
-            path: "Tests/StoreCrashWriter",
-            ["CarrelBytes", "CarrelPostgres", "CarrelStore", "CarrelThreads", "StorePairs"]
-        ),
-        tests(
-            "CarrelStoreTests",
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelPostgres", "CarrelStore", "CarrelTesting", "CarrelThreads",
-                "StoreCrashWriter", "StorePairs",
-            ]
-        ),
+        executable("StoreCrashWriter", path: "Tests/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
+        tests("CarrelStoreTests", ["StoreCrashWriter", "StorePairs"] + carrel("Bytes Crypto Postgres Store Testing Threads")),
     ]
 )
 
@@ -538,54 +415,51 @@ package.targets += multiBuffer
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
-        fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
+        fuzz("AppReceiptFuzz", carrel("Bytes Crypto Receipts")),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
-        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON"] + serverTargets),
-        fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
+        fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + serverTargets),
+        fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
         fuzz("DateFuzz", ["CarrelBytes"]),
-        fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
-        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest", "CarrelZlib"]),
-        fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
-        fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
-        fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
-        fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
-        fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
-        fuzz("LicenseFuzz", ["CarrelBytes", "CarrelJSON", "CarrelLCP"]),
-        fuzz("ManifestFuzz", ["CarrelBytes", "CarrelJSON", "CarrelPublication"]),
-        fuzz("NavigationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
+        fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
+        fuzz("EPUBFuzz", carrel("Bytes Ingest Zlib")),
+        fuzz("JSONFuzz", carrel("Bytes JSON")),
+        fuzz("JWSFuzz", carrel("Bytes Crypto JOSE")),
+        fuzz("ResponseHeadFuzz", carrel("Bytes HTTP HTTPClient")),
+        fuzz("MP3Fuzz", carrel("Audio Bytes")),
+        fuzz("MP4Fuzz", carrel("Bytes MP4")),
+        fuzz("LicenseFuzz", carrel("Bytes JSON LCP")),
+        fuzz("ManifestFuzz", carrel("Bytes JSON Publication")),
+        fuzz("NavigationFuzz", carrel("Bytes Publication XML")),
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
-        fuzz("ReceiptFuzz", ["CarrelBytes", "CarrelJSON", "CarrelReceipts"]),
-        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer"] + serverTargets),
-        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON"] + serverTargets),
-        fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
-        fuzz("PublicationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelThreads", "CarrelXML"]),
-        fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
-        fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
-        fuzz("StatusFuzz", ["CarrelBytes", "CarrelLCP"]),
-        fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
-        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto"] + serverTargets),
-        fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),
+        fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
+        fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + serverTargets),
+        fuzz("ReportFuzz", carrel("Bytes JSON") + serverTargets),
+        fuzz("PlaylistFuzz", carrel("Bytes HLS")),
+        fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
+        fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
+        fuzz("SettingsFuzz", carrel("CommandLine Settings")),
+        fuzz("StatusFuzz", carrel("Bytes LCP")),
+        fuzz("TagsFuzz", carrel("Audio Bytes")),
+        fuzz("TicketFuzz", carrel("Bytes Crypto") + serverTargets),
+        fuzz("XMLFuzz", carrel("Bytes XML")),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
     package.targets += [
         .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
-        benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
-        benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
-        benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
+        benchmark("CryptoBench", ["CCryptoLoops"] + carrel("Bytes Crypto"), exclude: ["C"]),
+        benchmark("HTTPServerBench", carrel("HTTP HTTPServer Threads"), exclude: ["run"]),
+        benchmark("JSONBench", carrel("Bytes JSON")),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",
-            [
-                "CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelLCP",
-                "CarrelPublication", "CarrelThreads", "ProtectedPublications",
-            ],
+            ["CPublicationLoops", "ProtectedPublications"] + carrel("Bytes Crypto HTTP HTTPClient LCP Publication Threads"),
             exclude: ["C", "curve", "hostile", "hostile-pdf", "measure", "run"]
         ),
-        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
+        benchmark("ScanBench", carrel("Audio Bytes Crypto MP4 Packager")),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
@@ -593,7 +467,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark(
             "SegmentBench",
-            ["CSegmentLoops", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelPackager"],
+            ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"),
             exclude: ["C"]
         ),
     ]
