@@ -26,6 +26,7 @@ package struct ListPage {
     ///   - rows: at most ``limit``.
     ///   - json: one row.
     ///   - cursor: the instant and id by which a row is sorted.
+    /// - Returns: the object, to which a caller may add members.
     package func json<Row>(
         _ name: String,
         _ rows: [Row],

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 
-// Stands before glibc's for the whole program, because of libmicrohttpd (docs/decisions/0014-epoll-wait.md): whoever asks for as many
+// Stands before glibc's for the whole program, because of libmicrohttpd (docs/decisions/0014-epoll-wait.md): a caller that requests as many
 // events as it does and is given them all is not kept waiting the next time. Every caller expects that nothing may be reported.
 enum { microhttpd_events = 128 };  // MAX_EVENTS of MHD_epoll in daemon.c, 0.9.75
 

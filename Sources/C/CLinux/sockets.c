@@ -137,7 +137,7 @@ static int64_t answered_user(const char *answer, ssize_t count, const struct ine
     if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
         return -EPROTO;
     const struct inet_diag_msg *found = NLMSG_DATA(head);
-    // a listener of the same port is another socket; of one that nobody holds any more the kernel says that it is root's
+    // a listener of the same port is another socket; for one that no process holds any more the kernel says that it is root's
     enum { established = 1, fin_wait_1 = 4, fin_wait_2 = 5, close_wait = 8 };
     int state = found->idiag_state;
     if (state != established && state != fin_wait_1 && state != fin_wait_2 && state != close_wait) return -ENOENT;

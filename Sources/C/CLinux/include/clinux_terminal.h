@@ -1,4 +1,4 @@
-// Asking at a terminal for what nobody is to read there.
+// Questions at a terminal whose answers are not shown.
 #ifndef CLINUX_TERMINAL_H
 #define CLINUX_TERMINAL_H
 
