@@ -45,7 +45,7 @@ struct `An installation` {
     }
 
     @Test func `has one id in its database and in its blobs from the first start on`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let first = try #require(try await id(test.service.database))
         #expect(fileID(test) == first)
         try await restart(test)
@@ -54,9 +54,9 @@ struct `An installation` {
     }
 
     @Test func `does not start with the blobs of another`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let mine = try #require(fileID(test))
-        let theirs = try #require(fileID(try await TestService()))
+        let theirs = try #require(fileID(try await TestService(.silence)))
         #expect(mine != theirs)
         test.directory.write("blobs/installation", "\(theirs)\n")
         try await expectRefusal(test, saying: theirs)
@@ -66,14 +66,14 @@ struct `An installation` {
     }
 
     @Test func `does not start with a file of its id that is empty`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         test.directory.write("blobs/installation", "")
         let refused = await #expect(throws: StoreError.self) { try await restart(test) }
         #expect(refused?.code == .corrupt)
     }
 
     @Test func `of an older version gets an id, as does one whose start ended between row and file`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         try await forget(in: test)
         #expect(unsafe unlink(file(test)) == 0)
         try await restart(test)
@@ -85,7 +85,7 @@ struct `An installation` {
     }
 
     @Test func `takes the id of its blobs where a backup is older than the id`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let first = fileID(test)
         try await forget(in: test)
         try await restart(test)
@@ -94,7 +94,7 @@ struct `An installation` {
     }
 
     @Test func `is not made of blobs and a database that names none of them`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         try await forget(in: test)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }
         try await expectRefusal(test, saying: "refers to none of them")
@@ -105,7 +105,7 @@ struct `An installation` {
     }
 
     @Test func `of an older version with media that no title names goes on once they are moved away`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         try await forget(in: test)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }
         #expect(unsafe unlink(file(test)) == 0)
@@ -119,7 +119,7 @@ struct `An installation` {
     }
 
     @Test func `gets one id from nodes that start at the same time`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         try await forget(in: test)
         #expect(unsafe unlink(file(test)) == 0)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -132,7 +132,7 @@ struct `An installation` {
     }
 
     @Test func `gives each node with blobs of its own the id of the database`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let node = try Home(at: test.directory.file("node"), missing: .create)
         try node.make()
         try await checkProcess(["cp", test.service.home.masterKeyPath, node.masterKeyPath])
@@ -145,7 +145,7 @@ struct `An installation` {
 struct `An installation whose database file is gone` {
     @Test(arguments: [true, false])
     func `does not start with an empty one in its place`(isEmptied: Bool) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = test.service.home
         await test.service.database.close()
         try await checkProcess(["rm", "-f", home.databasePath, "\(home.databasePath)-wal", "\(home.databasePath)-shm"])
