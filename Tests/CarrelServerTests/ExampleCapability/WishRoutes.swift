@@ -1,5 +1,6 @@
 import CarrelAccounts
 import CarrelAudit
+import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
 import CarrelWebAPI
