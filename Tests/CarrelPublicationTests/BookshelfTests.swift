@@ -3,6 +3,7 @@ import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelPublication
 import CarrelTesting
+import FoundationEssentials
 import Testing
 
 @Suite("The code of the documentation")
@@ -18,6 +19,24 @@ struct BookshelfTests {
         #expect(try await lengths(of: publication).map(\.byteCount) == [7])
         #expect(try await beginning(of: "EPUB/c.xhtml", in: publication) == Array("<html/>".utf8))
         #expect(try await countBytes(of: publication.readingOrder[0], in: publication) == 7)
+    }
+
+    @Test func `finds words with the text around them`() async throws {
+        let chapter = Array("<html><body><p>Call me Ishmael.</p></body></html>".utf8)
+        let path = directory.write("words.epub", MadeArchive.epub(["EPUB/c.xhtml": chapter]).bytes)
+        let publication = try await openBook(at: path) { _ in nil }
+        defer { publication.close() }
+        let lines = try await results(of: "ISHMAEL", in: publication, limit: 5)
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("Call me Ishmael.") ?? false)
+        #expect(try await results(of: "Ahab", in: publication, limit: 5).isEmpty)
+    }
+
+    @Test func `reads a book at a URL as data`() async throws {
+        #expect(try await coverData(at: URL(filePath: path)) == nil)
+        let publication = try await openBook(at: path) { _ in nil }
+        defer { publication.close() }
+        #expect(try await data(of: "EPUB/c.xhtml", in: publication) == Data("<html/>".utf8))
     }
 
     @Test func `lists a book without asking for a password`() async throws {

@@ -52,6 +52,16 @@ func countBytes(of link: Link, in publication: Publication) async throws -> Int 
     return count
 }
 
+/// Words of a publication with the text around them, as lines for a list of results.
+func results(of query: String, in publication: Publication, limit: Int) async throws -> [String] {
+    var lines: [String] = []
+    for try await locator in publication.search(query) {
+        lines.append((locator.text.before ?? "") + (locator.text.highlight ?? "") + (locator.text.after ?? ""))
+        if lines.count == limit { break }
+    }
+    return lines
+}
+
 /// Downloads a package, so that it can be opened without a network.
 func download(_ url: String, to path: String, client: HTTPClient) async throws -> Publication {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
