@@ -3,7 +3,7 @@ import CarrelThreads
 /// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read after the last
 /// piece of the one before it.
 public struct PublicationContent: AsyncSequence, Sendable {
-    /// A block of text, or something that is shown or played.
+    /// A piece of content.
     public typealias Element = ContentElement
     /// The error that ends the reading.
     public typealias Failure = ResourceError
@@ -56,7 +56,7 @@ public struct PublicationContent: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins at the place that the content was asked for from.
+    /// Starts at the first piece.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
