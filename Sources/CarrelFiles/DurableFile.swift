@@ -64,6 +64,7 @@ package enum DurableFile {
         while written < bytes.count {
             let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
+            if count == 0 { errno = EIO }
             guard count > 0 else { return false }
             written += count
         }

@@ -90,7 +90,7 @@ struct `A plan that somebody holds` {
         let (service, end) = (shop.test.service, shop.test.clock.now + day)
         let id = try await service.subscriptions.give("first", to: shop.alice, as: .gift, end: end, by: staff).purchase.id
         shop.test.clock.advance(by: day + day)
-        try await service.subscriptions.revoke(id, by: staff)
+        try await service.subscriptions.endPurchase(id, by: staff)
         #expect(try await service.subscriptions.entitlement(of: shop.alice).purchases.map(\.endsAt) == [end])
     }
 

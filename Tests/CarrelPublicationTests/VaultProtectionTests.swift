@@ -3,7 +3,7 @@ import CarrelTesting
 import ProtectedPublications
 import Testing
 
-@Suite("A content protection in twenty lines")
+@Suite("A content protection that decrypts")
 struct VaultProtectionTests {
     private let directory = TemporaryDirectory()
 

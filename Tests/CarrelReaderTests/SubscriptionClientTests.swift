@@ -290,7 +290,7 @@ struct `A subscription client` {
         } catch {
             #expect(error.code == .refused)
             #expect(error.status == "devicelimit")
-            #expect(error.message == "Too many")
+            #expect(error.providerMessage == "Too many")
         }
         #expect(await !client.isSignedIn)
         await provider.stop()

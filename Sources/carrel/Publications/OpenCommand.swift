@@ -78,7 +78,7 @@ struct OpenCommand: Command {
     static let abstract = "Show what a publication is, its protection and the reader's rights."
     static let discussion = """
         Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, with or without a password or Readium LCP. Exits with \
-        status 0 even if the publication is restricted (readable metadata, locked content), and with 77 if nothing is readable without the right password.
+        status 0 even if the publication is restricted (readable metadata, locked content), and with 77 if an archive is closed by a password that is missing or wrong.
         """
     static let examples = [
         Example("carrel open book.epub", "Prints title, protection, rights and reading order."),

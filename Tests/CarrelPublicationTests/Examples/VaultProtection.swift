@@ -1,6 +1,7 @@
 import CarrelPublication
 
-/// Opens packages whose `encryption.xml` names AES-256 in CBC mode, with a key that the app has.
+/// Opens packages whose `encryption.xml` names AES-256 in CBC mode, with a key that the app has. LCP packages are such packages too: in the
+/// list of protections this one comes after LCP's.
 struct VaultProtection: ContentProtection {
     let key: ContentKey
 

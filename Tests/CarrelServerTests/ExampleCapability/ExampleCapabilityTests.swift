@@ -18,6 +18,7 @@ struct `The example capability` {
         let clock = ManualClock(Instant(milliseconds: 1_800_000_000_000))
         let home = try Home(at: directory.path)
         try home.make()
+        try MasterKeyring.make(for: home)
         let migration = WishStore.migration(version: Schema.migrations.count + 1)
         let database = try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations + [migration])
         let context = try await ServiceContext(home: home, database: database, clock: clock)

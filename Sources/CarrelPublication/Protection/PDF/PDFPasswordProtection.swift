@@ -57,7 +57,7 @@ struct PDFPasswordProtection: ContentProtection {
                     guard case .opens(let encryption) = try await Self.tryPassword(password, source) else { return nil }
                     return Unlocked(password, encryption)
                 }.1
-            } catch  where [.credentialsRequired, .incorrectCredentials, .cancelled].contains(error.code) {
+            } catch  where [.credentialsRequired, .incorrectCredentials, .cancelled].contains(error.code) && !Task.isCancelled {
                 return Self.restricted(asset, fetcher, "Password", error)
             }
         }
