@@ -159,6 +159,7 @@ let package = Package(
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // domain
+        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON XML")),
         library(
             "CarrelIngest",
             bytes: true,
@@ -316,7 +317,8 @@ let package = Package(
         tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
         tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
         tests("CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
-        tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON")),
+        tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
+        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
         tests("CarrelXMLTests", carrel("Bytes Testing XML")),
         tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),

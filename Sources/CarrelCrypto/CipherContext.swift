@@ -3,7 +3,7 @@ import COpenSSL
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.
 @safe
 package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
-    private let context: OpaquePointer
+    let context: OpaquePointer
 
     /// - Throws: `refused` when OpenSSL does not take the cipher.
     init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {

@@ -30,10 +30,12 @@ extension ErrorCode where Failure == CryptoError {
     package static var ivLength: Self { Self("crypto.iv-length") }
     /// The integrity check failed: the wrong key, or altered bytes.
     package static var integrity: Self { Self("crypto.integrity") }
-    /// A public key cannot be read, or is of no accepted kind.
+    /// A key cannot be read, is of no accepted kind, or is not a point of its curve.
     package static var key: Self { Self("crypto.key") }
     /// A certificate cannot be read.
     package static var certificate: Self { Self("crypto.certificate") }
+    /// A certification request cannot be read, or is not signed with its own key.
+    package static var request: Self { Self("crypto.request") }
     /// A certificate does not lead to a trusted one, or not at that time.
     package static var untrusted: Self { Self("crypto.untrusted") }
     /// A signed message cannot be read.

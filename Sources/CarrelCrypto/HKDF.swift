@@ -27,11 +27,11 @@ package enum HKDF {
                 secret.withBytes { secret in
                     unsafe secret.withUnsafeBytes { secret in
                         var parameters = unsafe [
-                            copenssl_digest_sha256(), copenssl_hkdf_key(secret.baseAddress, secret.count),
+                            copenssl_digest_sha256(), copenssl_kdf_key(secret.baseAddress, secret.count),
                         ]
                         // left out, they mean empty
-                        if salt.count > 0 { unsafe parameters.append(copenssl_hkdf_salt(salt.baseAddress, salt.count)) }
-                        if info.count > 0 { unsafe parameters.append(copenssl_hkdf_info(info.baseAddress, info.count)) }
+                        if salt.count > 0 { unsafe parameters.append(copenssl_kdf_salt(salt.baseAddress, salt.count)) }
+                        if info.count > 0 { unsafe parameters.append(copenssl_kdf_info(info.baseAddress, info.count)) }
                         unsafe parameters.append(OSSL_PARAM_construct_end())
                         return unsafe Secret(count: count) { start in
                             unsafe EVP_KDF_derive(context, start, count, parameters) == 1

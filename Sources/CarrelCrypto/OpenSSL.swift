@@ -6,7 +6,8 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
     static let shared = OpenSSL()
 
     let aes128CBC, aes256CBC, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
-    let sha256, hmac, hkdf: OpaquePointer
+    let aes256GCM: OpaquePointer
+    let sha256, hmac, hkdf, concatKDF: OpaquePointer
 
     private init() {
         // Without this the library frees its globals in exit(), under the feet of threads that still use them.
@@ -16,9 +17,11 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
         unsafe aes256Counter = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CTR", nil))
         unsafe aes128Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-128-WRAP", nil))
         unsafe aes256Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-256-WRAP", nil))
+        unsafe aes256GCM = Self.present(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil))
         unsafe sha256 = Self.present(EVP_MD_fetch(nil, "SHA256", nil))
         unsafe hmac = Self.present(EVP_MAC_fetch(nil, "HMAC", nil))
         unsafe hkdf = Self.present(EVP_KDF_fetch(nil, "HKDF", nil))
+        unsafe concatKDF = Self.present(EVP_KDF_fetch(nil, "SSKDF", nil))
     }
 
     /// The handle, or a stop: without memory or its default provider the library can do nothing for us.

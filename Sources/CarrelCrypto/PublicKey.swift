@@ -5,7 +5,7 @@ import COpenSSL
 package final class PublicKey: @unchecked Sendable {  // the key never changes after `init`
     /// The one algorithm that the key is for.
     package let algorithm: SignatureAlgorithm
-    private let key: OpaquePointer
+    let key: OpaquePointer
 
     /// Takes over a key, and frees it also when it throws.
     init(owning key: OpaquePointer) throws(CryptoError) {

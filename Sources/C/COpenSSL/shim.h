@@ -5,6 +5,7 @@
 #include <openssl/cms.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -26,16 +27,32 @@ static inline OSSL_PARAM copenssl_digest_sha1(void) {
     return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA1", 0);
 }
 
-static inline OSSL_PARAM copenssl_hkdf_key(const void *_Nullable bytes, size_t count) {
+static inline OSSL_PARAM copenssl_kdf_key(const void *_Nullable bytes, size_t count) {
     return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)bytes, count);
 }
 
-static inline OSSL_PARAM copenssl_hkdf_salt(const void *_Nullable bytes, size_t count) {
+static inline OSSL_PARAM copenssl_kdf_salt(const void *_Nullable bytes, size_t count) {
     return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)bytes, count);
 }
 
-static inline OSSL_PARAM copenssl_hkdf_info(const void *_Nullable bytes, size_t count) {
+static inline OSSL_PARAM copenssl_kdf_info(const void *_Nullable bytes, size_t count) {
     return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)bytes, count);
+}
+
+/// A new key on P-256; variadic in the library.
+static inline EVP_PKEY *_Nullable copenssl_p256_generate(void) {
+    return EVP_EC_gen("P-256");
+}
+
+/// Splits an ECDSA signature in DER into R and S, 32 bytes each; 0 for anything else.
+static inline int copenssl_p256_split(const unsigned char *_Nonnull der, size_t count, unsigned char *_Nonnull out) {
+    const unsigned char *cursor = der;
+    ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &cursor, (long)count);
+    if (signature == NULL) return 0;
+    int done = cursor == der + count && BN_bn2binpad(ECDSA_SIG_get0_r(signature), out, 32) == 32
+        && BN_bn2binpad(ECDSA_SIG_get0_s(signature), out + 32, 32) == 32;
+    ECDSA_SIG_free(signature);
+    return done;
 }
 
 // Typed stacks are macros, which Swift does not see.

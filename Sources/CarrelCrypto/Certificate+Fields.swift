@@ -1,0 +1,81 @@
+import COpenSSL
+import CarrelBytes
+
+extension Certificate {
+    /// The serial number, big-endian, without a sign; empty where it is negative.
+    package var serial: [UInt8] {
+        defer { ERR_clear_error() }
+        guard let number = unsafe ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nil) else { return [] }
+        defer { unsafe BN_free(number) }
+        guard unsafe BN_is_negative(number) == 0 else { return [] }
+        let count = (Int(unsafe BN_num_bits(number)) + 7) / 8
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = Int(unsafe BN_bn2bin(number, buffer.baseAddress))
+        }
+    }
+
+    /// The subject's common name; nil when it has none, several, or one that is not text.
+    package var commonName: String? {
+        defer { ERR_clear_error() }
+        let name = unsafe X509_get_subject_name(certificate)
+        let place = unsafe X509_NAME_get_index_by_NID(name, NID_commonName, -1)
+        guard place >= 0, unsafe X509_NAME_get_index_by_NID(name, NID_commonName, place) < 0 else { return nil }
+        let value = unsafe X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, place))
+        var text: UnsafeMutablePointer<UInt8>?
+        let count = Int(unsafe ASN1_STRING_to_UTF8(&text, value))
+        guard count >= 0, let text = unsafe text else { return nil }
+        defer { unsafe CRYPTO_free(text, nil, 0) }
+        return unsafe String(validating: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    /// The encoding in DER, with its signature.
+    package var der: [UInt8] {
+        defer { ERR_clear_error() }
+        let count = Int(unsafe i2d_X509(certificate, nil))
+        guard count > 0 else { return [] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            var cursor = buffer.baseAddress
+            filled = Int(unsafe i2d_X509(certificate, &cursor))
+        }
+    }
+
+    /// The SHA-256 digest of its encoding, as `x5t#S256` names it (RFC 7515 §4.1.8).
+    package var thumbprint: [UInt8] { SHA256.hash(der.rawSpan) }
+
+    /// The one URI among its alternative names; nil when there is none, or more than one name.
+    package var identifier: String? {
+        guard let value = value(ofExtension: "2.5.29.17"), let names = DER.content(0x30, value),
+            let uri = DER.content(0x86, names)
+        else { return nil }
+        return String(validating: uri, as: UTF8.self)
+    }
+
+    /// The text of an extension that is a UTF8String; nil when it has none, or another value.
+    ///
+    /// - Parameter identifier: numbers and periods.
+    package func text(ofExtension identifier: String) -> String? {
+        value(ofExtension: identifier).flatMap { DER.content(0x0c, $0) }.flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    private func value(ofExtension identifier: String) -> [UInt8]? {
+        defer { ERR_clear_error() }
+        guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
+        defer { unsafe ASN1_OBJECT_free(object) }
+        let place = unsafe X509_get_ext_by_OBJ(certificate, object, -1)
+        guard place >= 0, let found = unsafe X509_get_ext(certificate, place), let data = unsafe X509_EXTENSION_get_data(found)
+        else {
+            return nil
+        }
+        let count = Int(unsafe ASN1_STRING_length(data))
+        return unsafe Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(data), count: count))
+    }
+}
+
+extension DER {
+    /// The content of a value that fills `bytes`; nil for another tag, and for a length that does not fit.
+    static func content(_ tag: UInt8, _ bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.count >= 2, bytes[0] == tag else { return nil }
+        let content = Array(bytes.dropFirst(bytes[1] < 0x80 ? 2 : 2 + Int(bytes[1] & 0x7f)))
+        return value(tag, content) == bytes ? content : nil
+    }
+}
