@@ -22,7 +22,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 let serverTargets: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
     "CarrelEntitlements",
-    "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds",
+    "CarrelAuthority", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery",
+    "CarrelFeeds",
     "CarrelAdministration", "CarrelWebsite", "CarrelServer",
 ]
 
@@ -158,8 +159,11 @@ let package = Package(
         library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
+        // keys of a device
+        library("CarrelVault", bytes: true),
+
         // domain
-        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON XML")),
+        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault XML")),
         library(
             "CarrelIngest",
             bytes: true,
@@ -206,6 +210,12 @@ let package = Package(
         ),
         // plans, purchases, the sources of entitlement
         server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
+        // the certificate authority, and copies of apps that it certifies
+        server(
+            "Authority",
+            over: "Home WebAPI Audit Throttling Accounts",
+            "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
+        ),
         // other systems and app stores as sources
         server(
             "EntitlementSources",
@@ -258,7 +268,7 @@ let package = Package(
         // assembly, backup, jobs
         server(
             "Server",
-            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements EntitlementSources SignOn "
+            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority EntitlementSources SignOn "
                 + "Streaming Listening EditionDelivery Feeds Administration Website",
             "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
         ),
@@ -318,7 +328,7 @@ let package = Package(
         tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
         tests("CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
         tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
-        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing XML")),
+        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
         tests("CarrelXMLTests", carrel("Bytes Testing XML")),
         tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
@@ -343,7 +353,7 @@ let package = Package(
         .target(
             name: "CarrelServerTesting",
             dependencies: carrel(
-                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Server Store Subscription Testing Threads Upstream WebAPI"
+                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Rights Server Store Subscription Testing Threads Upstream Vault WebAPI"
             ),
             path: "Tests/CarrelServerTesting",
             swiftSettings: byteSettings
@@ -359,6 +369,10 @@ let package = Package(
             carrel(
                 "Accounts Audit Bytes Catalog Crypto EditionDelivery Entitlements HTTP Home JSON Listening Orders PasswordHash Server ServerTesting Store Streaming Subscription Testing"
             )
+        ),
+        tests(
+            "CarrelAuthorityTests",
+            carrel("Accounts Audit Authority Bytes Crypto HTTP Home JSON Rights Server ServerTesting Store Testing Vault")
         ),
         tests(
             "CarrelCatalogTests",

@@ -12,4 +12,7 @@ extension Certificate {
         for object in objects { certificates.append(try Certificate(der: object)) }
         return certificates
     }
+
+    /// A certificate in PEM (RFC 7468 §5), lines of 64 characters.
+    package static func pem(_ der: [UInt8]) -> String { PEM.text("CERTIFICATE", der) }
 }

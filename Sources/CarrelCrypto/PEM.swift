@@ -23,4 +23,11 @@ enum PEM {
         }
         return body == nil ? objects : nil
     }
+
+    /// An object as text, lines of 64 characters.
+    static func text(_ label: String, _ der: [UInt8]) -> String {
+        let body = Array(Base64.encode(der).utf8)
+        let lines = stride(from: 0, to: body.count, by: 64).map { String(decoding: body[$0...].prefix(64), as: UTF8.self) }
+        return "-----BEGIN \(label)-----\n" + lines.joined(separator: "\n") + "\n-----END \(label)-----\n"
+    }
 }

@@ -1,5 +1,7 @@
+import CarrelSubscription
 package import CarrelAccounts
 package import CarrelAudit
+package import CarrelBytes
 package import CarrelCatalog
 package import CarrelHTTP
 package import CarrelHome
@@ -53,6 +55,25 @@ package struct EntitlementsCapability: Capability {
             devicePolicy: devices,
             givesFeedPasswords: givesFeedPasswords
         )
+    }
+
+    /// The device limit of an account: what staff set, else what its plans allow, else the operator's.
+    ///
+    /// - Parameter policy: the operator's.
+    package static func devicePolicy(
+        _ policy: DevicePolicy,
+        of account: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> DevicePolicy {
+        var policy = policy
+        if let own = try AccountStore.deviceLimit(of: account, in: transaction) {
+            policy.limit = own
+        } else {
+            let plans = try SubscriptionStore.subscriptions(of: account, in: transaction).filter { $0.isCurrent(at: now) }
+            policy.limit = plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
+        }
+        return policy
     }
 
     package static let tables: [String: PersonalData.Treatment] = [

@@ -61,9 +61,7 @@ struct LocalAccountSource: EntitlementSource {
             guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
                 return .passwordChanged
             }
-            let plans = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter { $0.isCurrent(at: now) }
-            var policy = devicePolicy
-            policy.limit = record.deviceLimit ?? plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
+            let policy = try EntitlementsCapability.devicePolicy(devicePolicy, of: account.id, at: now, in: transaction)
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }

@@ -34,6 +34,8 @@ package enum SecretStore {
         case upstream
         /// Key of the cookies of a running single sign-on.
         case signOn = "sign-on"
+        /// Challenges to players that want a certificate.
+        case challenge
     }
 
     /// The secret of every purpose; those that are missing are made.

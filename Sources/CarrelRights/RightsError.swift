@@ -23,6 +23,8 @@ extension ErrorCode where Failure == RightsError {
     public static var malformed: Self { Self("rights.malformed") }
     /// A message is not signed by who must sign it, or was altered.
     public static var signature: Self { Self("rights.signature") }
+    /// A key is of a kind that is not taken, or is not proved to be the sender's.
+    public static var key: Self { Self("rights.key") }
     /// A token is forged, for another service, or not readable.
     public static var token: Self { Self("rights.token") }
     /// A token or a message is no longer valid, or not yet.

@@ -1,6 +1,7 @@
 package import CarrelAccounts
 package import CarrelAdministration
 package import CarrelAudit
+package import CarrelAuthority
 package import CarrelBytes
 package import CarrelCatalog
 import CarrelCrypto
@@ -38,6 +39,7 @@ package final class CarrelService: Sendable {
     package let catalog: CatalogCapability
     private let ordersCapability: OrdersCapability
     private let entitlements: EntitlementsCapability
+    private let authorityCapability: AuthorityCapability
     private let streaming: StreamingCapability
     private let listeningCapability: ListeningCapability
     private let delivery: EditionDeliveryCapability
@@ -50,6 +52,7 @@ package final class CarrelService: Sendable {
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
+        package var players = Personalizations.Settings()
         /// Maximum sign-in attempts per minute and network; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// The cost of hashing a password.
@@ -116,6 +119,10 @@ package final class CarrelService: Sendable {
             products: catalog.products,
             audit: audit.audit.fold
         )
+        let deviceLimits = settings.subscription.devices
+        let authority = try await AuthorityCapability(context, settings.players, accounts) {
+            try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
+        }
         let sources = try EntitlementSourcesCapability(
             context,
             accounts,
@@ -147,7 +154,7 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, sources, signOn, streaming, listening, delivery, feeds,
+            audit, accounts, catalog, orders, entitlements, authority, sources, signOn, streaming, listening, delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -195,6 +202,7 @@ package final class CarrelService: Sendable {
         self.catalog = catalog
         ordersCapability = orders
         self.entitlements = entitlements
+        authorityCapability = authority
         self.streaming = streaming
         listeningCapability = listening
         self.delivery = delivery
@@ -204,7 +212,8 @@ package final class CarrelService: Sendable {
     /// All capabilities there are, lowest first: each reads tables of its own and of those before it.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        EntitlementSourcesCapability.self, SignOnCapability.self, StreamingCapability.self, ListeningCapability.self,
+        AuthorityCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self, StreamingCapability.self,
+        ListeningCapability.self,
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
     ]
 
@@ -231,6 +240,8 @@ extension CarrelService {
     package var blobSweep: BlobSweep { catalog.blobSweep }
     package var orders: Orders { ordersCapability.orders }
     package var subscriptions: Subscriptions { entitlements.subscriptions }
+    package var authority: Authority { authorityCapability.authority }
+    package var players: Players { authorityCapability.players }
     package var tickets: TicketKeyring { streaming.tickets }
     package var listening: Listening { listeningCapability.listening }
     package var credentials: CredentialKeyring { delivery.credentials }

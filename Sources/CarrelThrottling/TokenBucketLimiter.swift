@@ -1,8 +1,8 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelThreads
 
 /// A token bucket per network, in the memory of this process: a burst, refilled over one minute.
-final class TokenBucketLimiter: Sendable {
+package final class TokenBucketLimiter: Sendable {
     private struct Level: Sendable {
         var left: Double
         var at: Instant
@@ -12,7 +12,7 @@ final class TokenBucketLimiter: Sendable {
     private let levels = Locked(LRUCache<String, Level>(limit: 16_384))
 
     /// - Parameter perMinute: how many pass in a minute.
-    init(perMinute: Int) {
+    package init(perMinute: Int) {
         self.perMinute = Double(perMinute)
     }
 
@@ -22,7 +22,7 @@ final class TokenBucketLimiter: Sendable {
     ///   - network: where from.
     ///   - now: the time.
     /// - Returns: how long until the next one passes; nil when this one does.
-    func take(_ network: String, at now: Instant) -> Duration? {
+    package func take(_ network: String, at now: Instant) -> Duration? {
         levels.withLock { levels in
             var level = levels[network] ?? Level(left: perMinute, at: now)
             // A clock that was set back gives nothing, and takes nothing.

@@ -31,6 +31,7 @@ package enum AccountStore {
     static let secretsByName = SQL("SELECT id, name, suspended_at, password, device_limit FROM accounts WHERE name = $1")
     static let updatePassword = SQL("UPDATE accounts SET password = $2 WHERE id = $1")
     static let updateSuspension = SQL("UPDATE accounts SET suspended_at = $2 WHERE id = $1")
+    static let deviceLimit = SQL("SELECT device_limit FROM accounts WHERE id = $1")
     static let updateDeviceLimit = SQL("UPDATE accounts SET device_limit = $2 WHERE id = $1")
     static let insertLink = SQL(
         """
@@ -62,7 +63,7 @@ package enum AccountStore {
         [
             insertAccount, accountByName, accountByID, nameByID, namesByID, details, listAccounts, secretsByName, updatePassword,
             updateSuspension,
-            updateDeviceLimit, insertLink, accountOfLink, deleteSession,
+            updateDeviceLimit, deviceLimit, insertLink, accountOfLink, deleteSession,
             insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
         ] + statementsOfPersonalData
 
@@ -155,6 +156,11 @@ package enum AccountStore {
 
     static func setSuspended(at instant: Instant?, _ account: String, in transaction: any Transaction) throws {
         _ = try transaction.run(updateSuspension, [.text(account), .instant(instant)])
+    }
+
+    /// The limit that staff set for an account; nil where its plans decide.
+    package static func deviceLimit(of account: String, in transaction: any Transaction) throws -> Int? {
+        try transaction.row(deviceLimit, [.text(account)])?.integerIfPresent(0).map { Int($0) }
     }
 
     static func setDeviceLimit(_ limit: Int?, of account: String, in transaction: any Transaction) throws {

@@ -52,14 +52,16 @@ package enum DeviceStore {
     static let freeUnused = SQL(
         """
         UPDATE devices SET freed_at = seen_at
-        WHERE account_id = $1 AND freed_at IS NULL AND NOT EXISTS (
+        WHERE account_id = $1 AND freed_at IS NULL AND (held_until IS NULL OR held_until <= $2) AND NOT EXISTS (
             SELECT 1 FROM sessions
             WHERE sessions.device_id = devices.id AND sessions.expires_at > $2 AND sessions.seen_at > $3)
         """
     )
 
+    static let hold = SQL("UPDATE devices SET held_until = $2 WHERE id = $1")
+
     package static let statements = [
-        insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused,
+        hold, insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused,
     ]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
@@ -93,6 +95,10 @@ package enum DeviceStore {
     /// Calls a device what people call it; nil for what its app says.
     static func rename(_ id: String, to name: String?, in transaction: any Transaction) throws {
         _ = try transaction.run(rename, [.text(id), SQLValue(name)])
+    }
+
+    static func hold(_ id: String, until instant: Instant?, in transaction: any Transaction) throws {
+        _ = try transaction.run(hold, [.text(id), .instant(instant)])
     }
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {

@@ -70,6 +70,17 @@ package struct Devices: Sendable {
         return device.id
     }
 
+    /// Keeps the slot of a device until a time, though it may have no session; nil ends that.
+    package static func hold(_ id: String, until instant: Instant?, in transaction: any Transaction) throws {
+        try DeviceStore.hold(id, until: instant, in: transaction)
+    }
+
+    /// Frees the slot of a device without a session, as signing out does.
+    package static func release(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        try DeviceStore.hold(id, until: nil, in: transaction)
+        try DeviceStore.free(id, at: now, in: transaction)
+    }
+
     /// A name fit for lists: trimmed, without control characters, of at most 100 characters.
     private static func cleaned(_ name: String) -> String {
         let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }

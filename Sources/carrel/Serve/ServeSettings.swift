@@ -60,8 +60,9 @@ struct ServeSettings: SettingsTable {
 
     var signOn = SignOnOptions()
     var receipts = ReceiptOptions()
+    var rights = RightsOptions()
 
-    static let settings = serverSettings + appSettings + SignOnOptions.settings + ReceiptOptions.settings
+    static let settings = serverSettings + appSettings + SignOnOptions.settings + ReceiptOptions.settings + RightsOptions.settings
 
     private static let serverSettings: [Setting<Self>] = [
         Setting(
@@ -327,6 +328,7 @@ struct ServeSettings: SettingsTable {
         made.editions.feedsNeedSignIn = opdsSignIn
         made.editions.saysPugpigEntitlement = pugpigHeaders
         made.editions.catalogTitle = catalogTitle
+        made.players = rights.settings
         return made
     }
 }

@@ -1,0 +1,158 @@
+import CarrelBytes
+package import CarrelCrypto
+import CarrelHome
+import CarrelJOSE
+package import CarrelRights
+import CarrelStore
+
+extension Authority {
+    /// All keys of the authority and the service, unwrapped, with the document that the root signed.
+    package struct Keys: Sendable {
+        package let environment: String
+        /// Of the document; larger after every rotation.
+        package let number: Int64
+        /// The root's certificate in DER, the roots before it, and the document.
+        package let trust: TrustDocument
+        /// The document, read.
+        package let document: ServiceKeys
+        package let root: Certificate
+        /// Issues players' certificates.
+        package let devices: CertificateAuthority
+        package let license: Ed25519.PrivateKey
+        package let revocation: Ed25519.PrivateKey
+        package let time: Ed25519.PrivateKey
+        /// The private halves of the keys that requests are encrypted to, by id: the newest and those before it.
+        package let agreement: [String: P256.PrivateKey]
+        let rootKey: P256.PrivateKey
+
+        /// - Throws: ``ServerError`` `server.home` where a key is missing, what unwrapping throws.
+        init(_ rows: [AuthorityStore.Key], _ document: AuthorityStore.Document, _ master: MasterKeyring.Shared) throws {
+            func newest(_ use: String) throws -> AuthorityStore.Key {
+                guard let key = rows.last(where: { $0.use == use }) else {
+                    throw ServerError(.home, "the database has no key of the certificate authority for '\(use)'")
+                }
+                return key
+            }
+            func scalar(_ row: AuthorityStore.Key) throws -> Secret { try master.unwrap(row.wrapped) }
+            func signing(_ use: ServiceKeys.Use) throws -> Ed25519.PrivateKey {
+                try Ed25519.PrivateKey(seed: try scalar(try newest(use.rawValue)))
+            }
+            let rootRow = try newest(Use.root)
+            let devicesRow = try newest(Use.devices)
+            guard let rootCertificate = rootRow.certificate, let devicesCertificate = devicesRow.certificate else {
+                throw ServerError(.home, "the database has no certificate of the certificate authority")
+            }
+            root = try Certificate(der: rootCertificate)
+            rootKey = try P256.PrivateKey(scalar: try scalar(rootRow))
+            devices = try CertificateAuthority(
+                certificate: devicesCertificate,
+                key: P256.PrivateKey(scalar: try scalar(devicesRow))
+            )
+            license = try signing(.license)
+            revocation = try signing(.revocation)
+            time = try signing(.time)
+            var agreement: [String: P256.PrivateKey] = [:]
+            for row in rows where row.use == ServiceKeys.Use.agreement.rawValue {
+                agreement[row.id] = try P256.PrivateKey(scalar: try scalar(row))
+            }
+            self.agreement = agreement
+            trust = TrustDocument(root: rootCertificate, rollovers: rows.compactMap(\.rollover), keys: document.text)
+            self.document = try ServiceKeys(document.text, signedBy: rootKey.publicKey)
+            environment = document.environment
+            number = document.number
+        }
+    }
+
+    /// The uses of keys that have certificates.
+    enum Use {
+        static let root = "root"
+        static let devices = "devices"
+    }
+
+    /// How long keys are valid.
+    enum Life {
+        static let root = Duration.seconds(20 * 365 * 86_400)
+        static let devices = Duration.seconds(10 * 365 * 86_400)
+        static let service = Duration.seconds(5 * 365 * 86_400)
+        /// For so long a replaced key for requests is still taken: nodes and players learn the new one meanwhile.
+        static let overlap = Duration.seconds(7 * 86_400)
+    }
+
+    /// A new key and its row.
+    struct NewKey {
+        let row: AuthorityStore.Key
+        let scalar: Secret
+        let publicKey: JWK
+    }
+
+    static func make(
+        _ use: ServiceKeys.Use,
+        _ master: MasterKeyring,
+        at now: Instant
+    ) throws -> NewKey {
+        let (jwk, scalar): (JWK, Secret)
+        switch use {
+        case .agreement:
+            let key = P256.PrivateKey()
+            (jwk, scalar) = (.p256(key.publicKey), key.scalar)
+        case .license, .revocation, .time:
+            let key = Ed25519.PrivateKey.generate()
+            (jwk, scalar) = (.ed25519(key.publicKey), key.seed)
+        }
+        let row = AuthorityStore.Key(
+            id: jwk.thumbprint,
+            use: use.rawValue,
+            createdAt: now,
+            validFrom: now,
+            validUntil: now + Life.service,
+            certificate: nil,
+            rollover: nil,
+            wrapped: try master.wrap(scalar)
+        )
+        return NewKey(row: row, scalar: scalar, publicKey: jwk)
+    }
+
+    static func row(
+        _ use: String,
+        _ authority: CertificateAuthority,
+        rollover: String? = nil,
+        _ master: MasterKeyring,
+        at now: Instant,
+        for life: Duration
+    ) throws -> AuthorityStore.Key {
+        AuthorityStore.Key(
+            id: JWK.p256(authority.key.publicKey).thumbprint,
+            use: use,
+            createdAt: now,
+            validFrom: now,
+            validUntil: now + life,
+            certificate: authority.certificate,
+            rollover: rollover,
+            wrapped: try master.wrap(authority.key.scalar)
+        )
+    }
+
+    /// Signs the document that names the service's keys.
+    static func document(
+        _ rows: [AuthorityStore.Key],
+        _ publicKeys: [String: JWK],
+        environment: String,
+        number: Int64,
+        root: P256.PrivateKey,
+        at now: Instant
+    ) -> AuthorityStore.Document {
+        let keys = rows.compactMap { row in
+            ServiceKeys.Use(rawValue: row.use).flatMap { use in
+                publicKeys[row.id].map { ServiceKeys.Key(use: use, key: $0, validity: row.validFrom...row.validUntil) }
+            }
+        }
+        let document = ServiceKeys(
+            environment: environment,
+            number: Int(number),
+            keys: keys.suffix(64),
+            authorities: rows.filter { $0.use == Use.devices }.compactMap(\.certificate).suffix(8),
+            validity: now...(now + Life.service)
+        )
+        return AuthorityStore.Document(number: number, environment: environment, text: document.signed(by: root))
+    }
+}

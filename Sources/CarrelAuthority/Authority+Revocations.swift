@@ -1,0 +1,70 @@
+import CarrelThreads
+import CarrelBytes
+import CarrelCrypto
+import CarrelRights
+import CarrelStore
+
+extension Authority {
+    /// The signed list of what is revoked. It is made anew when something was revoked, and once an hour.
+    package func revocations() async throws -> String { try await revocationLists().signed }
+
+    /// The same certificates as a list of X.509, in DER.
+    package func certificateList() async throws -> [UInt8] { try await revocationLists().certificates }
+
+    /// The number of the newest list.
+    package func revocationNumber() async throws -> Int {
+        Int(try await database.read { try PlayerStore.revocationNumber(in: $0) })
+    }
+
+    /// Both forms of a list.
+    struct RevocationLists: Sendable {
+        let number: Int64
+        /// The number of the keys that signed it.
+        let keys: Int64
+        let signed: String
+        let certificates: [UInt8]
+    }
+
+    /// For so long a list is served again, and for so long a player may use it.
+    private static let listLife = Duration.seconds(3600)
+    private static let listValidity = Duration.seconds(7 * 86_400)
+
+    private func revocationLists() async throws -> RevocationLists {
+        let now = clock.now
+        let keys = try await keys()
+        let found = listCache.find(0, at: now)
+        let number = try await database.read { try PlayerStore.revocationNumber(in: $0) }
+        if let lists = found.value, found.isFresh, lists.number == number, lists.keys == keys.number { return lists }
+        let second = now.wholeSecond
+        let (current, serials, rights) = try await database.read { transaction in
+            (
+                try PlayerStore.revocationNumber(in: transaction),
+                try PlayerStore.revokedSerials(at: now, limit: Revocations.maxEntries, in: transaction),
+                try PlayerStore.revokedRights(limit: Revocations.maxEntries, in: transaction)
+            )
+        }
+        let list = Revocations(
+            number: Int(current),
+            serials: Set(serials.map(\.serial)),
+            licenses: Set(rights.filter { $0.kind == "license" }.map(\.id)),
+            keyIDs: Set(rights.filter { $0.kind == "kid" }.map(\.id)),
+            validity: second...(second + Self.listValidity)
+        )
+        let revoked = serials.compactMap { entry in
+            Hex.decode(entry.serial).map { CertificateAuthority.Revoked(serial: $0, instant: entry.at.wholeSecond) }
+        }
+        let lists = RevocationLists(
+            number: current,
+            keys: keys.number,
+            signed: list.signed(by: keys.revocation),
+            certificates: keys.devices.revocationList(
+                number: UInt64(current),
+                revoked: revoked,
+                thisUpdate: second,
+                nextUpdate: second + Self.listValidity
+            )
+        )
+        listCache.insert(lists, for: 0, readAt: now, since: found)
+        return lists
+    }
+}

@@ -1,0 +1,235 @@
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelHome
+import CarrelJOSE
+import CarrelRights
+package import CarrelStore
+import CarrelThreads
+
+/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per database.
+package final class Authority: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    private let master: MasterKeyring.Shared
+    private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(60))
+    let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
+
+    /// Reads the keys; those of a new database are made.
+    ///
+    /// - Parameters:
+    ///   - database: the database of one environment.
+    ///   - master: unwraps the keys.
+    ///   - clock: the time.
+    ///   - environment: that of the home; players belong to one.
+    /// - Throws: ``ServerError`` `server.home` when the database belongs to another environment.
+    package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock, environment: ServiceEnvironment)
+        async throws
+    {
+        self.database = database
+        self.master = master
+        self.clock = clock
+        let found = clock.now.wholeSecond
+        let name = environment.rawValue
+        if try await database.read({ try AuthorityStore.number(in: $0) }) == 0 {
+            let (rows, document) = try Self.makeAll(environment: name, master.current, at: found)
+            try await database.write { transaction in
+                // Another process may make them first: what is in the database counts.
+                guard try AuthorityStore.number(in: transaction) == 0 else { return }
+                for row in rows { try AuthorityStore.insert(row, in: transaction) }
+                try AuthorityStore.insert(document, at: found, in: transaction)
+                try AuditStore.append(
+                    AuditActor(AuditActor.server).entry("pki.init", on: name, at: found),
+                    in: transaction
+                )
+            }
+        }
+        let known = try await keys()
+        guard known.environment == name else {
+            throw ServerError(
+                .home,
+                "the database's certificate authority belongs to the environment '\(known.environment)', not '\(name)'"
+            )
+        }
+    }
+
+    /// The keys, at most a minute old; a rotation by another process is noticed by its number.
+    package func keys() async throws -> Keys {
+        let now = clock.now
+        let found = keyCache.find(0, at: now)
+        if let keys = found.value, found.isFresh { return keys }
+        let (rows, document) = try await database.read { transaction in
+            (try AuthorityStore.keys(in: transaction), try AuthorityStore.document(in: transaction))
+        }
+        guard let document else { throw ServerError(.home, "the database has no keys of the certificate authority") }
+        if let keys = found.value, keys.number == document.number {
+            keyCache.insert(keys, for: 0, readAt: now, since: found)
+            return keys
+        }
+        let keys = try Keys(rows, document, master)
+        keyCache.insert(keys, for: 0, readAt: now, since: found)
+        return keys
+    }
+
+    private static func makeAll(
+        environment: String,
+        _ master: MasterKeyring,
+        at now: Instant
+    ) throws -> ([AuthorityStore.Key], AuthorityStore.Document) {
+        let root = try CertificateAuthority.root(
+            name: "Carrel root (\(environment))",
+            key: P256.PrivateKey(),
+            validity: now...(now + Life.root)
+        )
+        let devicesKey = P256.PrivateKey()
+        let devices = try CertificateAuthority(
+            certificate: root.issue(
+                subject: "Carrel devices (\(environment))",
+                publicKey: devicesKey.publicKey,
+                validity: now...(now + Life.devices),
+                kind: .authority(pathLength: 0)
+            ),
+            key: devicesKey
+        )
+        let service = try ServiceKeys.Use.allCases.map { try make($0, master, at: now) }
+        let rows =
+            [
+                try row(Use.root, root, master, at: now, for: Life.root),
+                try row(Use.devices, devices, master, at: now, for: Life.devices),
+            ]
+            + service.map(\.row)
+        let publicKeys = Dictionary(service.map { ($0.row.id, $0.publicKey) }) { first, _ in first }
+        return (rows, document(rows, publicKeys, environment: environment, number: 1, root: root.key, at: now))
+    }
+
+    /// A key as `carrel pki show` lists it.
+    package struct Listed: Sendable {
+        package let id: String
+        package let use: String
+        package let validity: ClosedRange<Instant>
+        /// In DER.
+        package let certificate: [UInt8]?
+    }
+
+    package func list() async throws -> [Listed] {
+        try await database.read { try AuthorityStore.keys(in: $0) }.map {
+            Listed(
+                id: $0.id,
+                use: $0.use,
+                validity: min($0.validFrom, $0.validUntil)...$0.validUntil,
+                certificate: $0.certificate
+            )
+        }
+    }
+
+    /// The uses that ``rotate(_:by:)`` takes.
+    package static var rotatedUses: [String] { [Use.root, Use.devices] + ServiceKeys.Use.allCases.map(\.rawValue) }
+
+    /// Replaces a key. What the old one signed stays valid; a new root is signed by the old one, so that players follow.
+    ///
+    /// - Parameter use: one of ``rotatedUses``.
+    /// - Returns: the id of the new key.
+    /// - Throws: ``ServerError`` `request.invalid` for another use.
+    package func rotate(_ use: String, by actor: AuditActor) async throws -> String {
+        guard Self.rotatedUses.contains(use) else {
+            throw ServerError(.invalid, "use must be one of \(Self.rotatedUses.joined(separator: ", "))")
+        }
+        let now = clock.now.wholeSecond
+        let master = master
+        let id = try await database.write { transaction -> String in
+            let rows = try AuthorityStore.keys(in: transaction)
+            guard let document = try AuthorityStore.document(in: transaction) else {
+                throw ServerError(.home, "the database has no keys of the certificate authority")
+            }
+            let known = try Keys(rows, document, master)
+            let id = try Self.replace(use, known, rows, master.current, at: now, in: transaction)
+            try AuditStore.append(actor.entry("pki.rotate", on: use, at: now, reason: id), in: transaction)
+            return id
+        }
+        keyCache.invalidateAll()
+        return id
+    }
+
+    private static func replace(
+        _ use: String,
+        _ known: Keys,
+        _ rows: [AuthorityStore.Key],
+        _ master: MasterKeyring,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> String {
+        var publicKeys = Dictionary(known.document.keys.map { ($0.key.thumbprint, $0.key) }) { first, _ in first }
+        var rootKey = known.rootKey
+        let id: String
+        if let service = ServiceKeys.Use(rawValue: use) {
+            let made = try make(service, master, at: now)
+            // A signature is judged by the time it was made at; requests may be encrypted to the old key for a while.
+            let end = service == .agreement ? now + Life.overlap : now
+            for row in rows where row.use == use { try AuthorityStore.end(row.id, at: end, in: transaction) }
+            try AuthorityStore.insert(made.row, in: transaction)
+            publicKeys[made.row.id] = made.publicKey
+            id = made.row.id
+        } else {
+            let oldRoot = try CertificateAuthority(certificate: known.root.der, key: known.rootKey)
+            let validity = now...(now + (use == Use.root ? Life.root : Life.devices))
+            let key = P256.PrivateKey()
+            if use == Use.root {
+                let root = try CertificateAuthority.root(
+                    name: "Carrel root (\(known.environment))",
+                    key: key,
+                    validity: validity
+                )
+                let rollover = RootRollover.sign(root.certificate, with: oldRoot.key)
+                try AuthorityStore.insert(
+                    try row(use, root, rollover: rollover, master, at: now, for: Life.root),
+                    in: transaction
+                )
+                // The authorities of players go on under the new root, with the keys they have.
+                for row in rows where row.use == Use.devices {
+                    guard let old = row.certificate else { continue }
+                    let certificate = try Certificate(der: old)
+                    let publicKey = try P256.PublicKey(subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
+                    let again = root.issue(
+                        subject: certificate.commonName ?? "",
+                        publicKey: publicKey,
+                        validity: row.validFrom...row.validUntil,
+                        kind: .authority(pathLength: 0)
+                    )
+                    try AuthorityStore.certify(row.id, again, in: transaction)
+                }
+                rootKey = key
+            } else {
+                let certificate = oldRoot.issue(
+                    subject: "Carrel devices (\(known.environment))",
+                    publicKey: key.publicKey,
+                    validity: validity,
+                    kind: .authority(pathLength: 0)
+                )
+                let devices = try CertificateAuthority(certificate: certificate, key: key)
+                try AuthorityStore.insert(try row(use, devices, master, at: now, for: Life.devices), in: transaction)
+            }
+            id = JWK.p256(key.publicKey).thumbprint
+        }
+        let document = document(
+            try AuthorityStore.keys(in: transaction),
+            publicKeys,
+            environment: known.environment,
+            number: known.number + 1,
+            root: rootKey,
+            at: now
+        )
+        try AuthorityStore.insert(document, at: now, in: transaction)
+        return id
+    }
+
+    /// The root's private key, encrypted under a passphrase, and its certificate: to be kept away from the server.
+    ///
+    /// - Returns: a text that ``RootExport`` reads.
+    package func exportRoot(passphrase: Secret, by actor: AuditActor) async throws -> String {
+        let keys = try await keys()
+        let text = try RootExport.seal(keys.rootKey, certificate: keys.trust.root, passphrase: passphrase)
+        let entry = actor.entry("pki.export-root", on: JWK.p256(keys.rootKey.publicKey).thumbprint, at: clock.now)
+        try await database.write { try AuditStore.append(entry, in: $0) }
+        return text
+    }
+}

@@ -1,0 +1,99 @@
+package import CarrelAccounts
+package import CarrelBytes
+package import CarrelHTTP
+package import CarrelHome
+import CarrelJSON
+import CarrelRights
+package import CarrelStore
+import CarrelThrottling
+package import CarrelWebAPI
+
+/// The certificate authority, and the players that it certifies.
+package struct AuthorityCapability: Capability {
+    package let authority: Authority
+    package let personalizations: Personalizations
+    package let players: Players
+    private let accounts: AccountsCapability
+    private let clock: any WallClock
+    private let limiter: TokenBucketLimiter
+
+    /// Challenges and personalizations of one network in a minute.
+    private static let networkLimit = 60
+
+    package init(
+        _ context: ServiceContext,
+        _ settings: Personalizations.Settings,
+        _ accounts: AccountsCapability,
+        devicePolicy: @escaping @Sendable (_ account: String, Instant, any Transaction) throws -> DevicePolicy
+    ) async throws {
+        authority = try await Authority(
+            database: context.database,
+            master: context.master,
+            clock: context.clock,
+            environment: context.home.environment
+        )
+        personalizations = Personalizations(
+            authority: authority,
+            database: context.database,
+            clock: context.clock,
+            settings: settings,
+            challenges: Challenges(secret: try context.secret(.challenge)),
+            devicePolicy: devicePolicy
+        )
+        players = Players(database: context.database, clock: context.clock)
+        self.accounts = accounts
+        clock = context.clock
+        limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
+        accounts.lifecycle.join(players)
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "pki_keys": .nothing("keys of the service"),
+        "pki_documents": .nothing("public keys of the service"),
+        "players": .kept(
+            exportedAs: "players",
+            because: "certificates are revoked until they expire; the link to the account and the device's name are deleted"
+        ),
+        "player_certificates": .nothing("certificates with random ids; deleted when they have expired"),
+        "player_nonces": .nothing("random numbers; deleted after minutes"),
+        "revoked_rights": .nothing("random ids of licenses and keys"),
+        "rights_numbers": .nothing("numbers"),
+    ]
+    package static let statements = AuthorityStore.statements + PlayerStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        AuthorityRoutes(
+            authority: authority,
+            personalizations: personalizations,
+            players: players,
+            accounts: accounts.accounts,
+            callers: accounts.callers,
+            clock: clock,
+            limiter: limiter
+        ).add(to: &router)
+    }
+
+    package var cleanups: [Cleanup] {
+        [
+            Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
+            Cleanup { try PlayerStore.removeExpired(at: $0, limit: $1, in: $2) },
+        ]
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("players", holdsSubjects: true) { person, transaction in
+                try PlayerStore.players(of: person.account, in: transaction).map(AuthorityRoutes.json)
+            }
+        ]
+    }
+
+    package var wrappedKeys: [WrappedKeys] {
+        [
+            WrappedKeys(
+                notUnder: { try AuthorityStore.keys(notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try AuthorityStore.rewrap($0, $1, in: $2) }
+            )
+        ]
+    }
+}

@@ -1,0 +1,185 @@
+import CarrelVault
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelRights
+import CarrelThrottling
+import CarrelWebAPI
+
+/// `/v1/personalize`, `/v1/license/keys`, `/v1/license/revocations`, `/v1/license/time`, `/v1/players`, and what staff do to players
+/// and to the certificate authority.
+struct AuthorityRoutes: Sendable {
+    let authority: Authority
+    let personalizations: Personalizations
+    let players: Players
+    let accounts: Accounts
+    let callers: RequestAuthenticator
+    let clock: any WallClock
+    let limiter: TokenBucketLimiter
+
+    /// A request for personalization has about two kilobytes.
+    private static let bodyLimit = 32_768
+    static let signedType = "application/jose"
+
+    func add(to router: inout Router) {
+        router.on(.post, "v1/personalize/challenge") { request, _ in
+            try throttle()
+            let now = clock.now
+            return .json([
+                "nonce": .string(personalizations.challenges.make(at: now)),
+                "expiresIn": .integer(Challenges.life.components.seconds), "time": .string(now.description),
+                "environment": .string(try await authority.keys().environment),
+            ]).unstored
+        }
+        router.on(.post, "v1/personalize") { request, _ in
+            try throttle()
+            let text = try await Self.signed(request)
+            let session = try await callers.session(request)
+            if request.bearerToken != nil, session == nil {
+                throw ServerError(.unauthenticated, "the session is not valid any longer: sign in again")
+            }
+            let reader = session.map { Personalizations.Reader(account: $0.account.id, device: $0.deviceID) }
+            return .json(try await personalizations.personalize(text, reader: reader, requestID: request.id).json).unstored
+        }
+        router.on(.get, "v1/license/keys") { _, _ in
+            let keys = try await authority.keys()
+            var object = keys.trust.json
+            object["environment"] = .string(keys.environment)
+            return .json(.object(object))
+        }
+        router.on(.get, "v1/license/revocations") { _, _ in Self.signed(try await authority.revocations()) }
+        router.on(.get, "v1/license/revocations.crl") { _, _ in
+            var response = HTTPResponse(.ok, body: .bytes(try await authority.certificateList()))
+            response.headers["Content-Type"] = "application/pkix-crl"
+            response.headers["Cache-Control"] = "no-cache"
+            return response
+        }
+        router.on(.get, "v1/license/time") { request, _ in
+            let nonce = request.query["nonce"] ?? ""
+            guard nonce.utf8.count <= 256 else { throw ServerError(.invalid, "nonce has at most 256 characters") }
+            let keys = try await authority.keys()
+            return Self.signed(TrustedTime(instant: clock.now, nonce: nonce).signed(by: keys.time))
+        }
+        addPlayers(to: &router)
+        addStaff(to: &router)
+    }
+
+    private func addPlayers(to router: inout Router) {
+        router.on(.get, "v1/players") { request, _ in
+            let account = try await callers.owner(request).account
+            return .json(["players": .array(try await players.list(of: account.id).map(Self.json))]).unstored
+        }
+        router.on(.delete, "v1/players/{player}") { request, parameters in
+            let account = try await callers.owner(request).account
+            let actor = AuditActor(account.id, requestID: request.id)
+            _ = try await players.change(parameters["player"], .revoke, of: account.id, by: actor)
+            return .empty(.noContent)
+        }
+    }
+
+    private func addStaff(to router: inout Router) {
+        router.on(.get, "admin/v1/players") { request, _ in
+            try await callers.require(request, .readAccounts)
+            if let name = request.query["account"] {
+                guard let account = try await accounts.find(named: name) else {
+                    throw ServerError(.notFound, "there is no account of that name")
+                }
+                return .json(["players": .array(try await players.list(of: account.id).map(Self.json))]).unstored
+            }
+            let page = try ListPage(request.query)
+            let found = try await players.list(after: page.after, limit: page.limit)
+            return .json(.object(page.json("players", found, Self.json) { ($0.createdAt, $0.id) })).unstored
+        }
+        router.on(.get, "admin/v1/players/{player}") { request, parameters in
+            try await callers.require(request, .readAccounts)
+            return .json(Self.json(try await players.find(parameters["player"]))).unstored
+        }
+        for change in Players.Change.allCases {
+            router.on(.post, "admin/v1/players/{player}/\(change.rawValue)") { request, parameters in
+                let actor = try await callers.require(request, .changeAccounts)
+                return .json(Self.json(try await players.change(parameters["player"], change, by: actor))).unstored
+            }
+        }
+        router.on(.get, "admin/v1/pki") { request, _ in
+            try await callers.require(request, .rotateKeys)
+            let (keys, list) = (try await authority.keys(), try await authority.list())
+            return .json([
+                "environment": .string(keys.environment), "number": .integer(keys.number),
+                "revocations": .integer(try await authority.revocationNumber()),
+                "root": .string(Certificate.pem(keys.trust.root)), "keys": .array(list.map(Self.json)),
+            ])
+        }
+        router.on(.post, "admin/v1/pki/rotate") { request, _ in
+            let actor = try await callers.require(request, .rotateKeys)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["use"])
+            let use = try object.requiredString("use")
+            return .json(["use": .string(use), "id": .string(try await authority.rotate(use, by: actor))])
+        }
+        router.on(.post, "admin/v1/pki/export-root") { request, _ in
+            let actor = try await callers.require(request, .rotateKeys)
+            guard case .local = request.peer else {
+                throw ServerError(.forbidden, "the root is exported on the server's own machine: carrel pki export-root")
+            }
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["passphrase"])
+            let passphrase = try object.requiredString("passphrase")
+            guard passphrase.unicodeScalars.count >= 12 else {
+                throw ServerError(.invalid, "the passphrase has at least 12 characters")
+            }
+            let text = try await authority.exportRoot(passphrase: Secret(Array(passphrase.utf8)), by: actor)
+            return .json(["root": .string(text)]).unstored
+        }
+    }
+
+    private func throttle() throws {
+        guard let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) else { return }
+        throw HTTPError(
+            .tooManyRequests,
+            "personalization.throttled",
+            "there were too many requests for personalization from this network",
+            extra: [("fault", .text("host"))],
+            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+        )
+    }
+
+    private static func signed(_ request: HTTPRequest) async throws -> String {
+        guard request.contentType == signedType else {
+            throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be \(signedType)")
+        }
+        let bytes = try await request.body.collect(upTo: bodyLimit)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw ServerError(.invalid, "the body is not text") }
+        return text
+    }
+
+    private static func signed(_ text: String) -> HTTPResponse {
+        var response = HTTPResponse(.ok, body: .bytes(Array(text.utf8)))
+        response.headers["Content-Type"] = signedType
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+    }
+
+    static func json(_ player: Player) -> JSON {
+        [
+            "id": .string(player.id), "state": .string(player.state), "level": .string(player.level.rawValue),
+            "app": .string(player.app), "build": .string(player.build), "name": .string(player.name),
+            "account": player.account.map { .string($0) } ?? .null, "device": player.device.map { .string($0) } ?? .null,
+            "linkExpiresAt": player.linkExpiresAt.map { .string($0.description) } ?? .null,
+            "createdAt": .string(player.createdAt.description), "seenAt": .string(player.seenAt.description),
+            "expiresAt": .string(player.expiresAt.description),
+            "suspendedAt": player.suspendedAt.map { .string($0.description) } ?? .null,
+            "revokedAt": player.revokedAt.map { .string($0.description) } ?? .null,
+        ]
+    }
+
+    private static func json(_ key: Authority.Listed) -> JSON {
+        [
+            "id": .string(key.id), "use": .string(key.use), "from": .string(key.validity.lowerBound.description),
+            "until": .string(key.validity.upperBound.description),
+        ]
+    }
+}

@@ -1,0 +1,271 @@
+import CarrelVault
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+package import CarrelHTTP
+import CarrelHome
+import CarrelJOSE
+package import CarrelRights
+import CarrelStore
+
+/// Personalises copies of apps: issues their certificates, renews them, and links them to accounts.
+package struct Personalizations: Sendable {
+    /// The operator's settings of players.
+    package struct Settings: Sendable {
+        /// Whether a copy needs a signed-in reader to be personalised.
+        package var needsAccount = false
+        /// Copies without an account at most.
+        package var unlinkedLimit = 100_000
+
+        package init() {}
+    }
+
+    let authority: Authority
+    let database: any Database
+    let clock: any WallClock
+    let settings: Settings
+    let challenges: Challenges
+    /// The device limit of an account, with what its plans allow.
+    let devicePolicy: @Sendable (_ account: String, Instant, any Transaction) throws -> DevicePolicy
+
+    /// How long a certificate is valid, and when it is to be renewed.
+    static let certificateLife = Duration.seconds(90 * 86_400)
+    static let renewalAge = Duration.seconds(60 * 86_400)
+
+    /// A session that asks along with the player, which links it.
+    package struct Reader: Sendable {
+        package let account: String
+        /// The device slot of the session; nil in a browser.
+        package let device: String?
+
+        package init(account: String, device: String?) {
+            self.account = account
+            self.device = device
+        }
+    }
+
+    /// Personalises a copy, or renews its certificate. A repeated request is answered with the certificate that was issued.
+    ///
+    /// - Parameters:
+    ///   - text: the signed request.
+    ///   - reader: the session that came along; it links the player.
+    ///   - requestID: for the audit log.
+    /// - Throws: ``HTTPError`` with a code `personalization.…`.
+    package func personalize(_ text: String, reader: Reader?, requestID: String) async throws -> PersonalizationResponse {
+        let now = clock.now.wholeSecond
+        let request: PersonalizationRequest
+        do throws(RightsError) {
+            request = try PersonalizationRequest(text)
+        } catch {
+            throw HTTPError(
+                .badRequest,
+                error.code == .key ? "personalization.key" : "personalization.rejected",
+                error.message,
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+        guard let nonce = challenges.read(request.nonce, at: now) else { throw Self.nonce }
+        let keys = try await authority.keys()
+        let (player, certificate) = try await database.write { transaction -> (Player, [UInt8]) in
+            guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
+            let signingKey = JWK.p256(request.signingKey).thumbprint
+            if let known = try PlayerStore.player(signingKey: signingKey, in: transaction) {
+                return try renew(known, request, reader, keys, at: now, requestID, in: transaction)
+            }
+            return try add(request, signingKey, reader, keys, at: now, requestID, in: transaction)
+        }
+        return PersonalizationResponse(
+            player: player.id,
+            certificate: certificate,
+            renewAt: player.expiresAt - (Self.certificateLife - Self.renewalAge),
+            trust: keys.trust,
+            revocations: try await authority.revocations(),
+            time: TrustedTime(instant: now, nonce: request.nonce).signed(by: keys.time)
+        )
+    }
+
+    private func add(
+        _ request: PersonalizationRequest,
+        _ signingKey: String,
+        _ reader: Reader?,
+        _ keys: Authority.Keys,
+        at now: Instant,
+        _ requestID: String,
+        in transaction: any Transaction
+    ) throws -> (Player, [UInt8]) {
+        let agreementKey = JWK.p256(request.agreementKey).thumbprint
+        guard try !PlayerStore.isTaken(signingKey, agreementKey, in: transaction) else {
+            throw HTTPError(
+                .conflict,
+                "personalization.key",
+                "a key belongs to another player",
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+        guard try !PlayerStore.hasFingerprint(request.fingerprint, in: transaction) else { throw Self.fingerprint }
+        guard reader != nil || !settings.needsAccount else {
+            throw HTTPError(
+                .unauthorized,
+                "personalization.account",
+                "a signed-in reader is needed here",
+                extra: [("fault", .text("rejected"))],
+                headers: ["WWW-Authenticate": "Bearer"]
+            )
+        }
+        if reader == nil, try PlayerStore.unlinkedCount(in: transaction) >= settings.unlinkedLimit {
+            throw HTTPError(
+                .serviceUnavailable,
+                "personalization.full",
+                "there are as many players without an account as the operator allows",
+                extra: [("fault", .text("host"))],
+                headers: ["Retry-After": "3600"]
+            )
+        }
+        var player = Player(
+            id: Random.uuid(at: now),
+            signingKey: signingKey,
+            agreementKey: agreementKey,
+            agreementPoint: request.agreementKey.coordinates,
+            fingerprint: request.fingerprint,
+            level: request.level,
+            app: request.app,
+            build: request.build,
+            name: request.deviceName,
+            createdAt: now,
+            seenAt: now,
+            expiresAt: now + Self.certificateLife
+        )
+        if let reader { try link(&player, to: reader, at: now, in: transaction) }
+        try PlayerStore.insert(player, in: transaction)
+        let certificate = try issue(for: player, request.signingKey, keys, at: now, in: transaction)
+        let actor = AuditActor(reader?.account ?? AuditActor.anonymous, requestID: requestID)
+        try AuditStore.append(
+            actor.entry("player.personalize", on: player.id, at: now, reason: player.level.rawValue),
+            in: transaction
+        )
+        return (player, certificate)
+    }
+
+    private func renew(
+        _ known: Player,
+        _ request: PersonalizationRequest,
+        _ reader: Reader?,
+        _ keys: Authority.Keys,
+        at now: Instant,
+        _ requestID: String,
+        in transaction: any Transaction
+    ) throws -> (Player, [UInt8]) {
+        guard known.agreementPoint == request.agreementKey.coordinates else {
+            throw HTTPError(
+                .conflict,
+                "personalization.key",
+                "the player has another key for agreement",
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+        guard known.fingerprint == request.fingerprint else { throw Self.fingerprint }
+        try Self.requireActive(known)
+        var player = known
+        (player.level, player.app, player.build, player.seenAt) = (request.level, request.app, request.build, now)
+        if !request.deviceName.isEmpty { player.name = request.deviceName }
+        let isYoung = now < known.expiresAt - (Self.certificateLife - Self.renewalAge) && known.level == request.level
+        let kept = isYoung ? try PlayerStore.certificate(of: known.id, in: transaction) : nil
+        if kept == nil { player.expiresAt = now + Self.certificateLife }
+        if let reader {
+            try link(&player, to: reader, at: now, in: transaction)
+        } else if player.account != nil, kept == nil {
+            player.linkExpiresAt = player.expiresAt
+        }
+        try PlayerStore.renew(player, in: transaction)
+        try PlayerStore.link(
+            player.id,
+            to: player.account,
+            device: player.device,
+            until: player.linkExpiresAt,
+            in: transaction
+        )
+        if let device = player.device { try Devices.hold(device, until: player.linkExpiresAt, in: transaction) }
+        if let kept { return (player, kept) }
+        let certificate = try issue(for: player, request.signingKey, keys, at: now, in: transaction)
+        let actor = AuditActor(player.account ?? AuditActor.anonymous, requestID: requestID)
+        try AuditStore.append(actor.entry("player.renew", on: player.id, at: now, reason: player.level.rawValue), in: transaction)
+        return (player, certificate)
+    }
+
+    private func issue(
+        for player: Player,
+        _ key: P256.PublicKey,
+        _ keys: Authority.Keys,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [UInt8] {
+        let der = PlayerCertificate.issue(
+            by: keys.devices,
+            player: player.id,
+            key: key,
+            level: player.level,
+            validity: now...player.expiresAt
+        )
+        let serial = Hex.encode(try Certificate(der: der).serial)
+        try PlayerStore.insertCertificate(serial, der, of: player.id, until: player.expiresAt, in: transaction)
+        return der
+    }
+
+    /// Links a player to an account: it has the device slot of the session, or takes one.
+    private func link(_ player: inout Player, to reader: Reader, at now: Instant, in transaction: any Transaction) throws {
+        guard player.account == nil || player.account == reader.account else {
+            throw HTTPError(
+                .conflict,
+                "personalization.linked",
+                "the player is linked to another account: remove that link first",
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+        if player.device == nil || reader.device != nil {
+            let claim = Devices.Claim(key: "player:\(player.id)", name: player.name.isEmpty ? player.app : player.name)
+            let policy = try devicePolicy(reader.account, now, transaction)
+            let slot = try reader.device ?? Devices.register(claim, of: reader.account, policy: policy, at: now, in: transaction)
+            guard let slot else {
+                throw HTTPError(
+                    .conflict,
+                    "personalization.device-limit",
+                    "the account has no slot for another device",
+                    extra: [("fault", .text("device-limit"))]
+                )
+            }
+            player.device = slot
+        }
+        player.account = reader.account
+        player.linkExpiresAt = player.expiresAt
+        if let device = player.device { try Devices.hold(device, until: player.linkExpiresAt, in: transaction) }
+    }
+
+    /// Refuses a player that was revoked or is suspended.
+    package static func requireActive(_ player: Player) throws(HTTPError) {
+        if player.revokedAt != nil {
+            throw HTTPError(.forbidden, "personalization.revoked", "the player was revoked", extra: [("fault", .text("revoked"))])
+        }
+        if player.suspendedAt != nil {
+            throw HTTPError(
+                .forbidden,
+                "personalization.suspended",
+                "the player is suspended",
+                extra: [("fault", .text("revoked"))]
+            )
+        }
+    }
+
+    static let nonce = HTTPError(
+        .badRequest,
+        "personalization.nonce",
+        "the nonce is not one of this service, was used, or is too old: ask for another",
+        extra: [("fault", .text("rejected"))]
+    )
+    static let fingerprint = HTTPError(
+        .conflict,
+        "personalization.fingerprint",
+        "the fingerprint belongs to another player: a copied home must be personalised again, with keys of its own",
+        extra: [("fault", .text("fingerprint"))]
+    )
+}

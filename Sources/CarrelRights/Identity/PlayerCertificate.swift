@@ -1,0 +1,56 @@
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelVault
+
+/// The certificate of a player: a personalised copy of an app on a device.
+package struct PlayerCertificate: Sendable {
+    /// The player's id, a UUID in lower case.
+    package let player: String
+    /// What keeps its keys, as it said.
+    package let level: VaultLevel
+    /// Its signing key.
+    package let key: P256.PublicKey
+    package let certificate: Certificate
+    /// From when until when it is valid.
+    package let validity: ClosedRange<Instant>
+
+    /// The extension with the level of the vault. The arc is that of a UUID (ITU-T X.667 §6).
+    static let levelExtension = "2.25.274425379072821491810473467491037072266.1"
+    /// The alternative name is this and the player's id (RFC 9562 §4).
+    static let identifierPrefix = "urn:uuid:"
+
+    /// Reads a certificate; whether it leads to the root is up to the caller.
+    ///
+    /// - Throws: `rights.malformed` unless it is one of a player.
+    package init(_ certificate: Certificate) throws(RightsError) {
+        guard let identifier = certificate.identifier, identifier.hasPrefix(Self.identifierPrefix), certificate.maySign,
+            let level = certificate.text(ofExtension: Self.levelExtension).flatMap({ VaultLevel(rawValue: $0) }),
+            let validity = certificate.validity,
+            let key = try? P256.PublicKey(subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
+        else { throw RightsError(.malformed, "the certificate is not one of a player") }
+        player = String(identifier.dropFirst(Self.identifierPrefix.count))
+        self.level = level
+        self.key = key
+        self.certificate = certificate
+        self.validity = validity
+    }
+
+    /// Issues a certificate for a player, in DER.
+    package static func issue(
+        by authority: CertificateAuthority,
+        player: String,
+        key: P256.PublicKey,
+        level: VaultLevel,
+        validity: ClosedRange<Instant>
+    ) -> [UInt8] {
+        authority.issue(
+            subject: player,
+            publicKey: key,
+            validity: validity,
+            kind: .client(
+                identifier: identifierPrefix + player,
+                attributes: [.init(identifier: levelExtension, text: level.rawValue)]
+            )
+        )
+    }
+}

@@ -1,0 +1,17 @@
+package import CarrelJOSE
+
+/// The signed messages between a player and the service: each has a `typ` and an algorithm of its own, so that none is taken for another.
+package enum RightsMessage {
+    /// The keys of the service, signed by the root.
+    package static let keys = TypedJWS.Kind(type: "cpk-keys+jwt", algorithm: .es256)
+    /// A new root, signed by the one before it.
+    package static let rollover = TypedJWS.Kind(type: "cpk-root+jwt", algorithm: .es256, maxByteCount: 16_384)
+    /// A player asks for its certificate.
+    package static let personalization = TypedJWS.Kind(type: "cpk-per+jwt", algorithm: .es256, maxByteCount: 32_768)
+    /// A player asks to be linked to an account, or to be removed from one.
+    package static let link = TypedJWS.Kind(type: "cpk-link+jwt", algorithm: .es256, maxByteCount: 8192)
+    /// What is revoked, numbered.
+    package static let revocations = TypedJWS.Kind(type: "cpk-rev+jwt", algorithm: .edDSA, maxByteCount: 8 << 20)
+    /// The time of the service.
+    package static let time = TypedJWS.Kind(type: "cpk-time+jwt", algorithm: .edDSA, maxByteCount: 4096)
+}

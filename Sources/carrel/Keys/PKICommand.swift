@@ -1,0 +1,107 @@
+import CarrelCommandLine
+import CarrelFiles
+import CarrelHTTP
+import CarrelJSON
+import Glibc
+
+struct PKICommand: Command {
+    static let name = "pki"
+    static let abstract = "The certificate authority of devices, and the keys that sign licenses, revocations and the time."
+    static let discussion = """
+        Every environment of a home has its own. It is made when the database is first opened. Players, the personalised copies of apps, trust \
+        its root.
+        """
+    static let subcommands: [any Command.Type] = [PKIInit.self, PKIShow.self, PKIRotate.self, PKIExportRoot.self]
+}
+
+struct PKIInit: Command {
+    var options = HomeOptions()
+
+    static let name = "init"
+    static let abstract = "Create a home with its certificate authority, and print the root's certificate."
+    static let discussion = "An existing authority is left unchanged."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options, creating: console).call(.get, "/admin/v1/pki")
+        if options.json { return console.print(answer) }
+        console.print(answer["root"]?.string ?? "")
+    }
+}
+
+struct PKIShow: Command {
+    var options = HomeOptions()
+
+    static let name = "show"
+    static let abstract = "Show the keys, and until when they are valid."
+    static let examples = [
+        Example("carrel pki show --json | jq -r .root", "Prints the certificate of the root, which apps can pin.")
+    ]
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/pki")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["USE", "ID", "FROM", "UNTIL"].map { TextTable.Column($0) })
+        for key in answer["keys"]?.array ?? [] {
+            table.add(["use", "id", "from", "until"].map { key[$0]?.string ?? "" })
+        }
+        console.print(table)
+        console.print(
+            "environment \(answer["environment"]?.string ?? ""), list of revocations \(answer["revocations"]?.int ?? 0)"
+        )
+    }
+}
+
+struct PKIRotate: Command {
+    var options = HomeOptions()
+    var use = ""
+
+    static let name = "rotate"
+    static let abstract = "Replace a key."
+    static let discussion = """
+        USE is root, devices, license, agreement, revocation or time. What the old key signed stays valid, and players learn the new key when \
+        they next contact the server. A new root is signed by the old one, so that players follow it.
+        """
+    static let examples = [Example("carrel pki rotate license", "New licenses are signed with a new key.")]
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.use, "use", help: "The key's use.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/rotate", ["use": .string(use)])
+        if options.json { return console.print(answer) }
+        console.print("\(use): new key \(answer["id"]?.string ?? "")")
+    }
+}
+
+struct PKIExportRoot: Command {
+    var options = HomeOptions()
+    var file = ""
+
+    static let name = "export-root"
+    static let abstract = "Write the root's private key to a file, encrypted under a passphrase."
+    static let discussion = """
+        Reads the passphrase from standard input: one line, or typed on a terminal without being shown; at least 12 characters. Keep the file \
+        and the passphrase away from the server and from each other: together they can sign for every device of this environment. The \
+        server keeps its copy. An existing file is not replaced.
+        """
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.file, "file", help: "The file to create (mode 0600).")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        guard unsafe access(file, F_OK) != 0 else { throw UsageError(.badValue, "\(file) exists: name another file") }
+        let passphrase = try PasswordInput.read(console)
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/export-root", ["passphrase": .string(passphrase)])
+        try DurableFile.replace(file, with: Array((answer["root"]?.string ?? "").utf8), folderSync: .attempted)
+        if options.json { return console.print(["file": .string(file)]) }
+        console.print("the root is in \(file)")
+    }
+}
