@@ -41,6 +41,13 @@ package enum SecretMemory {
         unsafe OPENSSL_cleanse(start, count)
     }
 
+    /// Overwrites an array with zeros. Other arrays that share its storage keep their bytes.
+    package static func wipe(_ bytes: inout [UInt8]) {
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            if let start = bytes.baseAddress { unsafe wipe(start, bytes.count) }
+        }
+    }
+
     private static func pages(_ count: Int) -> UnsafeMutableRawPointer {
         let start = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let start = unsafe start, unsafe start != MAP_FAILED else { fatalError("no memory for a secret") }

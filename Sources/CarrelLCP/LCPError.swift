@@ -34,7 +34,7 @@ extension ErrorCode where Failure == LCPError {
     public static var noLicense: Self { Self("lcp.no-license") }
     /// The status document is none.
     public static var malformedStatus: Self { Self("lcp.status") }
-    /// The license follows a profile that is not registered here.
+    /// The license follows a profile that is not registered here, or whose registered function makes no key of 32 bytes.
     public static var unsupportedProfile: Self { Self("lcp.profile") }
     /// The license was changed after it was signed, or not signed by its certificate.
     public static var signature: Self { Self("lcp.signature") }

@@ -31,6 +31,20 @@ struct `Secret bytes` {
         }
     }
 
+    @Test func `in an array is wiped in place, and not in an array that shares its bytes`() {
+        var array = bytes(100)
+        let shared = array
+        SecretMemory.wipe(&array)
+        #expect(array == [UInt8](repeating: 0, count: 100) && shared == bytes(100))
+        let address = unsafe array.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        array[0] = 1
+        SecretMemory.wipe(&array)
+        #expect(unsafe array.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } == address && array[0] == 0)
+        var empty: [UInt8] = []
+        SecretMemory.wipe(&empty)
+        #expect(empty.isEmpty)
+    }
+
     @Test func `is wiped when released`() {
         var secrets = (0..<8).map { _ in Secret([UInt8](repeating: 0xa5, count: 64)) }
         let addresses = secrets.map { secret in

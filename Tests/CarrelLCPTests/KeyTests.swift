@@ -66,6 +66,28 @@ struct KeyTests {
         #expect(throws: LCPError(.contentKey, "")) { try license.contentKey(key) }
     }
 
+    @Test func `are made by a profile's own function, which must make 32 bytes`() async throws {
+        let provider = try await TestProvider()
+        let key = UserKey(passphrase: provider.passphrase)
+        func verified(_ transform: @escaping LCPProfile.UserKeyTransform) async throws -> VerifiedLicense {
+            let profile = LCPProfile(
+                uri: LCPProfile.basicURI,
+                anchors: [try provider.anchor],
+                signatures: [.rsaSHA256],
+                transform: transform
+            )
+            return try UnverifiedLicense(try await provider.license()).verified(by: ProfileRegistry([profile]))
+        }
+        // also when it returns the array that it was given, which is wiped then
+        #expect(try await verified { $0 }.contentKey(key) == provider.contentKey)
+        #expect(try await verified { Array($0.reversed()) }.contentKey(key) == nil)
+        for count in [0, 31, 33] {
+            let wrong = try await verified { digest in Array((digest + [0]).prefix(count)) }
+            #expect(throws: LCPError(.unsupportedProfile, "")) { try wrong.contentKey(key) }
+            #expect(throws: LCPError(.unsupportedProfile, "")) { try wrong.isOpened(by: key) }
+        }
+    }
+
     @Test func `and the user of a license are never printed`() async throws {
         let provider = try await TestProvider()
         let user: JSON = ["id": "reader-1", "name": "Ann Reader", "email": "ann@example.com"]

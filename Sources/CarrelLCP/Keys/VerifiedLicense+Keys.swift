@@ -7,9 +7,10 @@ extension VerifiedLicense {
     ///
     /// - Parameter userKey: of the passphrase that was given.
     /// - Returns: 32 bytes; nil when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same.
+    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
+    ///   a key of another length than 32 bytes.
     package func contentKey(_ userKey: UserKey) throws(LCPError) -> Secret? {
-        let key = profile.key(userKey.secret)
+        let key = try profile.key(userKey.secret)
         let id = Array(document.id.utf8)
         // the wrong key mostly gives no padding
         guard let check = try? XMLEncryption.decrypt(document.encryption.keyCheck, key: key), check == Secret(id) else {
@@ -25,7 +26,8 @@ extension VerifiedLicense {
     ///
     /// - Parameter userKey: of the passphrase that was given.
     /// - Returns: false when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same.
+    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
+    ///   a key of another length than 32 bytes.
     public func isOpened(by userKey: UserKey) throws(LCPError) -> Bool { try contentKey(userKey) != nil }
 
     /// A member of the user's information, decrypted where it is encrypted. Not to be kept.
@@ -38,7 +40,7 @@ extension VerifiedLicense {
         guard let text = document.user.json[name]?.string else { return nil }
         guard document.user.encrypted.contains(name) else { return text }
         guard let bytes = Base64.decode(text),
-            let value = try? XMLEncryption.decrypt(bytes, key: profile.key(userKey.secret))
+            let key = try? profile.key(userKey.secret), let value = try? XMLEncryption.decrypt(bytes, key: key)
         else { return nil }
         return value.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) } }
     }

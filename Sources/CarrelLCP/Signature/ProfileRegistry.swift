@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
 
@@ -5,15 +6,15 @@ public import CarrelPublication
 ///
 /// The open profile is ``basic``. Others differ in the three members; an app that has them under contract registers them.
 public struct LCPProfile: Sendable {
+    /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
+    public typealias UserKeyTransform = @Sendable (_ userKey: [UInt8]) -> [UInt8]
+
     /// The URI that licenses name.
     public let uri: String
     /// The roots that may vouch for a provider's certificate.
     public let anchors: [TrustAnchor]
     let signatures: [String: CertificateSignature]
     private let transform: UserKeyTransform?
-    /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
-    public typealias UserKeyTransform = @Sendable (_ userKey: [UInt8]) -> [UInt8]
-
     private let contentKeyAlgorithms: Set<String>
     private let userKeyAlgorithms: Set<String>
 
@@ -41,9 +42,21 @@ public struct LCPProfile: Sendable {
     }
 
     /// The key that decrypts, made out of a user key.
-    func key(_ userKey: Secret) -> Secret {
+    ///
+    /// - Throws: `lcp.profile` when the profile makes a key of another length than 32 bytes.
+    func key(_ userKey: Secret) throws(LCPError) -> Secret {
         guard let transform else { return userKey }
-        return Secret(transform(userKey.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } }))
+        var digest = userKey.withBytes { [UInt8](copying: $0) }
+        var key = transform(digest)
+        // the key first: where the transform returned its argument, the digest has the storage alone only then
+        defer {
+            SecretMemory.wipe(&key)
+            SecretMemory.wipe(&digest)
+        }
+        guard key.count == 32 else {
+            throw LCPError(.unsupportedProfile, "the profile \(uri) makes a key of \(key.count) bytes: it must have 32")
+        }
+        return Secret(key)
     }
 
     /// Whether the keys of a license are kept as licenses of the profile keep them.
