@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelTesting
+import CarrelThreads
 import FoundationEssentials
 import Testing
 
@@ -11,6 +12,8 @@ struct LocatingTests {
     /// Documents in memory.
     private final class Documents: Fetcher {
         let documents: [String: [UInt8]]
+        /// The addresses of what was read.
+        let reads = Locked<[String]>([])
 
         init(_ documents: [String: [UInt8]]) {
             self.documents = documents
@@ -18,7 +21,8 @@ struct LocatingTests {
 
         func links() async throws(ResourceError) -> [Link] { [] }
         func get(_ link: Link) -> any Resource {
-            documents[link.href].map { BytesResource(link, $0) }
+            reads.withLock { $0.append(link.href) }
+            return documents[link.href].map { BytesResource(link, $0) }
                 ?? FailingResource(link, ResourceError(.notFound, "\(link.href) is missing"))
         }
         func storedLength(of link: Link) -> LengthHint? { documents[link.href].map { LengthHint(Int64($0.count)) } }
@@ -153,6 +157,40 @@ struct LocatingTests {
             for try await locator in book.search(query) { Issue.record("\(locator)") }
         }
         #expect(!publication([Link(href: "a.mp3", mediaType: MediaType(known: "audio/mpeg"))]).isSearchable)
+        // the table of contents is not searched
+        var contents = chapter("contents.xhtml")
+        contents.relations = ["contents"]
+        let manifest = Manifest(metadata: Metadata(title: "A"), readingOrder: [], resources: [contents])
+        #expect(!Publication.Builder(manifest: manifest, format: .epub, fetcher: Documents([:])).build().isSearchable)
+    }
+
+    @Test func `of words is found in a document that is read once, however many there are`() async throws {
+        let fetcher = Documents(["a.xhtml": Array(String(repeating: "aaa ", count: 170).utf8), "b.xhtml": Array("aa".utf8)])
+        let book = Publication.Builder(
+            manifest: Manifest(metadata: Metadata(title: "A"), readingOrder: [chapter("a.xhtml"), chapter("b.xhtml")]),
+            format: .epub,
+            fetcher: fetcher
+        ).build()
+        fetcher.reads.withLock { $0 = [] }
+        var places: [Double] = []
+        for try await locator in book.search("aa") {
+            places.append(try #require(locator.locations.progression))
+            #expect(fetcher.reads.withLock { $0 } == (places.count <= 170 ? ["a.xhtml"] : ["a.xhtml", "b.xhtml"]))
+        }
+        // 679 characters, a hit every fourth; then the second document
+        let expected: [Double] = (0..<170).map { Double($0 * 4) / 679 } + [0.0]
+        #expect(places == expected)
+        // the same hits by the piece, as the web reader asks for them
+        var start: PublicationSearch.Place? = PublicationSearch.Place(resource: 0, hits: 0)
+        var again: [Double] = []
+        while let from = start {
+            let results = try await PublicationSearch(publication: book).hits(of: "aa", from: from)
+            again += results.locators.compactMap(\.locations.progression)
+            start = results.next
+        }
+        #expect(again == places)
+        let beyond = PublicationSearch.Place(resource: 1, hits: .max)
+        #expect(try await PublicationSearch(publication: book).hits(of: "aa", from: beyond).locators.isEmpty)
     }
 
     @Test func `content is read piece by piece from any place`() async throws {

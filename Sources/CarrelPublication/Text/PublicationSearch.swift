@@ -1,7 +1,7 @@
 import CarrelThreads
 
-/// Looks for words in the documents of a publication, a bounded piece of work at a time: those of the reading order, then those beside it, such as
-/// notes (`linear="no"` in EPUB).
+/// Looks for words in the documents of a publication, a bounded piece of work at a time: in those of the reading order, then in those
+/// beside it, such as notes (`linear="no"` in EPUB).
 package struct PublicationSearch: Sendable {
     let publication: Publication
 
@@ -47,30 +47,25 @@ package struct PublicationSearch: Sendable {
     /// - Returns: hits in the order of the publication.
     /// - Throws: what reading a document throws, unless it is missing or damaged: then nothing is found in it.
     package func hits(of query: String, from start: Place) async throws -> Results {
-        let wanted = Self.folded(DocumentText.plain(query))
+        let wanted = Self.folded(query)
         var results = Results()
         guard !wanted.isEmpty else { return results }
         var read = 0
         let documents = documents
         for index in documents.indices where index >= start.resource {
-            let link = documents[index]
             guard read < Self.readLimit else {
                 results.next = Place(resource: index, hits: 0)
                 return results
             }
-            let bytes: [UInt8]
-            do throws(ResourceError) {
-                let resource = publication.get(link)
-                defer { resource.close() }
-                bytes = try await resource.read(upTo: Self.documentLimit)
-            } catch {
-                guard error.code != .unavailable, error.code != .cancelled else { throw error }
-                continue
-            }
-            read += bytes.count
+            guard let document = try await document(documents[index]) else { continue }
+            read += document.byteCount
             let skipped = index == start.resource ? start.hits : 0
             let limit = Self.hitLimit - results.locators.count
-            let found = try await Self.threads.run { Self.find(wanted, in: bytes, link, skipping: skipped, limit: limit) }
+            let found = try await Self.threads.run {
+                var document = document
+                document.skipHits(of: wanted, count: skipped)
+                return document.hits(of: wanted, limit: limit)
+            }
             results.locators += found.locators
             if found.hasMore {
                 results.next = Place(resource: index, hits: skipped + found.locators.count)
@@ -80,56 +75,102 @@ package struct PublicationSearch: Sendable {
         return results
     }
 
+    /// Reads a document.
+    ///
+    /// - Parameter link: of ``documents``.
+    /// - Returns: the document; nil where it is missing, damaged or longer than ``documentLimit``.
+    /// - Throws: `resource.unavailable` and `resource.cancelled`; `QueueFull`.
+    func document(_ link: Link) async throws -> Document? {
+        let bytes: [UInt8]
+        do throws(ResourceError) {
+            let resource = publication.get(link)
+            defer { resource.close() }
+            bytes = try await resource.read(upTo: Self.documentLimit)
+        } catch {
+            guard error.code != .unavailable, error.code != .cancelled else { throw error }
+            return nil
+        }
+        return try await Self.threads.run { Document(link, bytes) }
+    }
+
     /// Documents that hold words; the contents are words of others.
-    private var documents: [Link] {
+    var documents: [Link] {
         (publication.readingOrder + publication.manifest.resources.filter { !$0.relations.contains("contents") })
             .filter { $0.mediaType?.isHTML ?? false }
     }
 
-    private static func find(
-        _ wanted: [UInt32],
-        in bytes: [UInt8],
-        _ link: Link,
-        skipping skipped: Int,
-        limit: Int
-    ) -> (locators: [Locator], hasMore: Bool) {
-        guard let text = DocumentText(bytes)?.scalars else { return ([], false) }
-        let folded = text.map(fold)
-        var locators: [Locator] = []
-        var count = 0
-        var at = 0
-        while at + wanted.count <= folded.count {
-            guard folded[at] == wanted[0], folded[at...].starts(with: wanted) else {
-                at += 1
-                continue
-            }
-            count += 1
-            if count > skipped {
-                if locators.count == limit { return (locators, true) }
-                locators.append(locator(at..<at + wanted.count, text, link))
-            }
-            at += wanted.count
+    /// A document whose hits are taken one after the other.
+    struct Document: Sendable {
+        let link: Link
+        /// The length of the document with its markup.
+        let byteCount: Int
+        private let text: [Unicode.Scalar]
+        /// The text as it is compared; each place is the same in both.
+        private let folded: [UInt32]
+        /// The place in the text from which the next hit is looked for.
+        private var at = 0
+
+        init(_ link: Link, _ bytes: [UInt8]) {
+            self.link = link
+            byteCount = bytes.count
+            text = DocumentText(bytes)?.scalars ?? []
+            folded = text.map(fold)
         }
-        return (locators, false)
-    }
 
-    private static func locator(_ range: Range<Int>, _ text: [Unicode.Scalar], _ link: Link) -> Locator {
-        func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
-        var locator = Locator(
-            href: link.href,
-            mediaType: link.mediaType ?? Manifest.mediaType,
-            title: link.title,
-            text: Locator.Text(
-                before: string(text[max(0, range.lowerBound - context)..<range.lowerBound]),
-                highlight: string(text[range]),
-                after: string(text[range.upperBound..<min(text.count, range.upperBound + context)])
+        /// Finds the hits after those that were found before.
+        ///
+        /// - Parameters:
+        ///   - wanted: as ``PublicationSearch/folded(_:)`` makes it, not empty.
+        ///   - limit: hits at most.
+        /// - Returns: hits in their order, and whether there are more of them.
+        mutating func hits(of wanted: [UInt32], limit: Int) -> (locators: [Locator], hasMore: Bool) {
+            var locators: [Locator] = []
+            while let range = nextHit(of: wanted) {
+                if locators.count == limit {
+                    at = range.lowerBound
+                    return (locators, true)
+                }
+                locators.append(locator(range))
+            }
+            return (locators, false)
+        }
+
+        mutating func skipHits(of wanted: [UInt32], count: Int) {
+            for _ in 0..<count {
+                guard nextHit(of: wanted) != nil else { return }
+            }
+        }
+
+        private mutating func nextHit(of wanted: [UInt32]) -> Range<Int>? {
+            while at + wanted.count <= folded.count {
+                if folded[at] == wanted[0], folded[at...].starts(with: wanted) {
+                    defer { at += wanted.count }
+                    return at..<at + wanted.count
+                }
+                at += 1
+            }
+            return nil
+        }
+
+        private func locator(_ range: Range<Int>) -> Locator {
+            func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
+            var locator = Locator(
+                href: link.href,
+                mediaType: link.mediaType ?? Manifest.mediaType,
+                title: link.title,
+                text: Locator.Text(
+                    before: string(text[max(0, range.lowerBound - context)..<range.lowerBound]),
+                    highlight: string(text[range]),
+                    after: string(text[range.upperBound..<min(text.count, range.upperBound + context)])
+                )
             )
-        )
-        locator.locations.progression = Double(range.lowerBound) / Double(text.count)
-        return locator
+            locator.locations.progression = Double(range.lowerBound) / Double(text.count)
+            return locator
+        }
     }
 
-    private static func folded(_ text: [Unicode.Scalar]) -> [UInt32] { text.map(fold) }
+    /// The words of a query as they are compared with documents; empty where it has none.
+    static func folded(_ query: String) -> [UInt32] { DocumentText.plain(query).map(fold) }
 
     private static func fold(_ scalar: Unicode.Scalar) -> UInt32 {
         switch scalar {

@@ -1,5 +1,6 @@
-/// The places of words in a publication, found as they are asked for: a document is read when the results of the one before it have
-/// been taken.
+import CarrelThreads
+
+/// The places of words in a publication. Each document is read once, after all results in the one before it have been taken.
 public struct SearchResults: AsyncSequence, Sendable {
     /// A place, with the words that were found and those around them.
     public typealias Element = Locator
@@ -11,15 +12,17 @@ public struct SearchResults: AsyncSequence, Sendable {
 
     /// Finds one place after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let publication: Publication
-        private let query: String
+        private let search: PublicationSearch
+        private let wanted: [UInt32]
+        private var links: ArraySlice<Link>
+        /// The document with more hits than `found`; nil before it is read.
+        private var document: PublicationSearch.Document?
         private var found: ArraySlice<Locator> = []
-        /// Nil when the publication was searched to its end.
-        private var place: PublicationSearch.Place? = PublicationSearch.Place(resource: 0, hits: 0)
 
         init(_ results: SearchResults) {
-            publication = results.publication
-            query = results.query
+            search = PublicationSearch(publication: results.publication)
+            wanted = PublicationSearch.folded(results.query)
+            links = wanted.isEmpty ? [] : search.documents[...]
         }
 
         /// The next place.
@@ -28,13 +31,17 @@ public struct SearchResults: AsyncSequence, Sendable {
         /// - Throws: `resource.forbidden` for a restricted publication; `resource.unavailable` and `resource.cancelled`. In a document
         ///   that is missing or damaged nothing is found.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ResourceError) -> Locator? {
-            guard !publication.isRestricted else {
-                throw ResourceError(.forbidden, publication.protectionErrorMessage ?? "the publication is restricted")
+            guard !search.publication.isRestricted else {
+                throw ResourceError(.forbidden, search.publication.protectionErrorMessage ?? "the publication is restricted")
             }
-            while found.isEmpty, let start = place {
+            while found.isEmpty {
                 do {
-                    let results = try await PublicationSearch(publication: publication).hits(of: query, from: start)
-                    (found, place) = (results.locators[...], results.next)
+                    if document == nil {
+                        guard let link = links.first else { return nil }
+                        document = try await search.document(link)
+                        links = links.dropFirst()
+                    }
+                    try await takeHits()
                 } catch let error as ResourceError {
                     throw error
                 } catch is CancellationError {
@@ -45,6 +52,17 @@ public struct SearchResults: AsyncSequence, Sendable {
             }
             return found.popFirst()
         }
+
+        private mutating func takeHits() async throws {
+            guard let document = document.take() else { return }
+            let (rest, hits) = try await PublicationSearch.threads.run { [wanted] in
+                var rest = document
+                let hits = rest.hits(of: wanted, limit: PublicationSearch.hitLimit)
+                return (rest, hits)
+            }
+            found = hits.locators[...]
+            self.document = hits.hasMore ? rest : nil
+        }
     }
 
     /// Begins at the first document.
@@ -52,9 +70,9 @@ public struct SearchResults: AsyncSequence, Sendable {
 }
 
 extension Publication {
-    /// Whether there are documents to look for words in: HTML and XHTML.
+    /// Whether there are documents to look for words in: HTML and XHTML, except the table of contents.
     public var isSearchable: Bool {
-        !isRestricted && (readingOrder + manifest.resources).contains { $0.mediaType?.isHTML ?? false }
+        !isRestricted && !PublicationSearch(publication: self).documents.isEmpty
     }
 
     /// Looks for words in the documents of the reading order, then in those beside it, such as notes.
