@@ -193,6 +193,25 @@ struct LocatingTests {
         #expect(try await PublicationSearch(publication: book).hits(of: "aa", from: beyond).locators.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            ("<h1>a<picture><img src='x'/></picture> b</h1><p>c</p>", [1, nil, 1, nil]),
+            ("<h2><div>a</div><div>b</div></h2>c", [2, 2, nil]),
+            ("<h1>a<br/>b</h1>c", [1, 1, nil]),
+            ("<h1>a<p>b</p>", [1, nil]),
+            ("<h3>a<section>b</section>c", [3, nil, nil]),
+            ("<ul><li><h4>a</h4>b</li><li>c</li></ul>", [4, nil, nil]),
+            ("<h1/>a<h2>b</h2>", [nil, 2]),
+            ("<h1>a<h2>b</h2>c", [1, 2, nil]),
+        ] as [(String, [Int?])]
+    )
+    func `is a heading until it ends or another block begins`(source: String, levels: [Int?]) async throws {
+        let book = publication([chapter("a.xhtml")], ["a.xhtml": Array(source.utf8)])
+        var found: [Int?] = []
+        for try await element in book.content() { found.append(element.headingLevel) }
+        #expect(found == levels)
+    }
+
     @Test func `content is read piece by piece from any place`() async throws {
         let first = """
             <html><head><title>no</title></head><body><h2>One</h2><p>a <em>b</em> c</p><p> </p>

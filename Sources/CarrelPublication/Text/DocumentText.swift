@@ -109,7 +109,11 @@ package struct DocumentText: Sendable {
             at = min(source.count, end + 1)
             if !Self.inline.contains(word) {
                 endBlock()
-                heading = isClosing ? nil : Self.headings.firstIndex(of: word).map { $0 + 1 } ?? heading
+                if let level = Self.headings.firstIndex(of: word) {
+                    heading = isClosing || isEmpty ? nil : level + 1
+                } else if !isClosing, Self.blocks.contains(word) {
+                    heading = nil
+                }
                 if !isClosing, let media = MediaElement(word, tag) {
                     // before the block that follows, also where white space stands between them already
                     parts.append(.media(media, at: out.last == " " ? out.count - 1 : out.count))
@@ -166,6 +170,13 @@ package struct DocumentText: Sendable {
         }
 
         private static let headings = ["h1", "h2", "h3", "h4", "h5", "h6"]
+
+        /// Elements whose start ends a heading that is not closed. Not `div`, which some books have inside headings.
+        private static let blocks: Set<String> = [
+            "address", "article", "aside", "blockquote", "body", "dd", "details", "dl", "dt", "fieldset", "figcaption", "figure",
+            "footer", "form", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
+            "th", "thead", "tr", "ul",
+        ]
 
         /// Elements that do not part words.
         private static let inline: Set<String> = [
