@@ -51,6 +51,13 @@ struct LocatingTests {
         place.locations.progression = 0.5
         let same = try #require(try await book.locate(place))
         #expect(same.href == "b.xhtml" && same.locations.progression == 0.5)
+        #expect(same.mediaType == chapter("b.xhtml").mediaType)
+        place.href = "b.xhtml#mark"
+        for fragments in [[], ["mark"], ["t=1"]] {
+            place.locations.fragments = fragments
+            let marked = try #require(try await book.locate(place))
+            #expect(marked.href == "b.xhtml" && marked.locations.fragments == fragments.filter { $0 != "mark" } + ["mark"])
+        }
         var old = Locator(href: "gone.xhtml", mediaType: Manifest.mediaType, text: Locator.Text(highlight: "words"))
         #expect(try await book.locate(old) == nil)
         old.locations.totalProgression = 0.9
@@ -83,7 +90,29 @@ struct LocatingTests {
         #expect(end.href == "2.mp3" && end.locations.progression == 1)
         let unknown = publication([track("1.mp3", 60), track("2.mp3", nil)])
         #expect(try await unknown.locate(progression: 0.5) == nil)
+        // the same track twice: the end of the first time is not the end
+        let twice = publication([track("1.mp3", 60), track("2.mp3", 60), track("1.mp3", 60)])
+        for (progression, href, time) in [(0.2, "1.mp3", "t=36"), (0.5, "2.mp3", "t=30"), (0.9, "1.mp3", "t=42")] {
+            let place = try #require(try await twice.locate(progression: progression))
+            #expect(place.href == href && place.locations.fragments == [time])
+        }
+        let same = publication([track("1.mp3", 60), track("1.mp3", 60)])
+        #expect(try await same.locate(progression: 0.25)?.locations.fragments == ["t=30"])
+        #expect(try await same.locate(progression: 0.75)?.locations.fragments == ["t=30"])
         for wrong in [-0.1, 1.1, Double.nan] { #expect(try await book.locate(progression: wrong) == nil) }
+    }
+
+    @Test func `is found by its share where a document comes twice in the reading order`() async throws {
+        let text = [UInt8](repeating: 0x20, count: 2000)
+        for order in [["a.xhtml", "b.xhtml", "a.xhtml"], ["a.xhtml", "a.xhtml", "b.xhtml"]] {
+            let book = publication(order.map(chapter), ["a.xhtml": text, "b.xhtml": text])
+            // two positions each
+            for (total, place) in [(0.25, 0), (0.5, 1), (0.75, 2)] {
+                let found = try #require(try await book.locate(progression: total))
+                #expect(found.href == order[place])
+                #expect(abs((found.locations.progression ?? -1) - (total * 3 - Double(place))) < 1e-9, "\(order) \(total)")
+            }
+        }
     }
 
     @Test func `is kept and read by Swift's encoders as Readium's toolkits write it`() throws {

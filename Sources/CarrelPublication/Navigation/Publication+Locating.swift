@@ -18,14 +18,20 @@ extension Publication {
     /// Finds a place again, such as one that was kept by another version of the publication.
     ///
     /// - Parameter locator: from anywhere.
-    /// - Returns: the same place, with the address as the reading order spells it; where the reading order has no such resource, the
-    ///   place at the locator's `totalProgression`. Nil without one.
+    /// - Returns: the same place, with address and media type as the reading order has them, and a fragment of the address among those
+    ///   of the place; where the reading order has no such resource, the place at the locator's `totalProgression`. Nil without one.
     /// - Throws: ``ResourceError``, where the positions have to be found.
     public func locate(_ locator: Locator) async throws(ResourceError) -> Locator? {
         let path = ResourcePath(href: locator.href)
         if let link = readingOrder.first(where: { path == nil ? $0.href == locator.href : $0.path == path }) {
             var found = locator
             found.href = link.href
+            found.mediaType = link.mediaType ?? locator.mediaType
+            if let fragment = Link(href: locator.href).fragment, !fragment.isEmpty,
+                !found.locations.fragments.contains(String(fragment))
+            {
+                found.locations.fragments.append(String(fragment))
+            }
             return found
         }
         guard let progression = locator.locations.totalProgression else { return nil }
@@ -41,14 +47,14 @@ extension Publication {
     /// - Throws: ``ResourceError``.
     public func locate(progression: Double) async throws(ResourceError) -> Locator? {
         guard (0...1).contains(progression) else { return nil }
-        let positions = try await positions()
-        // numbered through, and ordered by their share
-        guard let index = positions.lastIndex(where: { ($0.locations.totalProgression ?? 0) <= progression }) else {
-            return locate(timeProgression: progression)
-        }
-        var locator = positions[index]
-        let start = positions.first { $0.href == locator.href }?.locations.totalProgression ?? 0
-        let end = positions[index...].first { $0.href != locator.href }?.locations.totalProgression ?? 1
+        // of each resource of the reading order that has any; ordered by their share
+        let positions = try await positionsByReadingOrder().filter { !$0.isEmpty }
+        func share(_ locator: Locator?) -> Double? { locator?.locations.totalProgression }
+        guard let index = positions.lastIndex(where: { (share($0.first) ?? 0) <= progression }),
+            var locator = positions[index].last(where: { (share($0) ?? 0) <= progression })
+        else { return locate(timeProgression: progression) }
+        let start = share(positions[index].first) ?? 0
+        let end = index + 1 < positions.count ? share(positions[index + 1].first) ?? 1 : 1
         if end > start { locator.locations.progression = min(1, (progression - start) / (end - start)) }
         locator.locations.totalProgression = progression
         return locator
@@ -60,9 +66,9 @@ extension Publication {
         // one whose length is not known could be anywhere
         guard total > 0, lengths.allSatisfy({ $0 > 0 }) else { return nil }
         var left = progression * total
-        for (link, length) in zip(readingOrder, lengths) {
-            guard left >= length, link != readingOrder.last else {
-                guard var locator = locate(link) else { return nil }
+        for (index, length) in lengths.enumerated() {
+            guard left >= length, index < lengths.count - 1 else {
+                guard var locator = locate(readingOrder[index]) else { return nil }
                 let seconds = min(left, length)
                 locator.locations.fragments = ["t=\(Int(seconds))"]
                 locator.locations.progression = seconds / length
