@@ -8,10 +8,11 @@ extension JSON: Codable {
         init?(intValue: Int) { nil }
     }
 
-    /// Reads any value that JSON has.
+    /// Reads any value that JSON has. Whole numbers are exact from -2⁶³ to 2⁶⁴ - 1; other numbers become the nearest double.
     ///
     /// - Parameter decoder: of any format.
-    /// - Throws: `DecodingError` for anything else, such as a date of a format that has dates.
+    /// - Throws: `DecodingError.dataCorrupted` for what JSON does not have, such as an infinite number, or a date of a format that has
+    ///   dates.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: Name.self) {
             var object = JSONObject()
@@ -30,11 +31,25 @@ extension JSON: Codable {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
         if let value = try? container.decode(Int64.self) { return .integer(value) }
-        if let value = try? container.decode(Double.self), value.isFinite { return .real(value) }
-        return .string(try container.decode(String.self))
+        if let value = try? container.decode(UInt64.self), let number = JSONNumber(text: String(value), isInteger: true) {
+            return .number(number)
+        }
+        let number = try? container.decode(Double.self)
+        if let number, number.isFinite { return .real(number) }
+        do {
+            // also a text that the decoder takes for an infinite number or NaN
+            return .string(try container.decode(String.self))
+        } catch {
+            let words =
+                number.map { "JSON has no number \($0)" } ?? "neither null, nor a truth value, a number within range or a string"
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: container.codingPath, debugDescription: words, underlyingError: error)
+            )
+        }
     }
 
-    /// Writes the value. Of an object, the encoder chooses the order of the members.
+    /// Writes the value. Of an object, the encoder chooses the order of the members. Whole numbers are exact from -2⁶³ to 2⁶⁴ - 1; other
+    /// numbers are written as the nearest double, which is always finite.
     ///
     /// - Parameter encoder: of any format.
     /// - Throws: `EncodingError`, as the encoder does.
@@ -57,7 +72,13 @@ extension JSON: Codable {
             try container.encode(value)
         case .number(let value):
             var container = encoder.singleValueContainer()
-            if let whole = value.int { try container.encode(whole) } else { try container.encode(value.double) }
+            if let whole = value.int {
+                try container.encode(whole)
+            } else if let whole = UInt64(value.text) {
+                try container.encode(whole)
+            } else {
+                try container.encode(value.double)
+            }
         }
     }
 }

@@ -138,6 +138,11 @@ struct LocatingTests {
             let ours = Data(locator.json.write())
             #expect(try JSONDecoder().decode(Locator.self, from: ours) == locator)
         }
+        locator.locations.progression = .nan
+        locator.locations.totalProgression = .infinity
+        let incomplete = try JSONDecoder().decode(Locator.self, from: try JSONEncoder().encode(locator))
+        #expect(incomplete.locations.progression == nil && incomplete.locations.totalProgression == nil)
+        #expect(incomplete.locations.position == 12)
         for bad in ["{}", #"{"href":"a"}"#, #"{"href":"a","type":"no type"}"#, "[]", "3"] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(Locator.self, from: Data(bad.utf8)) }
         }

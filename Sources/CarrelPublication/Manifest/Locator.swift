@@ -81,7 +81,7 @@ public struct Locator: Sendable, Equatable {
         text = Text(before: words?["before"]?.string, highlight: words?["highlight"]?.string, after: words?["after"]?.string)
     }
 
-    /// The locator as JSON (Readium "Locator" model), to store and to send.
+    /// The locator as JSON (Readium "Locator" model), to store and to send. A progression that is infinite or NaN is left out.
     public var json: JSON {
         var object = JSONObject()
         object["href"] = .string(href)
@@ -89,8 +89,8 @@ public struct Locator: Sendable, Equatable {
         object["title"] = title.map(JSON.string)
         var places = JSONObject()
         if !locations.fragments.isEmpty { places["fragments"] = .array(locations.fragments.map(JSON.string)) }
-        places["progression"] = locations.progression.map(JSON.real)
-        places["totalProgression"] = locations.totalProgression.map(JSON.real)
+        places["progression"] = locations.progression.flatMap { $0.isFinite ? .real($0) : nil }
+        places["totalProgression"] = locations.totalProgression.flatMap { $0.isFinite ? .real($0) : nil }
         places["position"] = locations.position.map(JSON.integer)
         for (name, value) in locations.other { places[name] = value }
         if !places.isEmpty { object["locations"] = .object(places) }
