@@ -173,9 +173,16 @@ struct `A browser` {
         let page = "http://127.0.0.1:\(server.port)/page"
         let looks =
             "return [document.cookie, String(localStorage.x), innerWidth, innerHeight, history.length < 3, document.hasFocus(), window.mark || 0]"
+        // one that the headless browser knows and has not granted by itself
+        let name = kind == .chromium ? "clipboard-read" : "geolocation"
+        let permission = "return navigator.permissions.query({name: '\(name)'}).then(status => status.state)"
         let first = try await Browser.start(kind)
         try await first.open(page)
         let fresh = try await first.script(looks)
+        let state = try await first.script(permission)
+        try await first.grant(name)
+        #expect(state != "granted")
+        #expect(try await first.script(permission) == "granted")
         try await first.script("document.cookie = 'a=b; max-age=1000'; localStorage.x = 1; console.log('words of another test')")
         if kind == .chromium { try await first.addStartScript("window.mark = 1") }
         try await first.setWindowSize(width: 400, height: 300)
@@ -187,6 +194,7 @@ struct `A browser` {
         #expect(second.continues(first))
         try await second.open(page)
         #expect(try await second.script(looks) == fresh)
+        #expect(try await second.script(permission) == state)
         #expect(try await !second.messages().contains { $0.text.contains("words of another test") })
         await second.quit()
     }

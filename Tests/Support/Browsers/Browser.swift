@@ -16,8 +16,8 @@ package final class Browser: Sendable {
         self.options = options
     }
 
-    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage and cache. When
-    /// it is not installed the test is skipped and says so.
+    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage, cache and
+    /// permissions. When it is not installed the test is skipped and says so.
     ///
     /// - Parameters:
     ///   - kind: which one.

@@ -16,7 +16,8 @@ protocol BrowserDriver: AnyObject, Sendable {
     ///
     /// - Throws: ``BrowserError``, also where the browser is not to be used again.
     func leavePage() async throws
-    /// Deletes cookies, storage and cache, and what pages logged, and shows the tab as these options say.
+    /// Deletes cookies, storage, cache, granted permissions and what pages logged, and shows the tab in its first size and as these
+    /// options say.
     func clearData(_ options: BrowserOptions) async throws
     /// Ends the browser.
     func quit() async

@@ -116,6 +116,8 @@ final class ChromeDriver: BrowserDriver {
         _ = try await devTools("Network.clearBrowserCookies", [:])
         _ = try await devTools("Network.clearBrowserCache", [:])
         _ = try await devTools("Storage.clearDataForOrigin", ["origin": "*", "storageTypes": "all"])
+        _ = try await devTools("Browser.resetPermissions", [:])
+        _ = try await devTools("Emulation.clearDeviceMetricsOverride", [:])
         try await emulateMedia(options)
         _ = try await messages()
     }

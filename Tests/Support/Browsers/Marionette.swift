@@ -121,7 +121,12 @@ final class Marionette: BrowserDriver {
 
     func clearData(_ options: BrowserOptions) async throws {
         _ = try await inBrowser(
-            "return new Promise(done => Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(true)))"
+            """
+            for (const limit of ['', 'min-', 'max-']) {
+              for (const side of ['width', 'height']) gBrowser.selectedBrowser.style.removeProperty(limit + side);
+            }
+            return new Promise(done => Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(true)))
+            """
         )
         _ = try await messages()
     }
