@@ -345,6 +345,7 @@ let package = Package(
         ),
         tests("CarrelTSTests", carrel("Bytes TS")),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
+        tests("CarrelFilesTests", carrel("Files Testing Threads")),
         tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
         tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
         tests("CarrelHTTPTests", carrel("Bytes HTTP Threads")),

@@ -12,10 +12,11 @@ package enum DurableFile {
         case required
     }
 
-    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name.
+    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name. Concurrent calls for one file, also of other
+    /// processes, wait for each other.
     ///
     /// - Parameters:
-    ///   - path: the file. A crash leaves at most a file `PATH.NUMBER.new` beside it.
+    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` beside it, which the next call reuses.
     ///   - bytes: the content.
     ///   - keepsExisting: whether a file that is already there stays, such as one that another process made meanwhile.
     ///   - folderSync: how the name is made durable.
@@ -26,12 +27,12 @@ package enum DurableFile {
         keepsExisting: Bool = false,
         folderSync: FolderSync = .required
     ) throws(FileError) {
-        let fresh = "\(path).\(UInt64.random(in: .min ... .max)).new"
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileError(.write, fresh) }
+        let fresh = "\(path).carrel-new"
+        let descriptor = try openAlone(fresh)
+        // closing it ends the lock
+        defer { close(descriptor) }
         let isWritten = write(bytes, to: descriptor) && fsync(descriptor) == 0
         var number = errno
-        close(descriptor)
         guard isWritten else {
             unsafe unlink(fresh)
             throw FileError(.write, fresh, number)
@@ -57,6 +58,42 @@ package enum DurableFile {
         guard descriptor >= 0 else { throw FileError(.sync, path) }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw FileError(.sync, path) }
+    }
+
+    /// Makes an empty file of mode 0600, or empties the one that a crash left, and locks it.
+    private static func openAlone(_ path: String) throws(FileError) -> Int32 {
+        while true {
+            let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw FileError(.write, path) }
+            do throws(FileError) {
+                if try isEmptied(descriptor, path) { return descriptor }
+                close(descriptor)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+        }
+    }
+
+    /// Waits for the lock of an open file and empties it.
+    ///
+    /// - Returns: false when the path leads to another file, or to none, by then.
+    private static func isEmptied(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw FileError(.write, path) }
+        }
+        var opened = stat()
+        var named = stat()
+        guard unsafe fstat(descriptor, &opened) == 0 else { throw FileError(.write, path) }
+        // the call before may have given this file its name, or removed it
+        guard unsafe lstat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino else { return false }
+        guard opened.st_nlink == 1, opened.st_uid == geteuid() else {
+            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not private
+            guard unsafe unlink(path) == 0 else { throw FileError(.write, path) }
+            return false
+        }
+        guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else { throw FileError(.write, path) }
+        return true
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
