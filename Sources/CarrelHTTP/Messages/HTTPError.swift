@@ -14,7 +14,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public let code: String
     /// The code of earlier versions, which problem documents hold beside ``code`` until the next major version.
     public let alias: String?
-    /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for those of HTTP itself, `urn:carrel:problem:CODE` for ours.
+    /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for those of HTTP itself and those with an ``alias``, which had it
+    /// before; `urn:carrel:problem:CODE` for ours.
     public let type: String
     /// The kind of problem; nil means the status' own phrase.
     public var title: String?
