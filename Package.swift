@@ -148,6 +148,7 @@ let package = Package(
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite"] + carrel("Bytes Crypto Files Threads")),
         library("CarrelPostgres", bytes: true, ["CPostgres"] + carrel("Bytes Store Threads")),
         library("CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
+        library("CarrelWeb", ["CWeb"] + carrel("Bytes Crypto")),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -281,7 +282,6 @@ let package = Package(
             bytes: true,
             ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")
         ),
-        library("CarrelWeb", ["CWeb"] + carrel("Bytes Crypto")),
 
         // tools
         executable(
