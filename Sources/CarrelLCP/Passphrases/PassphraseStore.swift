@@ -3,7 +3,7 @@ public protocol PassphraseStore: Sendable {
     /// The keys to try for a license: its own, then those of the same user at the same provider, then all others.
     ///
     /// - Parameter license: that is to be unlocked.
-    /// - Returns: each key once; at most ``PassphraseOrder/limit`` of them.
+    /// - Returns: each key once; at most 1,000 of them.
     /// - Throws: `lcp.store`.
     func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey]
 

@@ -4,7 +4,8 @@ public import CarrelPublication
 
 /// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
 ///
-/// The open profile is ``basic``. Others differ in the three members; an app that has them under contract registers them.
+/// The open profile is ``basic(adding:)``. Others differ in roots, algorithms and the transform; an app that has one under contract
+/// registers it.
 public struct LCPProfile: Sendable {
     /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
     public typealias UserKeyTransform = @Sendable (_ userKey: [UInt8]) -> [UInt8]
