@@ -94,7 +94,9 @@ let package = Package(
     products: [
         .library(
             name: "CarrelReader",
-            targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes"]
+            targets: [
+                "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
+            ]
         ),
         .library(
             name: "CarrelPublication",
@@ -109,7 +111,7 @@ let package = Package(
         .library(
             name: "CarrelWebReader",
             targets: [
-                "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
+                "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
                 "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
             ]
         ),
@@ -161,7 +163,7 @@ let package = Package(
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // keys of a device
-        library("CarrelVault", bytes: true),
+        library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
 
         // domain
         library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault XML")),
@@ -276,7 +278,7 @@ let package = Package(
 
         // runs
         library("CarrelFoundation", carrel("Bytes Publication")),
-        library("CarrelReader", bytes: true, carrel("Bytes Files HTTP JSON Subscription Threads Upstream")),
+        library("CarrelReader", bytes: true, carrel("Bytes Crypto Files HTTP HTTPClient JSON Rights Subscription Threads Upstream Vault")),
         library(
             "CarrelWebReader",
             bytes: true,
@@ -288,7 +290,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream WebReader"
+                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream Vault WebReader"
                 ) + serverTargets + allocator
         ),
 

@@ -65,7 +65,7 @@ package struct Personalizations: Sendable {
                 extra: [("fault", .text("rejected"))]
             )
         }
-        guard let nonce = challenges.read(request.nonce, at: now) else { throw Self.nonce }
+        guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
         let keys = try await authority.keys()
         let (player, certificate) = try await database.write { transaction -> (Player, [UInt8]) in
             guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }

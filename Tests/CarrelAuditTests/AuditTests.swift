@@ -53,7 +53,7 @@ struct `The audit log` {
         "DELETE /admin/v1/accounts/{account}/receipts/{environment}/{original}",
         // Only a command on the home itself does these; its tests look into the log too.
         "POST /admin/v1/accessions/titles", "POST /admin/v1/accessions/editions", "POST /admin/v1/accessions/take-back",
-        "POST /admin/v1/accessions/pages", "POST /admin/v1/audit/archived",
+        "POST /admin/v1/accessions/pages", "POST /admin/v1/audit/archived", "POST /admin/v1/pki/export-root",
     ]
 
     /// Everything that staff can do, once, on things that are there for it.
@@ -94,7 +94,17 @@ struct `The audit log` {
         _ = try await test.ingest(EditionFiles.folder(test.directory), "issue-1")
         let identity = "issuer=https%3A%2F%2Fid.example&subject=a1"
         let other: JSON = ["account": "carol", "title": .string(test.title.id), "orderNumber": "9"]
-        return [
+        let player = try #require(try await TestPlayer().personalize(test).answer["player"]?.string)
+        let playerActs = ["suspend", "resume", "revoke"].map { verb in
+            Act(
+                "POST /admin/v1/players/{player}/\(verb)",
+                "/admin/v1/players/\(player)/\(verb)",
+                as: "player.\(verb)",
+                on: player
+            )
+        }
+        return playerActs + [
+            Act("POST /admin/v1/pki/rotate", nil, ["use": "license"], as: "pki.rotate", on: "license"),
             Act(
                 "POST /admin/v1/accounts",
                 nil,
@@ -270,9 +280,13 @@ struct `The audit log` {
         "master_keys": SQL("SELECT * FROM master_keys"),
         "nodes": SQL("SELECT * FROM nodes"),
         "orders": SQL("SELECT * FROM orders"),
+        "pki_documents": SQL("SELECT * FROM pki_documents"), "pki_keys": SQL("SELECT * FROM pki_keys"),
         "plan_products": SQL("SELECT * FROM plan_products"),
         "plans": SQL("SELECT * FROM plans"),
+        "player_certificates": SQL("SELECT * FROM player_certificates"), "player_nonces": SQL("SELECT * FROM player_nonces"),
+        "players": SQL("SELECT * FROM players"),
         "purchases": SQL("SELECT * FROM purchases"),
+        "revoked_rights": SQL("SELECT * FROM revoked_rights"), "rights_numbers": SQL("SELECT * FROM rights_numbers"),
         "revocations": SQL("SELECT * FROM revocations"),
         "schema_version": SQL("SELECT * FROM schema_version"),
         "secrets": SQL("SELECT * FROM secrets"),

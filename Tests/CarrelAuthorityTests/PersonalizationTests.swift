@@ -45,6 +45,7 @@ struct `A copy of an app` {
 
     @Test func `uses a nonce once, within minutes, and only one of this service`() async throws {
         let test = try await TestService()
+        test.clock.advance(by: .milliseconds(517))
         let player = TestPlayer()
         let nonce = try await player.challenge(of: test)
         let text = try await player.request(nonce: nonce, at: test.clock.now)

@@ -42,7 +42,7 @@ extension RightsMessage {
         try json(message.unverifiedPayload)
     }
 
-    private static func json(_ bytes: [UInt8]) throws(RightsError) -> JSON {
+    static func json(_ bytes: [UInt8]) throws(RightsError) -> JSON {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: limits), json.object != nil else {
             throw RightsError(.malformed, "the message has no JSON object")
         }

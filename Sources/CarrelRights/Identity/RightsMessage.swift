@@ -10,6 +10,10 @@ package enum RightsMessage {
     package static let personalization = TypedJWS.Kind(type: "cpk-per+jwt", algorithm: .es256, maxByteCount: 32_768)
     /// A player asks to be linked to an account, or to be removed from one.
     package static let link = TypedJWS.Kind(type: "cpk-link+jwt", algorithm: .es256, maxByteCount: 8192)
+    /// A player asks for keys; its certificate's thumbprint is the `kid`.
+    package static let request = TypedJWS.Kind(type: "cpk-req+jwt", algorithm: .es256, maxByteCount: 32_768)
+    /// A license.
+    package static let license = TypedJWS.Kind(type: "cpk-lic+jwt", algorithm: .edDSA)
     /// What is revoked, numbered.
     package static let revocations = TypedJWS.Kind(type: "cpk-rev+jwt", algorithm: .edDSA, maxByteCount: 8 << 20)
     /// The time of the service.

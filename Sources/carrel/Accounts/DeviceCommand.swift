@@ -4,9 +4,9 @@ import CarrelJSON
 
 struct DeviceCommand: Command {
     static let name = "device"
-    static let abstract = "Devices signed in to accounts."
+    static let abstract = "Devices signed in to accounts, and the player of this device."
     static let subcommands: [any Command.Type] = [
-        DeviceList.self, DeviceRename.self, DeviceRevoke.self, DeviceReset.self,
+        DeviceList.self, DeviceRename.self, DeviceRevoke.self, DeviceReset.self, DevicePersonalize.self, DeviceShow.self,
     ]
 }
 

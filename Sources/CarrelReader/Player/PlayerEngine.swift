@@ -1,0 +1,306 @@
+import CarrelJSON
+public import CarrelBytes
+import CarrelCrypto
+public import CarrelHTTPClient
+import CarrelRights
+import CarrelThreads
+public import CarrelVault
+import Glibc
+
+/// A copy of an app on this device: personalised once by a server, with keys in a vault and a certificate that the server issued.
+///
+/// A player is not certified by any other vendor's scheme: its certificates are those of a Carrel server.
+public actor PlayerEngine {
+    /// The app as the server's lists show it.
+    public struct App: Sendable {
+        /// The app's name, at most 100 characters.
+        public var name: String
+        /// Its version, at most 100 characters.
+        public var build: String
+        /// The name that the owner knows the device by; empty for none.
+        public var device: String
+
+        /// - Parameters:
+        ///   - name: the app's name.
+        ///   - build: its version.
+        ///   - device: the name that the owner knows the device by.
+        public init(name: String, build: String, device: String = "") {
+            self.name = name
+            self.build = build
+            self.device = device
+        }
+    }
+
+    /// What a personalised player is.
+    public struct Identity: Sendable, Equatable {
+        /// The player's id, a UUID in lower case.
+        public let player: String
+        /// What keeps its keys.
+        public let level: VaultLevel
+        /// The kind of vault that has them.
+        public let vault: VaultKind
+        /// The base URL of the server that personalised it.
+        public let server: String
+        /// When its certificate should be renewed, and when it ends.
+        public let renewAt: Instant
+        /// When the certificate ends.
+        public let expiresAt: Instant
+    }
+
+    private let vault: Vault
+    private let app: App
+    private let folder: String
+    private let client: HTTPClient
+    private let clock: any WallClock
+    private let file: PrivateFile
+    private let listener: (@Sendable (PlayerTransaction) -> Void)?
+    private var state: PlayerState?
+
+    static let signingKey = "player.sign"
+    static let agreementKey = "player.agree"
+    private static let files = BlockingThreadPool(name: "player-store", count: 1)
+
+    /// Reads the player of a folder.
+    ///
+    /// - Parameters:
+    ///   - folder: of this installation alone; it is there, and only its owner can read it.
+    ///   - vault: keeps the keys; of a personalised player, the one that it was personalised with.
+    ///   - app: for the server's lists.
+    ///   - client: for the calls to the server.
+    ///   - clock: the device's.
+    ///   - listener: hears of every transaction.
+    /// - Throws: `player.store` when the folder's file cannot be read, `player.vault` for another kind of vault than the player's.
+    public init(
+        folder: String,
+        vault: Vault,
+        app: App,
+        client: HTTPClient = HTTPClient(),
+        clock: any WallClock = SystemClock(),
+        listener: (@Sendable (PlayerTransaction) -> Void)? = nil
+    ) throws(PlayerError) {
+        self.folder = folder
+        self.vault = vault
+        self.app = app
+        self.client = client
+        self.clock = clock
+        self.listener = listener
+        file = Self.file(of: folder)
+        state = try Self.load(file)
+        if let state, state.vault != vault.kind.rawValue {
+            throw PlayerError(.vault, "the player's keys are in the vault '\(state.vault)', not in '\(vault.kind.rawValue)'")
+        }
+    }
+
+    private static func load(_ file: PrivateFile) throws(PlayerError) -> PlayerState? {
+        let bytes: [UInt8]?
+        do throws(ReaderError) {
+            bytes = try file.load()
+        } catch {
+            throw PlayerError(.store, error.message)
+        }
+        guard let bytes else { return nil }
+        return try PlayerState(reading: bytes)
+    }
+
+    /// Whether this copy has a certificate.
+    public var isPersonalized: Bool { state?.answer != nil }
+
+    /// The personalised player; nil before.
+    public var identity: Identity? { state.flatMap { Self.identity($0) } }
+
+    private static func identity(_ state: PlayerState) -> Identity? {
+        guard let answer = state.answer, let certificate = try? Certificate(der: answer.certificate),
+            let read = try? PlayerCertificate(certificate), let kind = VaultKind(rawValue: state.vault)
+        else { return nil }
+        return Identity(
+            player: answer.player,
+            level: read.level,
+            vault: kind,
+            server: state.server,
+            renewAt: answer.renewAt,
+            expiresAt: read.validity.upperBound
+        )
+    }
+
+    private static func file(of folder: String) -> PrivateFile {
+        PrivateFile(path: "\(folder)/player.json", limit: 16 << 20, name: "file with the player's certificate")
+    }
+
+    /// The personalised player of a folder, without its vault; nil where there is none.
+    ///
+    /// - Throws: `player.store` when the folder's file cannot be read.
+    public static func identity(of folder: String) throws(PlayerError) -> Identity? {
+        try load(file(of: folder)).flatMap { identity($0) }
+    }
+
+    /// The kind of vault that the folder's player has its keys in; nil for a folder without a player.
+    public static func vaultKind(of folder: String) throws(PlayerError) -> VaultKind? {
+        guard let state = try load(file(of: folder)) else { return nil }
+        guard let kind = VaultKind(rawValue: state.vault) else {
+            throw PlayerError(.vault, "the player's keys are in a vault of the unknown kind '\(state.vault)'")
+        }
+        return kind
+    }
+
+    /// Gets a certificate for this copy, once: later calls return the same player, and renew its certificate when that is due.
+    ///
+    /// It can be called again after any failure, or when the process was killed: the keys and the player stay the same.
+    ///
+    /// - Parameters:
+    ///   - server: the base URL, https; or http on this machine.
+    ///   - session: a session token of an account, which the player is linked to; nil links it to nobody.
+    ///   - isForced: whether the server is asked though the certificate is young, such as to link the player.
+    /// - Throws: ``PlayerError``.
+    @discardableResult
+    public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity {
+        let calls = try PlayerServer(server, client: client)
+        if let state, let identity {
+            guard state.server == calls.base else {
+                throw PlayerError(.rejected, "this player belongs to the server \(state.server): use another folder for another server")
+            }
+            try requireOriginal(state)
+            if session == nil, !isForced, clock.now < identity.renewAt { return identity }
+        }
+        let kind: PlayerTransaction.Kind = session != nil && isPersonalized ? .link : isPersonalized ? .renewal : .personalization
+        listener?(.began(kind))
+        do throws(PlayerError) {
+            let identity = try await run(kind, calls, session)
+            listener?(.ended(kind, nil))
+            return identity
+        } catch {
+            listener?(.ended(kind, error))
+            throw error
+        }
+    }
+
+    private func requireOriginal(_ state: PlayerState) throws(PlayerError) {
+        guard DeviceFingerprint.make(salt: state.salt, folder: folder) == state.fingerprint else {
+            throw PlayerError(.fingerprint, "the folder of this player was copied, or the machine is another one")
+        }
+    }
+
+    private func run(
+        _ kind: PlayerTransaction.Kind,
+        _ calls: PlayerServer,
+        _ session: String?
+    ) async throws(PlayerError) -> Identity {
+        func step(_ name: String, _ done: Int) { listener?(.progress(kind, step: name, done: done, total: 4)) }
+        // The salt is kept before the server hears of it, so that a repeated request is of the same installation.
+        var state = self.state ?? newState(calls.base)
+        state.server = calls.base
+        try requireOriginal(state)
+        try await save(state)
+        let (signing, agreement) = try await keys()
+        step("keys", 1)
+        let challenge = try await calls.post("/v1/personalize/challenge", type: nil, "")
+        guard let nonce = challenge["nonce"]?.string else {
+            throw PlayerError(.host, "the server's answer has no nonce: is it a Carrel server?")
+        }
+        step("challenge", 2)
+        let request = try await request(nonce, signing, agreement, state.fingerprint)
+        let json = try await calls.post("/v1/personalize", type: "application/jose", request, token: session)
+        step("certificate", 3)
+        let answer = try verified(json, nonce: nonce, signing, known: state.answer)
+        state.answer = answer
+        try await save(state)
+        step("stored", 4)
+        guard let identity else { throw PlayerError(.rejected, "the server's certificate cannot be read") }
+        return identity
+    }
+
+    private func newState(_ server: String) -> PlayerState {
+        let salt = Random.bytes(DeviceFingerprint.saltByteCount)
+        return PlayerState(
+            server: server,
+            vault: vault.kind.rawValue,
+            salt: salt,
+            fingerprint: DeviceFingerprint.make(salt: salt, folder: folder)
+        )
+    }
+
+    private func keys() async throws(PlayerError) -> (signing: P256.PublicKey, agreement: P256.PublicKey) {
+        let signing: P256.PublicKey?
+        let agreement: P256.PublicKey?
+        do throws(VaultError) {
+            // With a certificate the keys are there; new ones would belong to no player.
+            if isPersonalized {
+                signing = try await vault.publicKey(named: Self.signingKey)
+                agreement = try await vault.publicKey(named: Self.agreementKey)
+            } else {
+                signing = try await vault.makeKey(named: Self.signingKey, for: .sign)
+                agreement = try await vault.makeKey(named: Self.agreementKey, for: .agree)
+            }
+        } catch {
+            throw Self.failure(error)
+        }
+        guard let signing, let agreement else { throw PlayerError(.vault, "the vault has lost the player's keys") }
+        return (signing, agreement)
+    }
+
+    private func request(
+        _ nonce: String,
+        _ signing: P256.PublicKey,
+        _ agreement: P256.PublicKey,
+        _ fingerprint: [UInt8]
+    ) async throws(PlayerError) -> String {
+        let vault = vault
+        do {
+            return try await PersonalizationRequest.make(
+                nonce: nonce,
+                signingKey: signing,
+                agreementKey: agreement,
+                fingerprint: fingerprint,
+                level: vault.level,
+                app: app.name,
+                build: app.build,
+                deviceName: app.device,
+                clock: clock.now
+            ) { try await vault.sign($0, withKey: Self.signingKey) }
+        } catch let error as VaultError {
+            throw Self.failure(error)
+        } catch {
+            throw PlayerError(.vault, "the vault does not sign")
+        }
+    }
+
+    /// The answer, when all of it leads to the root that is trusted: at first contact the one that the server names.
+    private func verified(
+        _ json: JSON,
+        nonce: String,
+        _ signing: P256.PublicKey,
+        known: PersonalizationResponse?
+    ) throws(PlayerError) -> PersonalizationResponse {
+        do throws(RightsError) {
+            let answer = try PersonalizationResponse(json)
+            let former = try known?.trust.verified(from: nil).keys.number
+            let (root, keys) = try answer.trust.verified(from: known?.trust.root, notBefore: former ?? 0)
+            let time = try TrustedTime(answer.time, keys: keys)
+            guard time.nonce == nonce else { throw RightsError(.signature, "the time of the service is not for this request") }
+            let certificate = try keys.player(answer.certificate, root: root, at: time.instant)
+            guard certificate.key == signing, certificate.player == answer.player, known == nil || known?.player == answer.player else {
+                throw RightsError(.signature, "the certificate is for another player")
+            }
+            let revocations = try Revocations(answer.revocations, keys: keys)
+            if let known, let older = try? Revocations(known.revocations, keys: keys), older.number > revocations.number {
+                throw RightsError(.signature, "the list of what is revoked is older than the one that is known")
+            }
+            return answer
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+    }
+
+    private func save(_ state: PlayerState) async throws(PlayerError) {
+        let (file, bytes) = (file, state.bytes)
+        do {
+            try await Self.files.run { try file.save(bytes) }
+        } catch let error as ReaderError {
+            throw PlayerError(.store, error.message)
+        } catch {
+            throw PlayerError(.store, "the file with the player's certificate cannot be written")
+        }
+        self.state = state
+    }
+
+    private static func failure(_ error: VaultError) -> PlayerError { PlayerError(.vault, error.message) }
+}

@@ -1,0 +1,91 @@
+public import CarrelBytes
+
+/// Why a device was not personalised, or a later step of its life failed. Never holds a key or a token.
+public struct PlayerError: CodedError {
+    /// The kinds of this failure.
+    public typealias Code = ErrorCode<PlayerError>
+
+    /// The kind of failure.
+    public let code: Code
+    /// A lower-case sentence without a period.
+    public let message: String
+    /// The server's own code for why it refused, such as `personalization.device-limit`; nil where it did not answer.
+    public let serverCode: String?
+
+    package init(_ code: Code, _ message: String, serverCode: String? = nil) {
+        self.code = code
+        self.message = message
+        self.serverCode = serverCode
+    }
+
+    public var description: String { message }
+
+    /// The number that stands for the kind of failure, stable across versions: -5001 to -5099.
+    public var number: Int { Self.facts[code]?.number ?? -5099 }
+
+    /// Whether the same request can succeed later without anyone doing something.
+    public var isRetryable: Bool { Self.facts[code]?.isRetryable ?? false }
+
+    /// What the user can do: a lower-case sentence without a period.
+    public var recommendation: String { Self.facts[code]?.recommendation ?? "try again later" }
+
+    private struct Facts {
+        let number: Int
+        let isRetryable: Bool
+        let recommendation: String
+    }
+
+    private static let facts: [Code: Facts] = [
+        .network: Facts(number: -5001, isRetryable: true, recommendation: "check the network connection, then try again"),
+        .host: Facts(number: -5002, isRetryable: true, recommendation: "the server does not answer; try again in a few minutes"),
+        .tls: Facts(
+            number: -5003,
+            isRetryable: false,
+            recommendation: "the encrypted connection failed; check the server's address and certificate"
+        ),
+        .clock: Facts(number: -5004, isRetryable: false, recommendation: "set the device's clock, then try again"),
+        .deviceLimit: Facts(number: -5005, isRetryable: false, recommendation: "remove another device from the account first"),
+        .revoked: Facts(
+            number: -5006,
+            isRetryable: false,
+            recommendation: "ask the provider; a revoked device has to be personalised again with new keys"
+        ),
+        .rejected: Facts(number: -5007, isRetryable: false, recommendation: "update the app, or ask the provider"),
+        .vault: Facts(number: -5008, isRetryable: false, recommendation: "unlock or repair the vault that keeps the device's keys"),
+        .fingerprint: Facts(
+            number: -5009,
+            isRetryable: false,
+            recommendation: "this folder was copied from another place: personalise again with a new folder"
+        ),
+        .store: Facts(number: -5010, isRetryable: false, recommendation: "check the folder's permissions and free space"),
+        .notPersonalized: Facts(number: -4001, isRetryable: false, recommendation: "personalise the device first"),
+        .server: Facts(number: -5011, isRetryable: false, recommendation: "check the address of the server"),
+    ]
+}
+
+extension ErrorCode where Failure == PlayerError {
+    /// There is no network, or the connection broke.
+    public static var network: Self { Self("player.network") }
+    /// The server does not answer, or is too busy.
+    public static var host: Self { Self("player.host") }
+    /// No encrypted connection came about.
+    public static var tls: Self { Self("player.tls") }
+    /// The device's clock is so wrong that no certificate is valid.
+    public static var clock: Self { Self("player.clock") }
+    /// The account has no slot for another device.
+    public static var deviceLimit: Self { Self("player.device-limit") }
+    /// The player was revoked or suspended.
+    public static var revoked: Self { Self("player.revoked") }
+    /// The server refused, or its answer is not one that leads to the trusted root.
+    public static var rejected: Self { Self("player.rejected") }
+    /// The vault is locked, absent or damaged.
+    public static var vault: Self { Self("player.vault") }
+    /// The folder was copied: the keys belong to another installation.
+    public static var fingerprint: Self { Self("player.fingerprint") }
+    /// The player's own files cannot be read or written.
+    public static var store: Self { Self("player.store") }
+    /// The device is not personalised.
+    public static var notPersonalized: Self { Self("player.not-personalized") }
+    /// The server's address is not one, or is neither TLS nor on this machine.
+    public static var server: Self { Self("player.server") }
+}

@@ -1,0 +1,49 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelRights
+
+/// What a player keeps in its folder beside the vault: nothing of it is secret.
+struct PlayerState: Sendable {
+    /// The base URL of the server.
+    var server: String
+    /// The kind of vault that has the keys; another one is never taken instead.
+    var vault: String
+    /// The salt of the fingerprint, and the fingerprint that the server knows.
+    let salt: [UInt8]
+    let fingerprint: [UInt8]
+    /// What the server answered; nil before the first answer.
+    var answer: PersonalizationResponse?
+
+    private static let version = 1
+
+    init(server: String, vault: String, salt: [UInt8], fingerprint: [UInt8]) {
+        self.server = server
+        self.vault = vault
+        self.salt = salt
+        self.fingerprint = fingerprint
+    }
+
+    init(reading bytes: [UInt8]) throws(PlayerError) {
+        let damaged = PlayerError(.store, "the file with the player's certificate cannot be read")
+        guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: 16 << 20)), json["version"]?.int == Self.version,
+            let server = json["server"]?.string, let vault = json["vault"]?.string, let salt = json.bytes("salt"),
+            let fingerprint = json.bytes("fingerprint"), salt.count == DeviceFingerprint.saltByteCount, fingerprint.count == 32
+        else { throw damaged }
+        self.init(server: server, vault: vault, salt: salt, fingerprint: fingerprint)
+        guard let answer = json["answer"] else { return }
+        do throws(RightsError) {
+            self.answer = try PersonalizationResponse(answer)
+        } catch {
+            throw damaged
+        }
+    }
+
+    var bytes: [UInt8] {
+        var object: JSONObject = [
+            "version": .integer(Self.version), "server": .string(server), "vault": .string(vault),
+            "salt": .string(Base64URL.encode(salt)), "fingerprint": .string(Base64URL.encode(fingerprint)),
+        ]
+        object["answer"] = answer?.json
+        return JSON.object(object).writePretty()
+    }
+}

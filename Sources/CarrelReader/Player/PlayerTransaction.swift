@@ -1,0 +1,33 @@
+/// What a player tells the app while it talks to the server, so that the app can show progress.
+public enum PlayerTransaction: Sendable {
+    /// The kinds of transactions.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A token is processed.
+        case serviceToken = "service-token"
+        /// The player gets its first certificate.
+        case personalization
+        /// The player is linked to an account.
+        case link
+        /// The player's link is removed.
+        case linkRelease = "link-release"
+        /// The player's certificate is renewed.
+        case renewal
+        /// The list of what is revoked is fetched.
+        case revocations
+        /// A license is fetched.
+        case license
+        /// Counts of plays are uploaded.
+        case metering
+    }
+
+    /// A transaction began.
+    case began(Kind)
+    /// A step is done.
+    ///
+    /// - Parameters:
+    ///   - done: steps done, from 1.
+    ///   - total: steps in all.
+    case progress(Kind, step: String, done: Int, total: Int)
+    /// A transaction ended; the error is nil where it succeeded.
+    case ended(Kind, PlayerError?)
+}

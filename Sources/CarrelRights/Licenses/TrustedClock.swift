@@ -1,0 +1,97 @@
+package import CarrelBytes
+package import CarrelJSON
+
+/// The time by which licenses are judged: what the service signed, the time since then, and a mark that only moves forward.
+///
+/// A wall clock that is set back does not bring an ended license back: the mark remembers the latest time that was seen. A copy of all
+/// files of a device takes the mark back with it; only the next contact with the service shows that, by its numbers.
+package struct TrustedClock: Sendable, Equatable {
+    /// The last time that the service signed.
+    package private(set) var signed: Instant?
+    /// The boot and the time since it at which that came.
+    private var boot = ""
+    private var sinceBoot = Duration.zero
+    /// The latest time that was seen.
+    package private(set) var mark: Instant
+
+    /// A wall clock may lie this much before the mark.
+    package static let tolerance = Duration.seconds(300)
+    /// A wall clock that is further ahead of the mark does not move it, as it may be wrong.
+    package static let leap = Duration.seconds(31 * 86_400)
+
+    /// A clock that has seen nothing yet.
+    package init() { mark = Instant(milliseconds: 0) }
+
+    /// How sure a reading is.
+    package enum Certainty: String, Sendable {
+        /// The service signed it in this boot.
+        case signed
+        /// The wall clock, which is not before the mark.
+        case estimated
+        /// The wall clock, which is far ahead of the mark: ask the service before something ends by it.
+        case farAhead = "far-ahead"
+        /// The wall clock was set back: what is limited in time waits for the service.
+        case rolledBack = "rolled-back"
+        /// No clock can be read: what is limited in time has ended.
+        case unreadable
+    }
+
+    /// The time, and how sure it is.
+    package struct Reading: Sendable, Equatable {
+        package let instant: Instant
+        package let certainty: Certainty
+
+        package init(instant: Instant, certainty: Certainty) {
+            self.instant = instant
+            self.certainty = certainty
+        }
+    }
+
+    /// Takes a time that the service signed. It counts even where it is before the mark: a wall clock that ran ahead is corrected.
+    package mutating func take(_ time: Instant, on host: HostClock) {
+        guard let since = host.sinceBoot, host.isReadable else { return }
+        (signed, boot, sinceBoot, mark) = (time, host.bootID, since, time)
+    }
+
+    /// The time now.
+    package func read(on host: HostClock) -> Reading {
+        guard host.isReadable else { return Reading(instant: mark, certainty: .unreadable) }
+        if let now = signedNow(on: host) { return Reading(instant: max(now, mark), certainty: .signed) }
+        if host.wall + Self.tolerance < mark { return Reading(instant: mark, certainty: .rolledBack) }
+        let isFar = mark.milliseconds > 0 && host.wall > mark + Self.leap
+        return Reading(instant: max(host.wall, mark), certainty: isFar ? .farAhead : .estimated)
+    }
+
+    /// Moves the mark to the time now, before anything is decided by it. A wall clock that is far ahead does not move it.
+    package mutating func advance(on host: HostClock) {
+        let reading = read(on: host)
+        switch reading.certainty {
+        case .signed, .estimated: mark = max(mark, reading.instant)
+        case .farAhead, .rolledBack, .unreadable: break
+        }
+    }
+
+    /// The signed time and what has passed since; nil after another boot, and where the time since the boot went back.
+    private func signedNow(on host: HostClock) -> Instant? {
+        guard let signed, let since = host.sinceBoot, host.bootID == boot, since >= sinceBoot else { return nil }
+        return signed + (since - sinceBoot)
+    }
+
+    package var json: JSON {
+        [
+            "signed": signed.map { .integer($0.milliseconds) } ?? .null, "boot": .string(boot),
+            "since": .integer((Instant(milliseconds: 0) + sinceBoot).milliseconds), "mark": .integer(mark.milliseconds),
+        ]
+    }
+
+    /// - Throws: `rights.malformed`.
+    package init(_ json: JSON) throws(RightsError) {
+        guard let boot = json["boot"]?.string, let since = json["since"]?.int, let mark = json["mark"]?.int else {
+            throw RightsError(.malformed, "the clock's state cannot be read")
+        }
+        self.boot = boot
+        sinceBoot = .milliseconds(since)
+        self.mark = Instant(milliseconds: Int64(mark))
+        signed = json["signed"]?.int.map { Instant(milliseconds: Int64($0)) }
+    }
+}

@@ -1,0 +1,89 @@
+package import CarrelCommandLine
+package import CarrelReader
+package import CarrelVault
+import Glibc
+
+extension VaultKind: TextValue {}
+
+/// Which vault keeps a player's keys, and what opens it.
+struct VaultOptions: ParameterGroup, Sendable {
+    var kind: VaultKind?
+
+    static var parameters: [Parameter<VaultOptions>] {
+        [
+            .option(
+                \.kind,
+                "--vault",
+                help: "The vault for the keys; default: the player's, or file for a new one.",
+                group: "Vault",
+                environment: "CARREL_VAULT"
+            )
+        ]
+    }
+
+    /// The variable with the passphrase of a file vault.
+    static let passphraseVariable = "CARREL_VAULT_PASSPHRASE"
+
+    /// Opens the vault of a player, or makes the first one.
+    ///
+    /// - Parameters:
+    ///   - folder: of the player.
+    ///   - console: asks for a passphrase.
+    /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
+    func open(in folder: String, _ console: Console) async throws -> Vault {
+        let known = try PlayerEngine.vaultKind(of: folder)
+        if let known, let kind, known != kind {
+            throw UsageError(.badValue, "the player's keys are in the vault '\(known.rawValue)'; another one is never taken instead")
+        }
+        let place = "\(folder)/vault"
+        switch known ?? kind ?? .file {
+        case .file:
+            let isThere = unsafe access("\(place)/vault.json", F_OK) == 0
+            // A player without its vault is not given another one.
+            let passphrase = try Self.passphrase(console, isNew: !isThere && known == nil)
+            return try await Vault.file(folder: place, passphrase: passphrase, create: !isThere && known == nil)
+        case .secretService, .pkcs11, .tpm:
+            throw UsageError(.badValue, "this build opens vaults of the kind 'file' only")
+        }
+    }
+
+    private static func passphrase(_ console: Console, isNew: Bool) throws -> String {
+        if let text = ReaderFolder.variable(passphraseVariable) { return text }
+        guard isatty(STDIN_FILENO) == 1 else { throw VaultProblem() }
+        if isNew { console.note("choose a passphrase for this device's keys; it cannot be recovered") }
+        return try PasswordInput.read(console)
+    }
+}
+
+/// A file vault needs a passphrase, and there is no terminal to ask on.
+private struct VaultProblem: ReportableError {
+    var message: String { "the vault needs a passphrase" }
+    var hint: String? { "set \(VaultOptions.passphraseVariable), or run this command on a terminal" }
+    var exitStatus: ExitStatus { .noPermission }
+}
+
+extension VaultError: ReportableError {
+    package var hint: String? { recommendation }
+    package var exitStatus: ExitStatus {
+        switch code {
+        case .unavailable: .unavailable
+        case .pin, .locked, .refused: .noPermission
+        case .full: .cannotCreate
+        case .absent: .noInput
+        default: .badInput
+        }
+    }
+}
+
+extension PlayerError: ReportableError {
+    package var hint: String? { recommendation }
+    package var exitStatus: ExitStatus {
+        switch code {
+        case .network, .host: .tryAgain
+        case .tls: .unavailable
+        case .revoked, .rejected, .deviceLimit, .fingerprint, .vault, .notPersonalized: .noPermission
+        case .store: .inputOutput
+        default: .badInput
+        }
+    }
+}
