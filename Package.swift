@@ -115,6 +115,7 @@ let package = Package(
                 "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
             ]
         ),
+        .library(name: "CarrelVault", targets: ["CarrelVault", "CarrelBytes"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -161,6 +162,7 @@ let package = Package(
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
+        library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
 
         // keys of a device
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),

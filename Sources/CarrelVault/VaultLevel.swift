@@ -1,15 +1,17 @@
-/// How well a vault keeps the keys of a device. A license can ask for a level.
-public enum VaultLevel: String, Sendable, CaseIterable, Comparable {
-    /// Nothing keeps the keys from whoever reads the files. For tests.
+/// The strength of what keeps a key from being copied, weakest first. The raw value is the text that licenses and logs have.
+public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
+    /// Nothing: for tests.
     case none
-    /// A passphrase, which may be guessed where the file is copied.
+    /// A passphrase, which can be guessed offline.
     case passphrase
-    /// The operating system, for the signed-in user.
+    /// The operating system, while the user is signed in.
     case os
-    /// A chip or a token that does not give keys away.
+    /// Hardware, which never gives a key away.
     case hardware
 
-    private var order: Int {
+    public static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }
+
+    private var strength: Int {
         switch self {
         case .none: 0
         case .passphrase: 1
@@ -17,6 +19,4 @@ public enum VaultLevel: String, Sendable, CaseIterable, Comparable {
         case .hardware: 3
         }
     }
-
-    public static func < (a: VaultLevel, b: VaultLevel) -> Bool { a.order < b.order }
 }

@@ -1,0 +1,12 @@
+package import CarrelCrypto
+
+/// A back end whose calls block; ``ThreadedVault`` makes them all on one thread. They do what those of ``VaultBackend`` do.
+package protocol BlockingVault: AnyObject {
+    func makeKey(named name: String, for uses: VaultKeyUses) throws(VaultError) -> P256.PublicKey
+    func publicKey(named name: String) throws(VaultError) -> P256.PublicKey?
+    func sign(_ message: [UInt8], withKey name: String) throws(VaultError) -> [UInt8]
+    func agree(withKey name: String, other: P256.PublicKey) throws(VaultError) -> Secret
+    func removeKey(named name: String) throws(VaultError)
+    func seal(_ plaintext: Secret, associated: [UInt8]) throws(VaultError) -> [UInt8]
+    func open(_ sealed: [UInt8], associated: [UInt8]) throws(VaultError) -> Secret
+}
