@@ -116,6 +116,7 @@ let package = Package(
             ]
         ),
         .library(name: "CarrelVault", targets: ["CarrelVault", "CarrelBytes"]),
+        .library(name: "CarrelVaultPKCS11", targets: ["CarrelVaultPKCS11", "CarrelVault", "CarrelBytes"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -130,6 +131,7 @@ let package = Package(
         system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
         system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
         system("CQPDF", pkgConfig: "libqpdf", apt: "libqpdf-dev"),
+        system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -163,6 +165,7 @@ let package = Package(
         library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
+        library("CarrelVaultPKCS11", ["CPKCS11"] + carrel("Bytes Crypto Files Threads Vault")),
 
         // keys of a device
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
