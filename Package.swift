@@ -118,6 +118,7 @@ let package = Package(
         .library(name: "CarrelVault", targets: ["CarrelVault", "CarrelBytes"]),
         .library(name: "CarrelVaultPKCS11", targets: ["CarrelVaultPKCS11", "CarrelVault", "CarrelBytes"]),
         .library(name: "CarrelVaultTPM", targets: ["CarrelVaultTPM", "CarrelVault", "CarrelBytes"]),
+        .library(name: "CarrelVaultSecretService", targets: ["CarrelVaultSecretService", "CarrelVault", "CarrelBytes"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -135,6 +136,7 @@ let package = Package(
         system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        .systemLibrary(name: "CSecret", path: "Sources/C/CSecret", providers: [.apt(["libsecret-1-dev"])]),
         system("CTSS2", pkgConfig: "tss2-esys", apt: "libtss2-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
@@ -169,6 +171,7 @@ let package = Package(
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
         library("CarrelVaultPKCS11", ["CPKCS11"] + carrel("Bytes Crypto Files Threads Vault")),
         library("CarrelVaultTPM", ["CTSS2"] + carrel("Bytes Crypto JSON Vault")),
+        library("CarrelVaultSecretService", ["CLinux", "CSecret"] + carrel("Bytes Crypto JSON Threads Vault")),
 
         // keys of a device
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),

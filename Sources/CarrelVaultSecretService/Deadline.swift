@@ -1,0 +1,38 @@
+import CLinux
+import CSecret
+import CarrelThreads
+import Glibc
+
+/// Ends calls of GLib that take too long: most have no limit of their own, and others wait 25 seconds.
+@safe
+final class Deadline: @unchecked Sendable {  // GCancellable is safe to share, and the pointer never changes
+    let cancellable: UnsafeMutableRawPointer
+    private let done: Int32
+
+    private init() {
+        unsafe cancellable = g_cancellable_new()
+        done = clinux_eventfd()
+    }
+
+    deinit {
+        unsafe g_object_unref(cancellable)
+        close(done)
+    }
+
+    /// Runs a call that is cancelled after a time.
+    static func limit<Value>(
+        _ time: Duration,
+        _ call: (UnsafeMutableRawPointer) throws(SecretFailure) -> Value
+    ) throws(SecretFailure) -> Value {
+        let deadline = Deadline()
+        let milliseconds = Int32(clamping: Int64(time / .milliseconds(1)))
+        startThread(name: "vault-deadline") {
+            var waiting = pollfd(fd: deadline.done, events: Int16(POLLIN), revents: 0)
+            var ready = unsafe poll(&waiting, 1, milliseconds)
+            while ready < 0, errno == EINTR { ready = unsafe poll(&waiting, 1, milliseconds) }
+            if ready == 0 { unsafe g_cancellable_cancel(deadline.cancellable) }
+        }
+        defer { clinux_eventfd_signal(deadline.done) }
+        return try unsafe call(deadline.cancellable)
+    }
+}
