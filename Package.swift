@@ -343,6 +343,15 @@ let package = Package(
         tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
         tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
+        executable(
+            "VaultProgram",
+            path: "Tests/VaultProgram",
+            carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
+        ),
+        tests(
+            "CarrelVaultTests",
+            ["VaultProgram"] + carrel("Bytes Crypto JSON Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
+        ),
         tests("CarrelXMLTests", carrel("Bytes Testing XML")),
         tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
         tests("CarrelUpstreamTests", carrel("Bytes Crypto HTTPClient Subscription Testing Threads Upstream")),

@@ -1,0 +1,78 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelVault
+import CarrelVaultPKCS11
+import CarrelVaultSecretService
+import CarrelVaultTPM
+import Glibc
+
+/// Uses a vault in a process of its own, which a test may limit or kill.
+///
+/// `VaultProgram [create] [no-prompt] [file-size=BYTES] KIND WHERE… -- COMMAND…` with `file FOLDER PASSPHRASE`, `pkcs11 MODULE LABEL PIN`,
+/// `tpm FOLDER TCTI` or `secret-service FOLDER`, and the commands `open`, `make NAME`, `fill PREFIX` (keys until it is killed or fails).
+/// It writes a line for each answer, and the code of an error.
+@main
+struct VaultProgram {
+    static func main() async throws {
+        var words = CommandLine.arguments.dropFirst()
+        var options: Set<String> = []
+        while let word = words.first, VaultKind(rawValue: word) == nil {
+            if let bytes = word.split(separator: "=").last.flatMap({ UInt($0) }) { limitFiles(bytes) }
+            options.insert(word)
+            words = words.dropFirst()
+        }
+        let place = words.prefix { $0 != "--" }.map(\.self)
+        let command = words.drop { $0 != "--" }.dropFirst().map(\.self)
+        do throws(VaultError) {
+            let vault = try await open(place, options)
+            switch command.first {
+            case "make": say(Hex.encode(try await vault.makeKey(named: command[1]).coordinates))
+            case "fill":
+                for number in 0... {
+                    let name = "\(command[1])\(number)"
+                    let key = try await vault.makeKey(named: name)
+                    say("\(name) \(Hex.encode(key.coordinates))")
+                }
+            default: say(vault.description)
+            }
+        } catch {
+            say("\(error.code)")
+            exit(1)
+        }
+    }
+
+    private static func open(_ place: [String], _ options: Set<String>) async throws(VaultError) -> Vault {
+        let create = options.contains("create")
+        switch (place.first, place.count) {
+        case ("file", 3):
+            let passphrase = Secret(Array(place[2].utf8))
+            guard let scrypt = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1) else { exit(64) }
+            return try await Vault.file(folder: place[1], passphrase: passphrase, create: create, scrypt: scrypt)
+        case ("pkcs11", 4): return try await Vault.pkcs11(module: place[1], token: .label(place[2]), pin: place[3])
+        case ("tpm", 3): return try await Vault.tpm(folder: place[1], tcti: place[2], create: create)
+        case ("secret-service", 2):
+            return try await Vault.secretService(
+                folder: place[1],
+                create: create,
+                allowPrompt: !options.contains("no-prompt"),
+                timeout: .seconds(2),
+                promptTimeout: .seconds(5)
+            )
+        default:
+            say("usage: see the source")
+            exit(64)
+        }
+    }
+
+    /// Fails writes beyond so many bytes of a file, as a full disk does.
+    private static func limitFiles(_ bytes: UInt) {
+        signal(SIGXFSZ, SIG_IGN)
+        var limits = rlimit(rlim_cur: bytes, rlim_max: .max)
+        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(70) }
+    }
+
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
+    }
+}
