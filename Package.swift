@@ -168,13 +168,11 @@ let package = Package(
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
+        // keys of a device, each back end by itself: an app links what it uses
         library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
         library("CarrelVaultPKCS11", ["CPKCS11"] + carrel("Bytes Crypto Files Threads Vault")),
         library("CarrelVaultTPM", ["CTSS2"] + carrel("Bytes Crypto JSON Vault")),
         library("CarrelVaultSecretService", ["CLinux", "CSecret"] + carrel("Bytes Crypto JSON Threads Vault")),
-
-        // keys of a device
-        library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
 
         // domain
         library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault XML")),
@@ -211,25 +209,13 @@ let package = Package(
             ["CCommonPasswords"]
         ),
         // titles, editions, their import and media
-        server(
-            "Catalog",
-            over: "Home WebAPI Audit Accounts",
-            "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
-        ),
+        server("Catalog", over: "Home WebAPI Audit Accounts", "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"),
         // grants of titles, and who listens now
-        server(
-            "Orders",
-            over: "Home WebAPI Audit Throttling Accounts Catalog",
-            "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
-        ),
+        server("Orders", over: "Home WebAPI Audit Throttling Accounts Catalog", "Audio Bytes Crypto HTTP Ingest JSON Store Threads"),
         // plans, purchases, the sources of entitlement
         server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
         // the certificate authority, and copies of apps that it certifies
-        server(
-            "Authority",
-            over: "Home WebAPI Audit Throttling Accounts",
-            "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
-        ),
+        server("Authority", over: "Home WebAPI Audit Throttling Accounts", "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"),
         // other systems and app stores as sources
         server(
             "EntitlementSources",
@@ -249,11 +235,7 @@ let package = Package(
             "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
         ),
         // positions, history, bookmarks
-        server(
-            "Listening",
-            over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
-            "Bytes Crypto HTTP Ingest JSON Metrics Store"
-        ),
+        server("Listening", over: "Home WebAPI Audit Accounts Catalog Orders Streaming", "Bytes Crypto HTTP Ingest JSON Metrics Store"),
         // the five calls, credentials, downloads
         server(
             "EditionDelivery",
@@ -261,11 +243,7 @@ let package = Package(
             "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
         ),
         // OPDS
-        server(
-            "Feeds",
-            over: "Home WebAPI Accounts Catalog EditionDelivery",
-            "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
-        ),
+        server("Feeds", over: "Home WebAPI Accounts Catalog EditionDelivery", "Bytes Crypto HTTP Ingest JSON Store Subscription XML"),
         // health, key rotation, audit search, explanations, personal data
         server(
             "Administration",
@@ -290,11 +268,7 @@ let package = Package(
         // runs
         library("CarrelFoundation", carrel("Bytes Publication")),
         library("CarrelReader", bytes: true, carrel("Bytes Crypto Files HTTP HTTPClient JSON Rights Subscription Threads Upstream Vault")),
-        library(
-            "CarrelWebReader",
-            bytes: true,
-            ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")
-        ),
+        library("CarrelWebReader", bytes: true, ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")),
 
         // tools
         executable(
@@ -343,11 +317,7 @@ let package = Package(
         tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
         tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
-        executable(
-            "VaultProgram",
-            path: "Tests/VaultProgram",
-            carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
-        ),
+        executable("VaultProgram", path: "Tests/VaultProgram", carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")),
         tests(
             "CarrelVaultTests",
             ["VaultProgram"] + carrel("Bytes Crypto JSON Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
@@ -504,10 +474,6 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
-        benchmark(
-            "SegmentBench",
-            ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"),
-            exclude: ["C"]
-        ),
+        benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]
 }
