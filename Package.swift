@@ -46,6 +46,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
 }
 
+/// Tests of a layer of the server, which also use the layers below it.
+func serverTests(_ name: String, _ others: String) -> Target {
+    tests(
+        "Carrel\(name)Tests",
+        carrel(
+            "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads \(others)"
+        )
+    )
+}
+
 func executable(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
@@ -95,7 +105,8 @@ let package = Package(
         .library(
             name: "CarrelReader",
             targets: [
-                "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
+                "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
+                "CarrelBytes",
             ]
         ),
         .library(
@@ -209,13 +220,25 @@ let package = Package(
             ["CCommonPasswords"]
         ),
         // titles, editions, their import and media
-        server("Catalog", over: "Home WebAPI Audit Accounts", "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"),
+        server(
+            "Catalog",
+            over: "Home WebAPI Audit Accounts",
+            "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
+        ),
         // grants of titles, and who listens now
-        server("Orders", over: "Home WebAPI Audit Throttling Accounts Catalog", "Audio Bytes Crypto HTTP Ingest JSON Store Threads"),
+        server(
+            "Orders",
+            over: "Home WebAPI Audit Throttling Accounts Catalog",
+            "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
+        ),
         // plans, purchases, the sources of entitlement
         server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
         // the certificate authority, and copies of apps that it certifies
-        server("Authority", over: "Home WebAPI Audit Throttling Accounts", "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"),
+        server(
+            "Authority",
+            over: "Home WebAPI Audit Throttling Accounts",
+            "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
+        ),
         // other systems and app stores as sources
         server(
             "EntitlementSources",
@@ -235,7 +258,11 @@ let package = Package(
             "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
         ),
         // positions, history, bookmarks
-        server("Listening", over: "Home WebAPI Audit Accounts Catalog Orders Streaming", "Bytes Crypto HTTP Ingest JSON Metrics Store"),
+        server(
+            "Listening",
+            over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
+            "Bytes Crypto HTTP Ingest JSON Metrics Store"
+        ),
         // the five calls, credentials, downloads
         server(
             "EditionDelivery",
@@ -243,7 +270,11 @@ let package = Package(
             "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
         ),
         // OPDS
-        server("Feeds", over: "Home WebAPI Accounts Catalog EditionDelivery", "Bytes Crypto HTTP Ingest JSON Store Subscription XML"),
+        server(
+            "Feeds",
+            over: "Home WebAPI Accounts Catalog EditionDelivery",
+            "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
+        ),
         // health, key rotation, audit search, explanations, personal data
         server(
             "Administration",
@@ -267,15 +298,23 @@ let package = Package(
 
         // runs
         library("CarrelFoundation", carrel("Bytes Publication")),
-        library("CarrelReader", bytes: true, carrel("Bytes Crypto Files HTTP HTTPClient JSON Rights Subscription Threads Upstream Vault")),
-        library("CarrelWebReader", bytes: true, ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")),
+        library(
+            "CarrelReader",
+            bytes: true,
+            carrel("Bytes Crypto Files HTTP HTTPClient JSON Rights Subscription Threads Upstream Vault")
+        ),
+        library(
+            "CarrelWebReader",
+            bytes: true,
+            ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")
+        ),
 
         // tools
         executable(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream Vault WebReader"
+                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 
@@ -317,7 +356,11 @@ let package = Package(
         tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
         tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
-        executable("VaultProgram", path: "Tests/VaultProgram", carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")),
+        executable(
+            "VaultProgram",
+            path: "Tests/VaultProgram",
+            carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
+        ),
         tests(
             "CarrelVaultTests",
             ["VaultProgram"] + carrel("Bytes Crypto JSON Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
@@ -328,7 +371,7 @@ let package = Package(
         tests(
             "CarrelReaderTests",
             carrel(
-                "Bytes Crypto HTTP HTTPClient HTTPServer Metrics PasswordHash Reader Store Subscription Testing Threads Upstream"
+                "Bytes Crypto HTTP HTTPClient HTTPServer Metrics PasswordHash Reader Store Subscription Testing Threads Upstream Vault"
             ) + serverTargets
         ),
         tests(
@@ -351,57 +394,20 @@ let package = Package(
             path: "Tests/CarrelServerTesting",
             swiftSettings: byteSettings
         ),
-        tests(
-            "CarrelAuditTests",
-            carrel(
-                "Accounts Audit Bytes Catalog Crypto Entitlements HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads"
-            )
+        serverTests("Audit", "Entitlements"),
+        serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
+        serverTests("Authority", "Authority Rights Vault"),
+        serverTests("Catalog", "Audio Ingest Packager"),
+        serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
+        serverTests("Streaming", "Ingest Listening Streaming"),
+        serverTests(
+            "Entitlements",
+            "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Ingest Metrics Postgres Receipts Upstream XML"
         ),
-        tests(
-            "CarrelAccountsTests",
-            carrel(
-                "Accounts Audit Bytes Catalog Crypto EditionDelivery Entitlements HTTP Home JSON Listening Orders PasswordHash Server ServerTesting Store Streaming Subscription Testing"
-            )
-        ),
-        tests(
-            "CarrelAuthorityTests",
-            carrel("Accounts Audit Authority Bytes Crypto HTTP Home JSON Rights Server ServerTesting Store Testing Vault")
-        ),
-        tests(
-            "CarrelCatalogTests",
-            carrel(
-                "Accounts Audio Audit Bytes Catalog HTTP Home Ingest JSON Orders Packager Server ServerTesting Store Subscription Testing Threads"
-            )
-        ),
-        tests(
-            "CarrelOrdersTests",
-            carrel(
-                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery HTTP Home Ingest JSON Listening Orders Server ServerTesting Store Streaming Testing Website"
-            )
-        ),
-        tests(
-            "CarrelStreamingTests",
-            carrel(
-                "Accounts Audit Bytes Catalog Crypto HTTP Home Ingest JSON Listening Orders Server ServerTesting Store Streaming Testing Threads"
-            )
-        ),
-        tests(
-            "CarrelEntitlementsTests",
-            carrel(
-                "Accounts Administration Audit Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements HTTP HTTPServer Home Ingest JSON Metrics Postgres Receipts Server ServerTesting Store Subscription Testing Threads Upstream XML"
-            )
-        ),
-        tests(
-            "CarrelEditionDeliveryTests",
-            carrel(
-                "Accounts Audit Bytes Catalog Crypto EditionDelivery Entitlements HTTP HTTPServer Home Ingest JSON Metrics Server ServerTesting Store Streaming Subscription Testing Threads XML"
-            )
-        ),
-        tests(
-            "CarrelServerTests",
-            carrel(
-                "Accounts Administration Audit Bytes Catalog Crypto EntitlementSources Entitlements Feeds HTTP HTTPServer Home JSON Listening Metrics Orders Postgres Server ServerTesting SignOn Store Streaming Subscription Testing Threads Upstream WebAPI Website XML"
-            )
+        serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
+        serverTests(
+            "Server",
+            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),

@@ -118,7 +118,7 @@ public actor PlayerEngine {
             vault: kind,
             server: state.server,
             renewAt: answer.renewAt,
-            expiresAt: read.validity.upperBound
+            expiresAt: read.validity.upperBound.wholeSecond
         )
     }
 
@@ -152,11 +152,15 @@ public actor PlayerEngine {
     ///   - isForced: whether the server is asked though the certificate is young, such as to link the player.
     /// - Throws: ``PlayerError``.
     @discardableResult
-    public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity {
+    public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity
+    {
         let calls = try PlayerServer(server, client: client)
         if let state, let identity {
             guard state.server == calls.base else {
-                throw PlayerError(.rejected, "this player belongs to the server \(state.server): use another folder for another server")
+                throw PlayerError(
+                    .rejected,
+                    "this player belongs to the server \(state.server): use another folder for another server"
+                )
             }
             try requireOriginal(state)
             if session == nil, !isForced, clock.now < identity.renewAt { return identity }
@@ -277,7 +281,8 @@ public actor PlayerEngine {
             let time = try TrustedTime(answer.time, keys: keys)
             guard time.nonce == nonce else { throw RightsError(.signature, "the time of the service is not for this request") }
             let certificate = try keys.player(answer.certificate, root: root, at: time.instant)
-            guard certificate.key == signing, certificate.player == answer.player, known == nil || known?.player == answer.player else {
+            guard certificate.key == signing, certificate.player == answer.player, known == nil || known?.player == answer.player
+            else {
                 throw RightsError(.signature, "the certificate is for another player")
             }
             let revocations = try Revocations(answer.revocations, keys: keys)

@@ -1,5 +1,5 @@
 package import CarrelBytes
-package import CarrelJSON
+import CarrelJSON
 
 /// What a device can do and promise while something plays on it. Nothing that it cannot enforce is in it.
 package struct HostCapabilities: Sendable, Equatable {
@@ -198,7 +198,9 @@ package struct Evaluation: Sendable {
         if let firstPlay {
             if let seconds = terms.playbackSeconds { ends.append(firstPlay + .seconds(seconds)) }
             // Without a second clock the first one goes on.
-            if terms.playbackSeconds == nil, let seconds = terms.storageSeconds { ends.append(license.issuedAt + .seconds(seconds)) }
+            if terms.playbackSeconds == nil, let seconds = terms.storageSeconds {
+                ends.append(license.issuedAt + .seconds(seconds))
+            }
         } else if let seconds = terms.storageSeconds {
             ends.append(license.issuedAt + .seconds(seconds))
         }
@@ -217,6 +219,8 @@ package struct Evaluation: Sendable {
     }
 
     private func pixels(_ license: License) -> Int? {
-        license.obligations.filter { $0.type == Obligation.Kind.imageConstraint.rawValue }.compactMap { $0.parameters["pixels"]?.int }.min()
+        license.obligations.filter { $0.type == Obligation.Kind.imageConstraint.rawValue }.compactMap {
+            $0.parameters["pixels"]?.int
+        }.min()
     }
 }

@@ -1,6 +1,6 @@
 package import CarrelBytes
 package import CarrelCrypto
-package import CarrelJOSE
+import CarrelJOSE
 import CarrelJSON
 package import CarrelVault
 
@@ -188,11 +188,20 @@ package struct KeyRequest: Sendable, Equatable {
         }
         guard let id = json["jti"]?.string, 1...64 ~= id.utf8.count, let environment = json["aud"]?.string,
             let session = json["session"]?.string.flatMap({ Session(rawValue: $0) }), let content = json["content"]?.string,
-            content.utf8.count <= 255, let nonce = json["nonce"]?.string, nonce.utf8.count <= 256, let clock = json.instant("iat"),
+            content.utf8.count <= 255, let nonce = json["nonce"]?.string, nonce.utf8.count <= 256,
+            let clock = json.instant("iat"),
             let level = json["level"]?.string.flatMap({ VaultLevel(rawValue: $0) }), let boot = json["boot"]?.string,
             boot.utf8.count <= 64
         else { throw RightsError(.malformed, "the request for keys cannot be read") }
-        self.init(id: id, environment: environment, session: session, contentID: content, nonce: nonce, clock: clock, level: level)
+        self.init(
+            id: id,
+            environment: environment,
+            session: session,
+            contentID: content,
+            nonce: nonce,
+            clock: clock,
+            level: level
+        )
         let kids = try strings("kids", atMost: Self.maxKeyIDs)
         keyIDs = kids.compactMap { KeyID(hex: $0) }
         guard keyIDs.count == kids.count else { throw RightsError(.malformed, "a key id of the request cannot be read") }

@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelCrypto
-package import CarrelJOSE
-package import CarrelJSON
+import CarrelJOSE
+import CarrelJSON
 
 /// A license: what a player may do with content, and the content's keys, encrypted to that player alone. The service signs it.
 package struct License: Sendable, Equatable {

@@ -1,6 +1,9 @@
 package import CarrelCommandLine
 package import CarrelReader
 package import CarrelVault
+import CarrelVaultPKCS11
+import CarrelVaultSecretService
+import CarrelVaultTPM
 import Glibc
 
 extension VaultKind: TextValue {}
@@ -23,6 +26,12 @@ struct VaultOptions: ParameterGroup, Sendable {
 
     /// The variable with the passphrase of a file vault.
     static let passphraseVariable = "CARREL_VAULT_PASSPHRASE"
+    /// How the TPM is reached; default: the kernel's resource manager.
+    private static let tpmVariable = "CARREL_TPM"
+    /// The PKCS#11 module, the label of its token, and the PIN.
+    private static let moduleVariable = "CARREL_PKCS11_MODULE"
+    private static let tokenVariable = "CARREL_PKCS11_TOKEN"
+    private static let pinVariable = "CARREL_PKCS11_PIN"
 
     /// Opens the vault of a player, or makes the first one.
     ///
@@ -33,18 +42,36 @@ struct VaultOptions: ParameterGroup, Sendable {
     func open(in folder: String, _ console: Console) async throws -> Vault {
         let known = try PlayerEngine.vaultKind(of: folder)
         if let known, let kind, known != kind {
-            throw UsageError(.badValue, "the player's keys are in the vault '\(known.rawValue)'; another one is never taken instead")
+            throw UsageError(
+                .badValue,
+                "the player's keys are in the vault '\(known.rawValue)'; another one is never taken instead"
+            )
         }
         let place = "\(folder)/vault"
+        // A player without its vault is not given another one.
+        let isNew = unsafe known == nil && access("\(place)/vault.json", F_OK) != 0
         switch known ?? kind ?? .file {
         case .file:
-            let isThere = unsafe access("\(place)/vault.json", F_OK) == 0
-            // A player without its vault is not given another one.
-            let passphrase = try Self.passphrase(console, isNew: !isThere && known == nil)
-            return try await Vault.file(folder: place, passphrase: passphrase, create: !isThere && known == nil)
-        case .secretService, .pkcs11, .tpm:
-            throw UsageError(.badValue, "this build opens vaults of the kind 'file' only")
+            let passphrase = try Self.passphrase(console, isNew: isNew)
+            return try await Vault.file(folder: place, passphrase: passphrase, create: isNew)
+        case .secretService: return try await Vault.secretService(folder: place, create: isNew)
+        case .tpm:
+            let tcti = ReaderFolder.variable(Self.tpmVariable) ?? "device:/dev/tpmrm0"
+            return try await Vault.tpm(folder: place, tcti: tcti, create: isNew)
+        case .pkcs11: return try await Self.token(console)
         }
+    }
+
+    /// The token named by the environment; its PIN from there, or from the terminal.
+    private static func token(_ console: Console) async throws -> Vault {
+        guard let module = ReaderFolder.variable(moduleVariable), let label = ReaderFolder.variable(tokenVariable) else {
+            throw UsageError(
+                .badValue,
+                "the vault 'pkcs11' needs \(moduleVariable) (a path) and \(tokenVariable) (the token's label)"
+            )
+        }
+        let pin = try ReaderFolder.variable(pinVariable) ?? (isatty(STDIN_FILENO) == 1 ? PasswordInput.read(console) : nil)
+        return try await Vault.pkcs11(module: module, token: .label(label), pin: pin)
     }
 
     private static func passphrase(_ console: Console, isNew: Bool) throws -> String {
