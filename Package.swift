@@ -22,7 +22,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 let serverTargets: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
     "CarrelEntitlements",
-    "CarrelAuthority", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery",
+    "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening",
+    "CarrelEditionDelivery",
     "CarrelFeeds",
     "CarrelAdministration", "CarrelWebsite", "CarrelServer",
 ]
@@ -239,6 +240,12 @@ let package = Package(
             over: "Home WebAPI Audit Throttling Accounts",
             "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
         ),
+        // tokens, licenses, content keys
+        server(
+            "Licensing",
+            over: "Home WebAPI Audit Accounts Authority",
+            "Bytes Crypto HTTP JSON Metrics Rights Store"
+        ),
         // other systems and app stores as sources
         server(
             "EntitlementSources",
@@ -291,7 +298,8 @@ let package = Package(
         // assembly, backup, jobs
         server(
             "Server",
-            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority EntitlementSources SignOn "
+            over:
+                "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority Licensing EntitlementSources SignOn "
                 + "Streaming Listening EditionDelivery Feeds Administration Website",
             "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
         ),

@@ -134,7 +134,8 @@ package final class Authority: Sendable {
         guard Self.rotatedUses.contains(use) else {
             throw ServerError(.invalid, "use must be one of \(Self.rotatedUses.joined(separator: ", "))")
         }
-        let now = clock.now.wholeSecond
+        let moment = clock.now
+        let now = moment.wholeSecond
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
@@ -143,7 +144,7 @@ package final class Authority: Sendable {
             }
             let known = try Keys(rows, document, master)
             let id = try Self.replace(use, known, rows, master.current, at: now, in: transaction)
-            try AuditStore.append(actor.entry("pki.rotate", on: use, at: now, reason: id), in: transaction)
+            try AuditStore.append(actor.entry("pki.rotate", on: use, at: moment, reason: id), in: transaction)
             return id
         }
         keyCache.invalidateAll()

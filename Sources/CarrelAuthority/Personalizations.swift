@@ -25,7 +25,7 @@ package struct Personalizations: Sendable {
     let database: any Database
     let clock: any WallClock
     let settings: Settings
-    let challenges: Challenges
+    package let challenges: Challenges
     /// The device limit of an account, with what its plans allow.
     let devicePolicy: @Sendable (_ account: String, Instant, any Transaction) throws -> DevicePolicy
 
@@ -207,8 +207,15 @@ package struct Personalizations: Sendable {
             level: player.level,
             validity: now...player.expiresAt
         )
-        let serial = Hex.encode(try Certificate(der: der).serial)
-        try PlayerStore.insertCertificate(serial, der, of: player.id, until: player.expiresAt, in: transaction)
+        let certificate = try Certificate(der: der)
+        try PlayerStore.insertCertificate(
+            Hex.encode(certificate.serial),
+            der,
+            thumbprint: certificate.thumbprint,
+            of: player.id,
+            until: player.expiresAt,
+            in: transaction
+        )
         return der
     }
 

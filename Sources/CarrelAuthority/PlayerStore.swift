@@ -1,4 +1,4 @@
-import CarrelBytes
+package import CarrelBytes
 package import CarrelStore
 import CarrelVault
 
@@ -77,10 +77,16 @@ package enum PlayerStore {
     )
     static let remove = SQL("DELETE FROM players WHERE id = $1")
     static let insertCertificate = SQL(
-        "INSERT INTO player_certificates (serial, player_id, valid_until, certificate) VALUES ($1, $2, $3, $4)"
+        "INSERT INTO player_certificates (serial, player_id, valid_until, certificate, thumbprint) VALUES ($1, $2, $3, $4, $5)"
     )
     static let newestCertificate = SQL(
         "SELECT certificate FROM player_certificates WHERE player_id = $1 ORDER BY valid_until DESC LIMIT 1"
+    )
+    static let byThumbprint = SQL(
+        "SELECT player_id, certificate FROM player_certificates WHERE thumbprint = $1 AND valid_until > $2"
+    )
+    static let revokeRight = SQL(
+        "INSERT INTO revoked_rights (kind, id, revoked_at) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO NOTHING"
     )
     static let removeCertificates = SQL("DELETE FROM player_certificates WHERE player_id = $1")
     static let revokedSerials = SQL(
@@ -105,6 +111,7 @@ package enum PlayerStore {
         insert, bySigningKey, byID, byAccount, page, isTaken, hasFingerprint, unlinkedCount, renew, link, suspend, resume,
         suspendAll,
         resumeAll, revoke, revokeFreed, erase, expired, remove, insertCertificate, newestCertificate, removeCertificates,
+        byThumbprint, revokeRight,
         revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, number, bump,
     ]
 
@@ -206,15 +213,43 @@ package enum PlayerStore {
     static func insertCertificate(
         _ serial: String,
         _ certificate: [UInt8],
+        thumbprint: [UInt8],
         of player: String,
         until end: Instant,
         in transaction: any Transaction
     ) throws {
-        try transaction.run(insertCertificate, [.text(serial), .text(player), .instant(end), .blob(certificate)])
+        try transaction.run(
+            insertCertificate,
+            [.text(serial), .text(player), .instant(end), .blob(certificate), .blob(thumbprint)]
+        )
     }
 
     static func certificate(of player: String, in transaction: any Transaction) throws -> [UInt8]? {
         try transaction.row(newestCertificate, [.text(player)]).map { try $0.blob(0) }
+    }
+
+    /// A player by the digest of one of its certificates that has not expired, and that certificate in DER.
+    package static func player(
+        thumbprint: [UInt8],
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> (player: Player, certificate: [UInt8])? {
+        guard let row = try transaction.row(byThumbprint, [.blob(thumbprint), .instant(now)]),
+            let player = try player(id: try row.text(0), in: transaction)
+        else { return nil }
+        return (player, try row.blob(1))
+    }
+
+    /// Adds a license or a key to what is revoked.
+    ///
+    /// - Parameter kind: `license` or `kid`.
+    package static func revokeRight(_ kind: String, _ id: String, at now: Instant, in transaction: any Transaction) throws {
+        if try transaction.run(revokeRight, [.text(kind), .text(id), .instant(now)]) > 0 { try bumpRevocations(in: transaction) }
+    }
+
+    /// Whether the nonce was not used before.
+    package static func useNonce(_ nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
+        try use(nonce: nonce, until: end, in: transaction)
     }
 
     static func revokedSerials(at now: Instant, limit: Int, in transaction: any Transaction) throws -> [(
@@ -239,7 +274,7 @@ package enum PlayerStore {
     }
 
     /// The number of the list of what is revoked; 0 before the first.
-    static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
+    package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(number, [.text("revocations")]).map { try $0.integer(0) } ?? 0
     }
 

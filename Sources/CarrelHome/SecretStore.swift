@@ -18,6 +18,8 @@ package enum SecretStore {
         case ticket
         /// Editions' credentials.
         case credential
+        /// Business tokens.
+        case token
     }
 
     /// Purposes of secrets that never change.

@@ -11,6 +11,7 @@ package import CarrelEntitlements
 import CarrelFeeds
 package import CarrelHTTP
 package import CarrelHome
+package import CarrelLicensing
 package import CarrelListening
 package import CarrelMetrics
 package import CarrelOrders
@@ -40,6 +41,7 @@ package final class CarrelService: Sendable {
     private let ordersCapability: OrdersCapability
     private let entitlements: EntitlementsCapability
     private let authorityCapability: AuthorityCapability
+    private let licensingCapability: LicensingCapability
     private let streaming: StreamingCapability
     private let listeningCapability: ListeningCapability
     private let delivery: EditionDeliveryCapability
@@ -123,6 +125,7 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, settings.players, accounts) {
             try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
         }
+        let licensing = try await LicensingCapability(context, settings.licensing, accounts, authority)
         let sources = try EntitlementSourcesCapability(
             context,
             accounts,
@@ -154,7 +157,8 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, sources, signOn, streaming, listening, delivery, feeds,
+            audit, accounts, catalog, orders, entitlements, authority, licensing, sources, signOn, streaming, listening, delivery,
+            feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -203,6 +207,7 @@ package final class CarrelService: Sendable {
         ordersCapability = orders
         self.entitlements = entitlements
         authorityCapability = authority
+        licensingCapability = licensing
         self.streaming = streaming
         listeningCapability = listening
         self.delivery = delivery
@@ -212,7 +217,8 @@ package final class CarrelService: Sendable {
     /// All capabilities there are, lowest first: each reads tables of its own and of those before it.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self, StreamingCapability.self,
+        AuthorityCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
+        StreamingCapability.self,
         ListeningCapability.self,
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
     ]
@@ -241,6 +247,8 @@ extension CarrelService {
     package var orders: Orders { ordersCapability.orders }
     package var subscriptions: Subscriptions { entitlements.subscriptions }
     package var authority: Authority { authorityCapability.authority }
+    package var licenses: Licenses { licensingCapability.licenses }
+    package var businessTokens: Tokens { licensingCapability.tokens }
     package var players: Players { authorityCapability.players }
     package var tickets: TicketKeyring { streaming.tickets }
     package var listening: Listening { listeningCapability.listening }
@@ -261,6 +269,14 @@ extension CarrelService.Settings {
         made.trustsLoopback = trustsLoopback && stream.publicURL == nil
         made.hasCannedUsers = subscription.hasCannedUsers
         made.signOnLabel = signOnLabel
+        return made
+    }
+
+    fileprivate var licensing: LicensingCapability.Settings {
+        var made = LicensingCapability.Settings()
+        made.licenses.concurrency = stream.concurrency
+        made.publicURL = stream.publicURL
+        made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made
     }
 

@@ -199,6 +199,7 @@ struct `An evaluation` {
     ) -> Evaluation {
         Evaluation(
             player: "player-1",
+            serial: "0a",
             host: host,
             time: .init(instant: Self.start + time, certainty: certainty),
             revocations: revocations
@@ -322,10 +323,15 @@ struct `An evaluation` {
     }
 
     @Test func `refuses what is revoked, and an old list of it`() {
-        func list(_ number: Int, licenses: Set<String> = [], keyIDs: Set<String> = []) -> Revocations {
+        func list(
+            _ number: Int,
+            licenses: Set<String> = [],
+            keyIDs: Set<String> = [],
+            serials: Set<String> = []
+        ) -> Revocations {
             Revocations(
                 number: number,
-                serials: [],
+                serials: serials,
                 licenses: licenses,
                 keyIDs: keyIDs,
                 validity: Self.start...(Self.start + .seconds(1))
@@ -336,6 +342,8 @@ struct `An evaluation` {
         #expect(evaluation(revocations: list(2)).check(.play, record).reason == .revoked)
         #expect(evaluation(revocations: list(3)).check(.play, record).isGranted)
         #expect(evaluation(revocations: list(4, licenses: ["license-1"])).check(.play, record).reason == .revoked)
+        #expect(evaluation(revocations: list(4, serials: ["0a"])).check(.play, record).reason == .revoked)
+        #expect(evaluation(revocations: list(4, serials: ["0b"])).check(.play, record).isGranted)
         #expect(evaluation(revocations: list(4, keyIDs: [LicenseParties.kid.hex])).check(.play, record).reason == .revoked)
         #expect(evaluation(revocations: list(4, keyIDs: [LicenseParties.other.hex])).check(.play, record).isGranted)
     }

@@ -24,7 +24,7 @@ package enum Role: String, Sendable, CaseIterable {
         case .service:
             [
                 .readAccounts, .changeAccounts, .readPlans, .changePlans, .changeHoldings, .readOrders, .changeOrders,
-                .readCatalog, .readHealth,
+                .readCatalog, .readHealth, .issueTokens, .manageLicenses,
             ]
         case .reader: []
         }
@@ -53,6 +53,10 @@ package enum Permission: String, Sendable, CaseIterable {
     case changeHoldings = "holdings.change"
     case readOrders = "orders.read"
     case changeOrders = "orders.change"
+    /// Make tokens, which devices redeem for licenses.
+    case issueTokens = "tokens.issue"
+    /// See and revoke licenses.
+    case manageLicenses = "licenses.manage"
     case readCatalog = "catalog.read"
     case changeCatalog = "catalog.change"
     case readAudit = "audit.read"

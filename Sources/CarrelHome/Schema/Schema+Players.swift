@@ -39,8 +39,8 @@ extension Schema {
             SQL(
                 """
                 CREATE TABLE player_certificates (
-                    serial TEXT NOT NULL PRIMARY KEY, player_id TEXT NOT NULL REFERENCES players (id), valid_until BIGINT NOT NULL,
-                    certificate BLOB NOT NULL)
+                    serial TEXT NOT NULL PRIMARY KEY, thumbprint BLOB NOT NULL UNIQUE,
+                    player_id TEXT NOT NULL REFERENCES players (id), valid_until BIGINT NOT NULL, certificate BLOB NOT NULL)
                 """
             ),
             SQL("CREATE INDEX player_certificates_by_player ON player_certificates (player_id, valid_until)"),

@@ -96,13 +96,16 @@ package struct ActionResult: Sendable, Equatable {
 package struct Evaluation: Sendable {
     /// The player that the licenses must be for.
     package let player: String
+    /// The serial number of its certificate, in lower-case hexadecimal digits.
+    package let serial: String
     package let host: HostCapabilities
     package let time: TrustedClock.Reading
     /// What is revoked, as the device knows it.
     package let revocations: Revocations?
 
-    package init(player: String, host: HostCapabilities, time: TrustedClock.Reading, revocations: Revocations?) {
+    package init(player: String, serial: String, host: HostCapabilities, time: TrustedClock.Reading, revocations: Revocations?) {
         self.player = player
+        self.serial = serial
         self.host = host
         self.time = time
         self.revocations = revocations
@@ -168,7 +171,7 @@ package struct Evaluation: Sendable {
     private func revoked(_ license: License) -> ActionResult.Reason? {
         guard let revocations else { return license.minimumRevocations > 0 ? .revoked : nil }
         if revocations.number < license.minimumRevocations { return .revoked }
-        if revocations.licenses.contains(license.id) { return .revoked }
+        if revocations.licenses.contains(license.id) || revocations.serials.contains(serial) { return .revoked }
         let isAnyLeft = license.keys.contains { !revocations.keyIDs.contains($0.id.hex) }
         return license.keys.isEmpty || isAnyLeft ? nil : .revoked
     }

@@ -31,7 +31,9 @@ package struct TokenParameters: Sendable {
     /// - Parameter pairs: the fields of a query or a form, decoded once. Names are case-sensitive; unknown ones are ignored.
     /// - Throws: a refusal, to be sent in the format of ``errorFormat(of:)``.
     package init(_ pairs: [(name: String, value: String)]) throws(TokenRefusal) {
-        guard pairs.count <= Self.maxCount, pairs.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= Self.maxByteCount else {
+        guard pairs.count <= Self.maxCount,
+            pairs.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= Self.maxByteCount
+        else {
             throw TokenRefusal(.value, "the request has too many parameters")
         }
         var values: [String: String] = [:]
@@ -59,7 +61,8 @@ package struct TokenParameters: Sendable {
     private static func authenticator(_ text: String?) throws(TokenRefusal) -> Authenticator {
         guard let text, !text.isEmpty else { throw TokenRefusal(.authenticatorMissing) }
         let parts = text.utf8.split(separator: UInt8(ascii: ","), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, 1...64 ~= parts[0].count, parts[0].allSatisfy({ $0 > 0x20 && $0 < 0x7f }), 1...256 ~= parts[1].count
+        guard parts.count == 2, 1...64 ~= parts[0].count, parts[0].allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
+            1...256 ~= parts[1].count
         else { throw TokenRefusal(.authenticatorWrong) }
         return Authenticator(accountID: String(decoding: parts[0], as: UTF8.self), key: Secret(Array(parts[1])))
     }
@@ -67,7 +70,7 @@ package struct TokenParameters: Sendable {
     /// The value of a parameter; nil where it is not given.
     ///
     /// - Throws: −2035 for an empty one.
-    func text(_ name: String) throws(TokenRefusal) -> String? {
+    package func text(_ name: String) throws(TokenRefusal) -> String? {
         guard let value = values[name] else { return nil }
         guard !value.isEmpty else { throw TokenRefusal(.value, "\(name) is empty") }
         return value

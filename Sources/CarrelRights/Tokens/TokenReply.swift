@@ -1,5 +1,5 @@
 package import CarrelHTTP
-import CarrelJSON
+package import CarrelJSON
 
 /// The response to a request for a token: status, media type and body, ready to be sent.
 package struct TokenReply: Sendable, Hashable {
@@ -24,7 +24,8 @@ package struct TokenReply: Sendable, Hashable {
         do throws(RightsError) {
             let url: String
             if let contentURL = request.contentURL {
-                url = try CompoundURL(rights: location, token: token.text, contentURL: contentURL, scheme: request.scheme).description
+                url = try CompoundURL(rights: location, token: token.text, contentURL: contentURL, scheme: request.scheme)
+                    .description
             } else {
                 url = try CompoundURL.rightsURL(location, token: token.text, scheme: request.scheme)
             }
@@ -32,6 +33,11 @@ package struct TokenReply: Sendable, Hashable {
         } catch {
             throw TokenRefusal(.internalFault, error.message)
         }
+    }
+
+    /// A document of the service.
+    package static func json(_ value: JSON) -> TokenReply {
+        TokenReply(status: .ok, contentType: "application/json", body: value.write())
     }
 
     /// The reply to a request for an action token.

@@ -1,0 +1,250 @@
+package import CarrelBytes
+import CarrelHome
+import CarrelJSON
+package import CarrelRights
+package import CarrelStore
+
+/// The SQL of licenses, redemptions and content keys.
+package enum LicenseStore {
+    static let insert = SQL(
+        """
+        INSERT INTO licenses (id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until,
+            plays, master_version, wrapped)
+        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, 0, $11, $12)
+        """
+    )
+    static let byID = SQL(
+        """
+        SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
+            plays, master_version, wrapped FROM licenses WHERE id = $1
+        """
+    )
+    static let byPlayer = SQL(
+        """
+        SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
+            plays, master_version, wrapped FROM licenses WHERE player_id = $1 AND (issued_at, id) > ($2, $3)
+        ORDER BY issued_at, id LIMIT $4
+        """
+    )
+    static let page = SQL(
+        """
+        SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
+            plays, master_version, wrapped FROM licenses WHERE (issued_at, id) > ($1, $2) ORDER BY issued_at, id LIMIT $3
+        """
+    )
+    static let renew = SQL("UPDATE licenses SET sequence = sequence + 1, lease_until = $2 WHERE id = $1 AND ended_at IS NULL")
+    static let end = SQL(
+        "UPDATE licenses SET ended_at = $2, ended_by = $3, lease_until = NULL, plays = plays + $4 WHERE id = $1 AND ended_at IS NULL"
+    )
+    static let leases = SQL(
+        "SELECT id FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY lease_until, id LIMIT $3"
+    )
+    static let redemption = SQL("SELECT license_id FROM redemptions WHERE token_id = $1 AND player_id = $2")
+    static let redemptionCount = SQL("SELECT COUNT(*) FROM redemptions WHERE token_id = $1")
+    static let redeem = SQL(
+        """
+        INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie) VALUES ($1, $2, $3, $4, $5, $6)
+        """
+    )
+    static let records = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions
+        ORDER BY redeemed_at DESC, token_id DESC LIMIT $1 OFFSET $2
+        """
+    )
+    static let recordsOfCookie = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions WHERE cookie = $1
+        ORDER BY redeemed_at DESC, token_id DESC LIMIT $2 OFFSET $3
+        """
+    )
+    static let key = SQL("SELECT master_version, wrapped FROM content_keys WHERE kid = $1")
+    static let insertKey = SQL(
+        "INSERT INTO content_keys (kid, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4) ON CONFLICT (kid) DO NOTHING"
+    )
+    static let keysNotUnder = SQL(
+        "SELECT kid, master_version, wrapped FROM content_keys WHERE master_version <> $1 ORDER BY kid LIMIT $2"
+    )
+    static let rewrapKey = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
+    static let licensesNotUnder = SQL(
+        "SELECT id, master_version, wrapped FROM licenses WHERE master_version <> $1 ORDER BY id LIMIT $2"
+    )
+    static let rewrapLicense = SQL("UPDATE licenses SET master_version = $2, wrapped = $3 WHERE id = $1")
+    static let forgetSubject = SQL("UPDATE licenses SET subject = '' WHERE subject = $1")
+
+    package static let statements = [
+        insert, byID, byPlayer, page, renew, end, leases, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
+        insertKey,
+        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, forgetSubject,
+    ]
+
+    /// A license as the service keeps it.
+    package struct Issued: Sendable {
+        package let id: String
+        package let player: String
+        /// Whose slots its lease takes: an account, or the player itself.
+        package let subject: String
+        package let contentID: String
+        package let session: KeyRequest.Session
+        package let sequence: Int
+        package let terms: LicenseTerms
+        package let obligations: [Obligation]
+        package let keyIDs: [KeyID]
+        package let issuedAt: Instant
+        package let leaseUntil: Instant?
+        package let endedAt: Instant?
+        /// `release`, `evicted` or `staff`.
+        package let endedBy: String?
+        package let plays: Int
+        /// The content keys side by side, 16 bytes each, in the order of their ids.
+        let wrapped: MasterKeyring.Wrapped
+    }
+
+    /// A redemption of a token.
+    package struct Redemption: Sendable {
+        package let token: String
+        package let player: String
+        package let license: String
+        package let at: Instant
+        package let contentID: String
+        package let cookie: String?
+    }
+
+    static func insert(_ license: Issued, in transaction: any Transaction) throws {
+        let obligations = JSON.array(license.obligations.map(\.json))
+        let values: [SQLValue] = [
+            .text(license.id), .text(license.player), .text(license.subject), .text(license.contentID),
+            .text(license.session.rawValue),
+            .text(license.terms.json.description), .text(obligations.description),
+            .text(license.keyIDs.map(\.hex).joined(separator: " ")), .instant(license.issuedAt), .instant(license.leaseUntil),
+            .integer(license.wrapped.masterVersion), .blob(license.wrapped.bytes),
+        ]
+        try transaction.run(insert, values)
+    }
+
+    package static func license(_ id: String, in transaction: any Transaction) throws -> Issued? {
+        try transaction.row(byID, [.text(id)]).map(issued)
+    }
+
+    static func licenses(
+        of player: String?,
+        after: (Instant, String)?,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [Issued] {
+        let start: [SQLValue] = [
+            .instant(after?.0 ?? Instant(milliseconds: .min / 2)), .text(after?.1 ?? ""), .integer(Int64(limit)),
+        ]
+        guard let player else { return try transaction.rows(page, start).map(issued) }
+        return try transaction.rows(byPlayer, [.text(player)] + start).map(issued)
+    }
+
+    /// Renews a license that has not ended; whether there is one.
+    static func renew(_ id: String, leaseUntil: Instant?, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(renew, [.text(id), .instant(leaseUntil)]) > 0
+    }
+
+    /// Ends a license; whether it had not ended.
+    static func end(_ id: String, by cause: String, plays: Int = 0, at now: Instant, in transaction: any Transaction) throws
+        -> Bool
+    {
+        try transaction.run(end, [.text(id), .instant(now), .text(cause), .integer(Int64(plays))]) > 0
+    }
+
+    /// The licenses of a subject that hold a slot, that with the nearest end first.
+    static func leases(of subject: String, at now: Instant, limit: Int, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(leases, [.text(subject), .instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
+    }
+
+    static func redemption(of token: String, by player: String, in transaction: any Transaction) throws -> String? {
+        try transaction.row(redemption, [.text(token), .text(player)]).map { try $0.text(0) }
+    }
+
+    static func redemptionCount(of token: String, in transaction: any Transaction) throws -> Int {
+        Int(try transaction.row(redemptionCount, [.text(token)])?.integer(0) ?? 0)
+    }
+
+    static func insert(_ redemption: Redemption, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(redemption.token), .text(redemption.player), .text(redemption.license), .instant(redemption.at),
+            .text(redemption.contentID), SQLValue(redemption.cookie),
+        ]
+        try transaction.run(redeem, values)
+    }
+
+    /// The newest redemptions first.
+    static func redemptions(cookie: String?, start: Int, count: Int, in transaction: any Transaction) throws -> [Redemption] {
+        let bounds: [SQLValue] = [.integer(Int64(count)), .integer(Int64(start))]
+        let rows =
+            if let cookie { try transaction.rows(recordsOfCookie, [.text(cookie)] + bounds) } else {
+                try transaction.rows(records, bounds)
+            }
+        return try rows.map {
+            Redemption(
+                token: try $0.text(0),
+                player: try $0.text(1),
+                license: try $0.text(2),
+                at: try $0.instant(3),
+                contentID: try $0.text(4),
+                cookie: try $0.textIfPresent(5)
+            )
+        }
+    }
+
+    static func key(_ id: KeyID, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+        try transaction.row(key, [.text(id.hex)]).map { .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1)) }
+    }
+
+    /// Adds a key; one that is there stays. Whether it was added.
+    static func insertKey(_ id: KeyID, _ key: MasterKeyring.Wrapped, at now: Instant, in transaction: any Transaction) throws
+        -> Bool
+    {
+        try transaction.run(insertKey, [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes)]) > 0
+    }
+
+    static func wrapped(
+        _ statement: SQL,
+        notUnder version: Int64,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
+        try transaction.rows(statement, [.integer(version), .integer(Int64(limit))]).map {
+            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
+        }
+    }
+
+    static func rewrap(_ statement: SQL, _ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
+        try transaction.run(statement, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
+    }
+
+    static func forget(subject: String, in transaction: any Transaction) throws {
+        try transaction.run(forgetSubject, [.text(subject)])
+    }
+
+    private static func issued(_ row: Row) throws -> Issued {
+        func json(_ column: Int) throws -> JSON {
+            let bytes = Array(try row.text(column).utf8)
+            return try JSON.parse(bytes.rawSpan)
+        }
+        guard let session = KeyRequest.Session(rawValue: try row.text(4)) else {
+            throw ServerError(.home, "the database contains an invalid license")
+        }
+        return Issued(
+            id: try row.text(0),
+            player: try row.text(1),
+            subject: try row.text(2),
+            contentID: try row.text(3),
+            session: session,
+            sequence: Int(try row.integer(5)),
+            terms: try LicenseTerms(try json(6)),
+            obligations: try (try json(7).array ?? []).map { try Obligation($0) },
+            keyIDs: try row.text(8).split(separator: " ").compactMap { KeyID(hex: $0) },
+            issuedAt: try row.instant(9),
+            leaseUntil: try row.instantIfPresent(10),
+            endedAt: try row.instantIfPresent(11),
+            endedBy: try row.textIfPresent(12),
+            plays: Int(try row.integer(13)),
+            wrapped: .init(masterVersion: try row.integer(14), bytes: try row.blob(15))
+        )
+    }
+}

@@ -1,0 +1,212 @@
+package import CarrelAudit
+import CarrelAuthority
+package import CarrelBytes
+package import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+package import CarrelRights
+import CarrelStore
+
+/// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
+package struct Licenses: Sendable {
+    /// What happens when a subject has as many streams as it may.
+    package enum ConcurrencyMode: String, Sendable, CaseIterable {
+        /// A further stream is refused.
+        case blockNewDevice = "BLOCK_NEW_DEVICE"
+        /// The oldest stream ends.
+        case evictOldest = "EVICT_OLDEST"
+        /// Streams are not counted.
+        case none = "NONE"
+    }
+
+    /// The operator's settings of licenses.
+    package struct Settings: Sendable {
+        /// Streams of one subject at the same time; 0 for any number.
+        package var concurrency = 3
+        package var mode = ConcurrencyMode.blockNewDevice
+        /// How often a stream is renewed, and how long it may be late.
+        package var interval = Duration.seconds(300)
+        package var grace = Duration.seconds(60)
+
+        package init() {}
+    }
+
+    let authority: Authority
+    let challenges: Challenges
+    let database: any Database
+    let clock: any WallClock
+    let master: MasterKeyring.Shared
+    let tokens: Tokens
+    let settings: Settings
+
+    /// Answers a request for keys.
+    ///
+    /// - Parameters:
+    ///   - text: as it came.
+    ///   - requestID: for the audit log.
+    /// - Returns: the signed license.
+    /// - Throws: ``HTTPError`` with a code `license.…`.
+    package func answer(_ text: String, requestID: String) async throws -> String {
+        let now = clock.now.wholeSecond
+        let keys = try await authority.keys()
+        let sealed: KeyRequest.Unverified
+        do throws(RightsError) {
+            sealed = try KeyRequest.Unverified(text, environment: keys.environment, keys: keys.agreement)
+        } catch {
+            throw HTTPError(.badRequest, "license.request", error.message)
+        }
+        let found = try await database.read { try PlayerStore.player(thumbprint: sealed.certificate, at: now, in: $0) }
+        guard let found else {
+            throw HTTPError(
+                .forbidden,
+                "license.not-personalized",
+                "the certificate is not one of this service, or has expired: personalise the device",
+                extra: [("number", .number(-4001))]
+            )
+        }
+        let request: KeyRequest
+        do throws(RightsError) {
+            let certificate: PlayerCertificate
+            do {
+                certificate = try PlayerCertificate(Certificate(der: found.certificate))
+            } catch {
+                throw RightsError(.malformed, "the player's certificate cannot be read")
+            }
+            request = try sealed.verified(by: certificate.key)
+        } catch {
+            throw HTTPError(.forbidden, "license.request", error.message)
+        }
+        guard let version = request.versions.filter({ KeyRequest.versions.contains($0) }).max() else {
+            throw HTTPError(
+                .badRequest,
+                "license.version",
+                "the player speaks no version of the protocol that this service speaks"
+            )
+        }
+        guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
+        let rules = try request.token.map { try opened($0, at: now) }
+        let actor = AuditActor(found.player.account ?? found.player.id, requestID: requestID)
+        let outcome: Outcome
+        do {
+            outcome = try await database.write { transaction in
+                guard let player = try PlayerStore.player(id: found.player.id, in: transaction) else { throw Self.nonce }
+                try Personalizations.requireActive(player)
+                guard try PlayerStore.useNonce(nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
+                let desk = LicenseDesk(self, player, request, at: now, transaction)
+                let issued = try desk.issued(for: rules)
+                try AuditStore.append(
+                    actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: request.contentID),
+                    in: transaction
+                )
+                let number = try PlayerStore.revocationNumber(in: transaction)
+                return Outcome(issued: issued, player: player, revocations: Int(number), isRenewed: desk.action == "renew")
+            }
+        } catch let error as HTTPError {
+            let entry = actor.entry("license.deny", on: request.contentID, at: now, outcome: .refused, reason: error.code)
+            try await database.write { try AuditStore.append(entry, in: $0) }
+            throw error
+        }
+        return try signed(outcome, request, digest: sealed.digest, version: version, keys, at: now)
+    }
+
+    private struct Outcome: Sendable {
+        let issued: LicenseStore.Issued
+        let player: Player
+        let revocations: Int
+        let isRenewed: Bool
+    }
+
+    private func opened(_ token: String, at now: Instant) throws -> BusinessRules {
+        do throws(RightsError) {
+            return try tokens.open(token, at: now)
+        } catch {
+            throw HTTPError(.forbidden, error.code == .expired ? "license.token-expired" : "license.token", error.message)
+        }
+    }
+
+    private func signed(
+        _ outcome: Outcome,
+        _ request: KeyRequest,
+        digest: [UInt8],
+        version: Int,
+        _ keys: Authority.Keys,
+        at now: Instant
+    ) throws -> String {
+        let (issued, player) = (outcome.issued, outcome.player)
+        let point = try P256.PublicKey(x: Array(player.agreementPoint.prefix(32)), y: Array(player.agreementPoint.suffix(32)))
+        let secret = try master.unwrap(issued.wrapped)
+        var list: [License.Key] = []
+        let isWanted = issued.endedAt == nil
+        for (index, id) in issued.keyIDs.enumerated() where isWanted && (request.keyIDs.isEmpty || request.keyIDs.contains(id)) {
+            let key = secret.withBytes { Secret(copying: $0.extracting(index * KeyID.byteCount..<(index + 1) * KeyID.byteCount)) }
+            list.append(License.Key(id: id, sealed: License.seal(key, id: id, license: issued.id, to: point)))
+        }
+        let isStream = issued.leaseUntil != nil
+        var terms = issued.terms
+        if isStream { terms.renewAt = now + settings.interval }
+        return License(
+            id: issued.id,
+            sequence: issued.sequence,
+            player: player.id,
+            contentID: issued.contentID,
+            request: digest,
+            nonce: request.nonce,
+            // a lease runs from its renewal, everything else from the first issue
+            issuedAt: isStream ? now : issued.issuedAt.wholeSecond,
+            terms: terms,
+            obligations: issued.obligations,
+            keys: list,
+            minimumRevocations: outcome.revocations,
+            version: version,
+            offered: request.versions,
+            session: isStream ? issued.id : nil,
+            heartbeat: isStream ? Int(settings.interval.components.seconds) : nil
+        ).signed(by: keys.license)
+    }
+
+    static let nonce = HTTPError(
+        .badRequest,
+        "license.nonce",
+        "the nonce is not one of this service, was used, or is too old: ask for another"
+    )
+
+    /// Adds a content key to the key store; one that is there stays.
+    ///
+    /// - Throws: ``ServerError`` `request.conflict` where another key has that id.
+    package func addKey(_ id: KeyID, _ key: Secret, by actor: AuditActor) async throws {
+        let now = clock.now
+        let wrapped = try master.current.wrap(key)
+        let master = master
+        try await database.write { transaction in
+            if try LicenseStore.insertKey(id, wrapped, at: now, in: transaction) {
+                try AuditStore.append(actor.entry("content-key.add", on: id.hex, at: now), in: transaction)
+            } else if let known = try LicenseStore.key(id, in: transaction), try master.unwrap(known) != key {
+                throw ServerError(.conflict, "another key has this id", conflictingID: id.hex)
+            }
+        }
+    }
+
+    package func list(of player: String?, after: (Instant, String)?, limit: Int) async throws -> [LicenseStore.Issued] {
+        try await database.read { try LicenseStore.licenses(of: player, after: after, limit: limit, in: $0) }
+    }
+
+    /// Revokes a license: it is renewed no more, and players learn of it with the list of what is revoked.
+    ///
+    /// - Throws: ``ServerError`` `request.not-found`.
+    package func revoke(_ id: String, by actor: AuditActor) async throws -> LicenseStore.Issued {
+        let now = clock.now
+        return try await database.write { transaction in
+            guard let license = try LicenseStore.license(id, in: transaction) else {
+                throw ServerError(.notFound, "there is no such license")
+            }
+            _ = try LicenseStore.end(id, by: "staff", at: now, in: transaction)
+            try PlayerStore.revokeRight("license", id, at: now, in: transaction)
+            try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: license.contentID), in: transaction)
+            return try LicenseStore.license(id, in: transaction) ?? license
+        }
+    }
+
+    package func redemptions(cookie: String?, start: Int, count: Int) async throws -> [LicenseStore.Redemption] {
+        try await database.read { try LicenseStore.redemptions(cookie: cookie, start: start, count: count, in: $0) }
+    }
+}

@@ -1,0 +1,102 @@
+package import CarrelAccounts
+import CarrelAudit
+package import CarrelAuthority
+import CarrelBytes
+package import CarrelHTTP
+package import CarrelHome
+import CarrelMetrics
+package import CarrelStore
+package import CarrelWebAPI
+
+/// Tokens and licenses.
+package struct LicensingCapability: Capability {
+    package let licenses: Licenses
+    package let tokens: Tokens
+    private let accounts: AccountsCapability
+    private let context: ServiceContext
+    private let settings: Settings
+
+    /// The operator's settings of tokens and licenses.
+    package struct Settings: Sendable {
+        package var licenses = Licenses.Settings()
+        /// The public URL of the server, without a slash at the end.
+        package var publicURL: String?
+        /// Whether an authenticator in a query is refused.
+        package var refusesQuerySecrets = false
+
+        package init() {}
+    }
+
+    package init(
+        _ context: ServiceContext,
+        _ settings: Settings,
+        _ accounts: AccountsCapability,
+        _ authority: AuthorityCapability
+    ) async throws {
+        tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
+        licenses = Licenses(
+            authority: authority.authority,
+            challenges: authority.personalizations.challenges,
+            database: context.database,
+            clock: context.clock,
+            master: context.master,
+            tokens: tokens,
+            settings: settings.licenses
+        )
+        self.accounts = accounts
+        self.context = context
+        self.settings = settings
+        accounts.lifecycle.join(LicenseErasure())
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "content_keys": .nothing("keys of content"),
+        "licenses": .nothing("random ids of players, content and keys; the account in it is removed on erasure"),
+        "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
+    ]
+    package static let statements = LicenseStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        LicensingRoutes(
+            licenses: licenses,
+            tokens: tokens,
+            accounts: accounts.accounts,
+            callers: accounts.callers,
+            clock: context.clock,
+            publicURL: settings.publicURL,
+            refusesQuerySecrets: settings.refusesQuerySecrets,
+            secretsInQuery: context.metrics.counter(
+                "carrel_query_secrets_total",
+                "App calls with a token or a password in the query, which proxies log.",
+                [("call", "token"), ("method", "GET")]
+            )
+        ).add(to: &router)
+    }
+
+    package var wrappedKeys: [WrappedKeys] {
+        [
+            WrappedKeys(
+                notUnder: { try LicenseStore.wrapped(LicenseStore.keysNotUnder, notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapKey, $0, $1, in: $2) }
+            ),
+            WrappedKeys(
+                notUnder: { try LicenseStore.wrapped(LicenseStore.licensesNotUnder, notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapLicense, $0, $1, in: $2) }
+            ),
+        ]
+    }
+}
+
+/// Removes an erased account from the licenses of its players.
+private struct LicenseErasure: AccountParticipant {
+    func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: AuditActor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try LicenseStore.forget(subject: account, in: transaction) }
+        return []
+    }
+}

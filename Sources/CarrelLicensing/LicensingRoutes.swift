@@ -1,0 +1,216 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelMetrics
+import CarrelRights
+import CarrelWebAPI
+
+/// `/v1/license`, `/hms/…/token`, `/hms/bb/configuration`, `/cmiapi/getrecord`, and what staff do to licenses.
+struct LicensingRoutes: Sendable {
+    let licenses: Licenses
+    let tokens: Tokens
+    let accounts: Accounts
+    let callers: RequestAuthenticator
+    let clock: any WallClock
+    /// The public URL of the server, without a slash at the end.
+    let publicURL: String?
+    let refusesQuerySecrets: Bool
+    let secretsInQuery: Counter
+
+    private static let formLimit = 65_536
+
+    func add(to router: inout Router) {
+        router.on(.post, "v1/license") { request, _ in
+            guard request.contentType == "application/jose" else {
+                throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/jose")
+            }
+            let bytes = try await request.body.collect(upTo: KeyRequest.maxByteCount)
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw ServerError(.invalid, "the body is not text") }
+            var response = HTTPResponse(.ok, body: .bytes(Array(try await licenses.answer(text, requestID: request.id).utf8)))
+            response.headers["Content-Type"] = "application/jose"
+            return response.unstored
+        }
+        for (path, service) in [("hms/ms3/token", TokenRequest.Service.ms3), ("hms/bb/token", .broadband)] {
+            for method in [HTTPMethod.get, .post] {
+                router.on(method, path, acceptsForms: true, answersHead: false) { request, _ in
+                    try await reply(request) { try await token($0, service, request) }
+                }
+            }
+        }
+        for path in ["hms/pr/token", "hms/wv/token"] {
+            for method in [HTTPMethod.get, .post] {
+                router.on(method, path, acceptsForms: true, answersHead: false) { _, _ in
+                    throw HTTPError(.notFound, "license.system", "tokens of PlayReady and Widevine are not served")
+                }
+            }
+        }
+        router.on(.get, "hms/bb/configuration") { request, _ in
+            let document = try configuration(request)
+            var response = HTTPResponse(.ok, body: .bytes(document.write()))
+            response.headers["Content-Type"] = BroadbandConfiguration.mediaType
+            return response
+        }
+        for method in [HTTPMethod.get, .post] {
+            router.on(method, "cmiapi/getrecord", acceptsForms: true, answersHead: false) { request, _ in
+                try await reply(request) { try await records($0) }
+            }
+        }
+        addStaff(to: &router)
+    }
+
+    private func addStaff(to router: inout Router) {
+        router.on(.get, "admin/v1/licenses") { request, _ in
+            try await callers.require(request, .manageLicenses)
+            let page = try ListPage(request.query)
+            let found = try await licenses.list(of: request.query["player"], after: page.after, limit: page.limit)
+            return .json(.object(page.json("licenses", found, Self.json) { ($0.issuedAt, $0.id) })).unstored
+        }
+        router.on(.post, "admin/v1/licenses/{license}/revoke") { request, parameters in
+            let actor = try await callers.require(request, .manageLicenses)
+            return .json(Self.json(try await licenses.revoke(parameters["license"], by: actor))).unstored
+        }
+        router.on(.put, "admin/v1/content-keys/{kid}") { request, parameters in
+            let actor = try await callers.require(request, .issueTokens)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["key"])
+            guard let id = KeyID(hex: parameters["kid"]) ?? KeyID(uuid: parameters["kid"]) else {
+                throw ServerError(.invalid, "a key id has 32 hexadecimal digits, or is a UUID")
+            }
+            guard let key = Hex.decode(try object.requiredString("key")), key.count == KeyID.byteCount else {
+                throw ServerError(.invalid, "key must have 32 hexadecimal digits")
+            }
+            try await licenses.addKey(id, Secret(key), by: actor)
+            return .empty(.noContent)
+        }
+    }
+
+    /// Answers a call of the token API, errors in the form that it wants.
+    private func reply(
+        _ request: HTTPRequest,
+        _ body: ([(name: String, value: String)]) async throws -> TokenReply
+    ) async throws -> HTTPResponse {
+        var pairs = request.query.pairs.map { (name: $0.name, value: $0.value) }
+        let reply: TokenReply
+        do {
+            if pairs.contains(where: { $0.name == "customerAuthenticator" && !$0.value.isEmpty }) {
+                secretsInQuery.add()
+                if refusesQuerySecrets {
+                    throw TokenRefusal(.authenticatorWrong, "send it in a POST form: queries are logged")
+                }
+            }
+            if request.method == .post {
+                let form = try await request.form(upTo: Self.formLimit, orUntyped: true)
+                pairs += form.pairs.map { (name: $0.name, value: $0.value) }
+            }
+            reply = try await body(pairs)
+        } catch let refusal as TokenRefusal {
+            reply = .refusal(refusal, as: TokenParameters.errorFormat(of: pairs))
+        }
+        var response = HTTPResponse(reply.status, body: .bytes(reply.body))
+        response.headers["Content-Type"] = reply.contentType
+        return response.unstored
+    }
+
+    /// The actor that a request's authenticator names.
+    private func actor(_ parameters: TokenParameters) async throws -> AuditActor {
+        let text = parameters.authenticator.key.withBytes { String(validating: [UInt8](copying: $0), as: UTF8.self) } ?? ""
+        guard let key = try await accounts.serviceKey(ofToken: text), key.id == parameters.authenticator.accountID else {
+            throw TokenRefusal(.authenticatorWrong)
+        }
+        guard key.role.may(.issueTokens) else { throw TokenRefusal(.accountDisabled) }
+        return AuditActor(key.id)
+    }
+
+    private func token(
+        _ pairs: [(name: String, value: String)],
+        _ service: TokenRequest.Service,
+        _ request: HTTPRequest
+    ) async throws -> TokenReply {
+        let parameters = try TokenParameters(pairs)
+        _ = try await actor(parameters)
+        let asked = try TokenRequest(parameters, for: service, at: clock.now)
+        let sealed: SealedToken
+        do throws(RightsError) {
+            sealed = try tokens.seal(asked.rules)
+        } catch {
+            throw TokenRefusal(.value, error.message)
+        }
+        switch service {
+        case .ms3:
+            guard let publicURL, publicURL.hasPrefix("https://") else {
+                throw TokenRefusal(.internalFault, "streams need an https address: set http.public-url")
+            }
+            return try TokenReply.stream(sealed, for: asked, rights: "\(publicURL)/hms/ms3/rights/")
+        case .broadband:
+            guard let operation = ActionToken.Operation(asked.rules.kind) else { throw TokenRefusal(.value) }
+            do throws(RightsError) {
+                let place = try ActionToken.Configuration(
+                    serviceID: Self.serviceID,
+                    version: 1,
+                    location: "\(base(request))/hms/bb/configuration"
+                )
+                return .actionToken(try ActionToken(operation, configuration: place, businessToken: sealed.bytes))
+            } catch {
+                throw TokenRefusal(.internalFault, error.message)
+            }
+        }
+    }
+
+    private static let serviceID = "urn:carrel:broadband:1"
+
+    private func base(_ request: HTTPRequest) -> String { publicURL ?? "\(request.scheme)://\(request.authority)" }
+
+    private func configuration(_ request: HTTPRequest) throws -> BroadbandConfiguration {
+        let base = base(request)
+        do throws(RightsError) {
+            return try BroadbandConfiguration(
+                serviceID: Self.serviceID,
+                version: 1,
+                personalization: "\(base)/v1/personalize",
+                registration: "\(base)/v1/personalize",
+                licenseAcquisition: "\(base)/v1/license",
+                deregistration: "\(base)/v1/personalize"
+            )
+        } catch {
+            throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
+        }
+    }
+
+    private func records(_ pairs: [(name: String, value: String)]) async throws -> TokenReply {
+        let parameters = try TokenParameters(pairs)
+        _ = try await actor(parameters)
+        func count(_ name: String, _ range: ClosedRange<Int>, or usual: Int) throws -> Int {
+            guard let text = try parameters.text(name) else { return usual }
+            guard let number = Int(text), range ~= number else { throw TokenRefusal(.value, "\(name) is out of range") }
+            return number
+        }
+        let found = try await licenses.redemptions(
+            cookie: try parameters.text("cookie"),
+            start: try count("start", 0...1_000_000, or: 0),
+            count: try count("length", 1...1000, or: 32)
+        )
+        let list = found.map { record -> JSON in
+            [
+                "token": .string(record.token), "player": .string(record.player), "license": .string(record.license),
+                "time": .string(record.at.description), "contentId": .string(record.contentID),
+                "cookie": record.cookie.map { .string($0) } ?? .null,
+            ]
+        }
+        return .json(.object(["records": .array(list)]))
+    }
+
+    static func json(_ license: LicenseStore.Issued) -> JSON {
+        [
+            "id": .string(license.id), "player": .string(license.player), "contentId": .string(license.contentID),
+            "session": .string(license.session.rawValue), "sequence": .integer(license.sequence), "terms": license.terms.json,
+            "kids": .array(license.keyIDs.map { .string($0.hex) }), "issuedAt": .string(license.issuedAt.description),
+            "leaseUntil": license.leaseUntil.map { .string($0.description) } ?? .null,
+            "endedAt": license.endedAt.map { .string($0.description) } ?? .null,
+            "endedBy": license.endedBy.map { .string($0) } ?? .null,
+        ]
+    }
+}
