@@ -29,6 +29,6 @@ extension ErrorCode where Failure == RightsError {
     public static var token: Self { Self("rights.token") }
     /// A token or a message is no longer valid, or not yet.
     public static var expired: Self { Self("rights.expired") }
-    /// A compound URL lacks a part, or its rights location is not reached by TLS.
+    /// A text is not a compound URL, or too long; its parts have codes of their own.
     public static var url: Self { Self("rights.url") }
 }

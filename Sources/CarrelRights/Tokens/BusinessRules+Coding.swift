@@ -5,7 +5,7 @@ import CarrelJSON
 /// The form of rules inside a token: two bytes with the length of a canonical JSON text (RFC 8785), the text, and the keys, 16 bytes each:
 /// the user's, then those of the contents that have one. Keys are not in the text, because memory of texts is not wiped.
 ///
-/// What cannot be written again in the same bytes is refused, so rules have one form, and a member of a later version is not overlooked.
+/// Rules that would be written in other bytes are refused: they have one form, and a member of a later version is not overlooked.
 extension BusinessRules {
     /// The version of the form.
     private static let version = 1
@@ -16,9 +16,11 @@ extension BusinessRules {
     func encode() throws(RightsError) -> Secret {
         try check()
         let text = JSON.object(json).writeCanonical()
-        guard let count = UInt16(exactly: text.count) else { throw RightsError(.malformed, "the rules are too long for a token") }
+        guard 2 + text.count + keys.count * 16 <= SealedToken.maxRulesByteCount else {
+            throw RightsError(.malformed, "the rules do not fit into a token of 4 KiB: grant fewer keys in one")
+        }
         var head: [UInt8] = []
-        head.append(bigEndian: count)
+        head.append(bigEndian: UInt16(text.count))
         return Secret.joined([Secret(head + text)] + keys)
     }
 
@@ -56,7 +58,7 @@ extension BusinessRules {
         return json
     }
 
-    /// Reads what is known; ``decode(_:)`` refuses the rest.
+    /// Reads the known members; ``decode(_:)`` refuses others.
     private init(decoding bytes: RawSpan) throws {
         var cursor = ByteCursor(bytes)
         let text = try cursor.slice(Int(try cursor.u16("length")), "rules")
@@ -88,7 +90,7 @@ extension BusinessRules {
             contents.append(
                 Content(
                     contentID: try read(json["id"]?.string),
-                    keyID: try read(json["kid"]?.string.flatMap { KeyID(hex: $0) }),
+                    keyID: try read(KeyID(hex: json["kid"]?.string ?? "") ?? KeyID(inContentID: json["id"]?.string ?? "")),
                     key: key
                 )
             )
@@ -99,7 +101,9 @@ extension BusinessRules {
 
 extension BusinessRules.Content {
     fileprivate var json: JSONObject {
-        var json: JSONObject = ["id": .string(contentID), "kid": .string(keyID.hex)]
+        var json: JSONObject = ["id": .string(contentID)]
+        // most content ids name their key
+        if contentID != keyID.contentID { json["kid"] = .string(keyID.hex) }
         if key != nil { json["key"] = true }
         return json
     }

@@ -57,7 +57,7 @@ package struct BusinessRules: Sendable, Equatable {
         }
     }
 
-    /// What happens on an output that the player does not know.
+    /// The rule for outputs that the player does not know.
     package enum UnknownOutputBehavior: String, Sendable, CaseIterable {
         case allow = "Allow"
         case disallow = "Disallow"
@@ -189,7 +189,9 @@ extension BusinessRules {
             break
         case (.license, .rental(let end, let duration)):
             try check(end)
-            guard 1...Self.maxPlayDuration ~= duration else { throw RightsError(.malformed, "a rental is played for 1 s to ten years") }
+            guard 1...Self.maxPlayDuration ~= duration else {
+                throw RightsError(.malformed, "a rental is played for 1 s to ten years")
+            }
         case (.registration, nil), (.deregistration, nil):
             guard user != nil, !isStorable else { throw RightsError(.malformed, "a registration names its user and no license") }
         default:
@@ -211,7 +213,9 @@ extension BusinessRules {
     }
 
     private func check(_ instant: Instant) throws(RightsError) {
-        guard 0...253_402_300_799_999 ~= instant.milliseconds else { throw RightsError(.malformed, "a time of a token is out of range") }
+        guard 0...253_402_300_799_999 ~= instant.milliseconds else {
+            throw RightsError(.malformed, "a time of a token is out of range")
+        }
     }
 
     /// Whether a text may be a content id: 1 to 255 visible ASCII characters.

@@ -36,7 +36,9 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     ///   `rights.url.token` when it has no token, `rights.url.content` when it has no content location.
     public init(parsing text: some StringProtocol) throws(RightsError) {
         guard text.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { throw RightsError(.url, "the URL has a character that must be escaped") }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+            throw RightsError(.url, "the URL has a character that must be escaped")
+        }
         let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         (scheme, location, token) = try Self.rights(parts[0])
         guard parts.count == 2, !parts[1].isEmpty else { throw RightsError(.missingContent, "the URL has no content location") }
@@ -74,7 +76,9 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
             throw RightsError(.url, "the rights location has a query or a fragment")
         }
         let text = location + "?b=" + PercentEncoding.encode(token)
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { throw RightsError(.url, "the URL has a character that must be escaped") }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+            throw RightsError(.url, "the URL has a character that must be escaped")
+        }
         let (_, rest, _) = try rights(Substring(text))
         return scheme.rawValue + "://" + rest
     }

@@ -12,6 +12,8 @@ package struct SealedToken: Sendable, Hashable {
     private static let version: UInt8 = 1
     private static let headByteCount = 3
     private static let leastByteCount = headByteCount + AESGCM.nonceByteCount + AESGCM.tagByteCount
+    /// Bytes of rules that fit.
+    static let maxRulesByteCount = maxByteCount / 4 * 3 - leastByteCount
 
     /// A key of the service, by its number. With random nonces it seals at most 2^32 tokens (NIST SP 800-38D §8.3): rotate it before.
     package struct Key: Sendable, Equatable {
@@ -59,16 +61,15 @@ package struct SealedToken: Sendable, Hashable {
     /// - Parameters:
     ///   - rules: the grant.
     ///   - key: the key that seals new tokens.
+    /// - Returns: the token, another one each time.
     /// - Throws: `rights.malformed` for rules that break a bound or do not fit into 4 KiB.
     package static func seal(_ rules: BusinessRules, under key: Key) throws(RightsError) -> SealedToken {
         let plaintext = try rules.encode()
         let head = [version, key.id, rules.kind.rawValue]
         let nonce = Random.bytes(AESGCM.nonceByteCount)
         let sealed = plaintext.withBytes { try? AESGCM.seal($0, key: key.secret, nonce: nonce, associated: head) }
-        guard let sealed, let token = try? SealedToken(bytes: head + nonce + sealed) else {
-            throw RightsError(.malformed, "the rules do not fit into a token of 4 KiB")
-        }
-        return token
+        guard let sealed else { throw RightsError(.malformed, "the token cannot be sealed") }
+        return try SealedToken(bytes: head + nonce + sealed)
     }
 
     /// Opens the token: nothing of it is read before its seal is checked.
@@ -77,10 +78,13 @@ package struct SealedToken: Sendable, Hashable {
     ///   - kind: the kind that is expected.
     ///   - keys: the service's keys by their number, those of earlier tokens too.
     ///   - now: the service's time.
+    /// - Returns: the grant.
     /// - Throws: `rights.token` for one that is forged, altered, of another kind or another service; `rights.expired`.
     package func open(as kind: BusinessRules.Kind, keys: [UInt8: Secret], at now: Instant) throws(RightsError) -> BusinessRules {
         guard bytes[2] == kind.rawValue else { throw RightsError(.token, "the token is of another kind") }
-        guard let key = keys[bytes[1]] else { throw RightsError(.token, "the token is of another service, or its key is retired") }
+        guard let key = keys[bytes[1]] else {
+            throw RightsError(.token, "the token is of another service, or its key is retired")
+        }
         let sealed = Array(bytes[(Self.headByteCount + AESGCM.nonceByteCount)...])
         let nonce = Array(bytes[Self.headByteCount..<Self.headByteCount + AESGCM.nonceByteCount])
         let head = Array(bytes[..<Self.headByteCount])
@@ -100,6 +104,7 @@ package struct SealedToken: Sendable, Hashable {
     ///   - kind: the kind that is expected.
     ///   - keys: the service's keys by their number.
     ///   - now: the service's time.
+    /// - Returns: the grant.
     /// - Throws: `rights.token`, `rights.expired`.
     package static func open(
         _ text: some StringProtocol,

@@ -11,7 +11,9 @@ struct ServiceAddress {
 
     /// Nil for other characters than visible ASCII, without a scheme or a host, for user information, and for a port that is not a number from 1 to 65,535.
     init?(_ text: some StringProtocol) {
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let mark = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let mark = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return nil
+        }
         let scheme = text[..<mark].lowercased()
         let tail = text[mark...]
         guard scheme.utf8.first.map(Self.isLetter) == true, scheme.utf8.allSatisfy({ Self.isLetter($0) || Self.isDigit($0) }),
@@ -51,7 +53,9 @@ struct ServiceAddress {
     /// A colon and a number.
     private static func isPort(_ text: Substring) -> Bool {
         let digits = text.dropFirst()
-        guard text.utf8.first == UInt8(ascii: ":"), 1...5 ~= digits.utf8.count, digits.utf8.allSatisfy(isDigit) else { return false }
+        guard text.utf8.first == UInt8(ascii: ":"), 1...5 ~= digits.utf8.count, digits.utf8.allSatisfy(isDigit) else {
+            return false
+        }
         return Int(digits).map { 1...65_535 ~= $0 } ?? false
     }
 
