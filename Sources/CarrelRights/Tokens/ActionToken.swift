@@ -15,7 +15,7 @@ package struct ActionToken: Sendable, Hashable {
     /// Bytes of a business token, at most.
     package static let maxTokenByteCount = 8192
 
-    /// What the reader does with the token; the raw value is the element's name.
+    /// The use that the reader makes of the token; the raw value is the element's name.
     package enum Operation: String, Sendable, CaseIterable {
         case registration = "Registration"
         case licenseAcquisition = "LicenseAcquisition"
@@ -70,7 +70,7 @@ package struct ActionToken: Sendable, Hashable {
     package let businessToken: [UInt8]
 
     /// - Parameters:
-    ///   - operation: what the reader does with it.
+    ///   - operation: the use that the reader makes of it.
     ///   - configuration: the service.
     ///   - businessToken: 1 byte to 8 KiB.
     /// - Throws: `rights.malformed` for a token of another length.

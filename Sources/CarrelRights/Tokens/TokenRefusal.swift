@@ -66,7 +66,7 @@ package struct TokenRefusal: CodedError {
         /// The status of the response: 400, 401, 404 or 500. The public documents name the statuses and the numbers; which goes with which
         /// is Carrel's choice.
         package var status: Int { facts.status }
-        /// What the client can do: a lower-case sentence without a period.
+        /// The way out for the client: a lower-case sentence without a period.
         package var recommendation: String { facts.advice }
     }
 }
@@ -77,7 +77,10 @@ extension TokenRefusal.Reason {
     private var facts: Facts {
         switch self {
         case .expiration:
-            ("expiration", 400, "the token's expiration time is invalid", "send a future time in RFC 3339 and UTC, or + and seconds")
+            (
+                "expiration", 400, "the token's expiration time is invalid",
+                "send a future time in RFC 3339 and UTC, or + and seconds"
+            )
         case .address:
             ("address", 400, "the IP address is invalid", "send a numeric IPv4 or IPv6 address")
         case .key:
@@ -85,7 +88,10 @@ extension TokenRefusal.Reason {
         case .outputFlags:
             ("output-flags", 400, "the output control flags are invalid", "send eight hexadecimal digits")
         case .authenticatorMissing:
-            ("authenticator-missing", 400, "the authenticator is missing", "send customerAuthenticator: account id, comma, API key")
+            (
+                "authenticator-missing", 400, "the authenticator is missing",
+                "send customerAuthenticator: account id, comma, API key"
+            )
         case .authenticatorWrong:
             ("authenticator-wrong", 401, "the authenticator is wrong", "check the account id and the API key of this service")
         case .noTokensLeft:
@@ -102,7 +108,10 @@ extension TokenRefusal.Reason {
         case .playDurationMissing:
             ("play-duration-missing", 400, "the play duration of the rental is missing", "send rental.playDuration in seconds")
         case .playDurationWrong:
-            ("play-duration-wrong", 400, "the play duration of the rental is invalid", "send a whole number of seconds, at least 1")
+            (
+                "play-duration-wrong", 400, "the play duration of the rental is invalid",
+                "send a whole number of seconds, at least 1"
+            )
         case .keyLength:
             ("key-length", 400, "a key must be 32 hexadecimal digits long", "send 16 bytes in hexadecimal digits")
         case .internalFault:
@@ -141,7 +150,10 @@ extension TokenRefusal.Reason {
         case .keyIDTwice:
             ("kid-twice", 400, "two keys have the same id", "send each key once")
         case .wrappedKey:
-            ("wrapped-key", 400, "the wrapped key or its kek is invalid", "send ek as RFC 3394 wraps 16 bytes, 48 hexadecimal digits")
+            (
+                "wrapped-key", 400, "the wrapped key or its kek is invalid",
+                "send ek as RFC 3394 wraps 16 bytes, 48 hexadecimal digits"
+            )
         case .unknownOutput:
             ("unknown-output", 400, "the behavior on unknown outputs is invalid", "send Allow, Disallow or SDOnly")
         case .generalFlags:

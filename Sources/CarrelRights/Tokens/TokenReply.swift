@@ -15,6 +15,7 @@ package struct TokenReply: Sendable, Hashable {
     ///   - token: the sealed rules.
     ///   - request: the request that they come from.
     ///   - location: the rights service's `https` URL.
+    /// - Returns: status 200 and the URL.
     /// - Throws: −2030 for a location that is not one.
     package static func stream(
         _ token: SealedToken,
@@ -50,6 +51,7 @@ package struct TokenReply: Sendable, Hashable {
     /// - Parameters:
     ///   - refusal: why.
     ///   - format: the form that the request wants (``TokenParameters/errorFormat(of:)``).
+    /// - Returns: the status of the reason, and the body.
     package static func refusal(_ refusal: TokenRefusal, as format: TokenParameters.ErrorFormat) -> TokenReply {
         let status = HTTPStatus(rawValue: refusal.reason.status)
         switch format {

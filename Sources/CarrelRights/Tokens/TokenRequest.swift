@@ -4,7 +4,7 @@ import CarrelCrypto
 /// A portal's request for a token, validated: the rules to seal, and the form of the reply.
 ///
 /// The parameters are those of the public documents of ExpressPlay's token API, so that portals written for it can ask Carrel. Whatever they
-/// do not say is Carrel's choice and said here. It is not that service, and not certified.
+/// leave open is Carrel's choice, and documented here. It is not that service, and not certified.
 package struct TokenRequest: Sendable, Equatable {
     /// The API that is asked.
     package enum Service: Sendable, CaseIterable {
@@ -21,7 +21,7 @@ package struct TokenRequest: Sendable, Equatable {
 
     /// The grant. Contents without a key are those that the service's key store must have (−4019 where it has not).
     package let rules: BusinessRules
-    /// Where the content is: with it the reply is a compound URL; `ms3` alone.
+    /// The content's location: with it the reply is a compound URL; `ms3` alone.
     package let contentURL: String?
     /// The scheme of the rights location; `ms3` alone.
     package let scheme: CompoundURL.Scheme
@@ -42,7 +42,8 @@ package struct TokenRequest: Sendable, Equatable {
     ) throws(TokenRefusal) {
         let reader = TokenRequestReader(parameters: parameters, now: now)
         let kind = try reader.kind(service)
-        let expiresAt = try reader.time("expirationTime", or: .expiration) ?? now.advanced(byMilliseconds: Self.defaultLifetime * 1000)
+        let expiresAt =
+            try reader.time("expirationTime", or: .expiration) ?? now.advanced(byMilliseconds: Self.defaultLifetime * 1000)
         var rules = BusinessRules(kind: kind, id: id, expiresAt: expiresAt)
         if kind == .ms3 || kind == .license { rules.contents = try reader.contents() }
         rules.user = try reader.user(isRequired: kind == .registration || kind == .deregistration)
@@ -55,7 +56,7 @@ package struct TokenRequest: Sendable, Equatable {
         rules.outputControlOverride = try reader.outputControlOverride()
         rules.unknownOutputBehavior = try reader.unknownOutputBehavior()
         rules.extensions = try reader.extensions()
-        do throws(RightsError) { try rules.check() } catch { throw TokenRefusal(.value, error.message) }
+        do throws(RightsError) { _ = try rules.encode() } catch { throw TokenRefusal(.value, error.message) }
         self.rules = rules
         contentURL = service == .ms3 ? try reader.contentURL() : nil
         scheme = service == .ms3 ? try reader.scheme() : .https
@@ -90,7 +91,8 @@ struct TokenRequestReader {
             }
             return now.advanced(byMilliseconds: seconds * 1000)
         }
-        guard let last = text.utf8.last, last == UInt8(ascii: "Z") || last == UInt8(ascii: "z"), let time = Instant.parse(text) else {
+        guard let last = text.utf8.last, last == UInt8(ascii: "Z") || last == UInt8(ascii: "z"), let time = Instant.parse(text)
+        else {
             throw TokenRefusal(reason, "\(name) is not a time in UTC")
         }
         guard now < time, time <= latest else { throw TokenRefusal(reason, "\(name) is not within the next ten years") }
@@ -172,7 +174,9 @@ struct TokenRequestReader {
             guard let flag = try parameters.flag("extensionCriticalFlag") else {
                 throw TokenRefusal(.value, "extensionCriticalFlag is missing")
             }
-            guard let payload = try parameters.text("extensionPayload") else { throw TokenRefusal(.value, "extensionPayload is missing") }
+            guard let payload = try parameters.text("extensionPayload") else {
+                throw TokenRefusal(.value, "extensionPayload is missing")
+            }
             extensions.append(try Self.extension(type, flag, payload))
         } else {
             let flag = try parameters.text("extensionCriticalFlag")
@@ -197,14 +201,18 @@ struct TokenRequestReader {
         text.utf8.count == 4 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }
 
-    private static func `extension`(_ type: String, _ isCritical: Bool, _ text: String) throws(TokenRefusal) -> BusinessRules.Extension {
+    private static func `extension`(_ type: String, _ isCritical: Bool, _ text: String) throws(TokenRefusal)
+        -> BusinessRules.Extension
+    {
         guard let payload = Base64.decode(text), payload.count <= 1024 else { throw TokenRefusal(.extensionPayload) }
         return BusinessRules.Extension(type: type, isCritical: isCritical, payload: payload)
     }
 
     func contentURL() throws(TokenRefusal) -> String? {
         guard let text = try parameters.text("contentURL") else { return nil }
-        guard let url = try? CompoundURL.content(text) else { throw TokenRefusal(.value, "contentURL is not a URL with http, https or hls") }
+        guard let url = try? CompoundURL.content(text) else {
+            throw TokenRefusal(.value, "contentURL is not a URL with http, https or hls")
+        }
         return url
     }
 

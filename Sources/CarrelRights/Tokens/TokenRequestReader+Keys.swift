@@ -11,7 +11,9 @@ extension TokenRequestReader {
         let indices = try parameters.indices(of: Self.names, limit: BusinessRules.maxContents)
         guard let indices else { return [try content("")] }
         for name in Self.names where name != "kek" {
-            guard try parameters.text(name) == nil else { throw TokenRefusal(.value, "\(name) is given with and without a number") }
+            guard try parameters.text(name) == nil else {
+                throw TokenRefusal(.value, "\(name) is given with and without a number")
+            }
         }
         var contents: [BusinessRules.Content] = []
         for index in indices { contents.append(try content(".\(index)")) }
@@ -58,7 +60,8 @@ extension TokenRequestReader {
             return key
         }
         guard let wrapper = ownWrapper ?? sharedWrapper else { throw TokenRefusal(.value, "ek is given without kek") }
-        guard wrapper.utf8.count == 32 || wrapper.utf8.count == 64, let wrapperBytes = Hex.decode(wrapper), wrapped.utf8.count == 48,
+        guard wrapper.utf8.count == 32 || wrapper.utf8.count == 64, let wrapperBytes = Hex.decode(wrapper),
+            wrapped.utf8.count == 48,
             let wrappedBytes = Hex.decode(wrapped),
             let unwrapped = try? AESKeyWrap.unwrap(wrappedBytes.rawSpan, under: Secret(wrapperBytes)), unwrapped.count == 16
         else { throw TokenRefusal(.wrappedKey) }
