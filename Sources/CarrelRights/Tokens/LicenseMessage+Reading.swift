@@ -11,6 +11,7 @@ extension LicenseMessage {
     ///   - text: a JSON Web Token of at most 16 KiB, signed with HS256 and of the type `JWT`.
     ///   - keys: the communication keys of portals.
     ///   - now: the service's time.
+    /// - Returns: the verified message.
     /// - Throws: `rights.malformed`; `rights.token` for a communication key that is not among them; `rights.signature`; `rights.expired` for a
     ///   message whose time is over or did not begin.
     package static func read(
@@ -20,10 +21,14 @@ extension LicenseMessage {
     ) throws(RightsError) -> LicenseMessage {
         let signed: TypedJWS.Unverified
         do throws(JOSEError) { signed = try TypedJWS.Unverified(text, as: kind) } catch {
-            throw RightsError(error.code == .malformed ? .malformed : .signature, "the license message is not signed with HS256 as a JWT")
+            throw RightsError(
+                error.code == .malformed ? .malformed : .signature,
+                "the license message is not signed with HS256 as a JWT"
+            )
         }
         let payload = signed.unverifiedPayload
-        guard let object = try? JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12, byteCount: 16_384, values: 2048)).object else {
+        guard let object = try? JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12, byteCount: 16_384, values: 2048)).object
+        else {
             throw RightsError(.malformed, "the license message is not a JSON object")
         }
         let members = MessageMembers(object)
@@ -121,7 +126,9 @@ extension LicenseMessage.KeySource {
 
 extension LicenseMessage.ContentKey {
     fileprivate static func list(_ list: [MessageMembers], _ key: LicenseMessage.CommunicationKey) throws(RightsError) -> [Self] {
-        guard list.count <= LicenseMessage.maxKeys else { throw RightsError(.malformed, "the license message lists too many keys") }
+        guard list.count <= LicenseMessage.maxKeys else {
+            throw RightsError(.malformed, "the license message lists too many keys")
+        }
         return try list.map { members throws(RightsError) in try Self(members, key) }
     }
 
@@ -220,7 +227,9 @@ extension LicenseMessage.AccessControl {
 extension LicenseMessage {
     /// An address, or a block of addresses.
     fileprivate static func address(_ text: String) throws(RightsError) -> AddressRange {
-        guard let range = AddressRange(text) else { throw RightsError(.malformed, "an address of the license message is malformed") }
+        guard let range = AddressRange(text) else {
+            throw RightsError(.malformed, "an address of the license message is malformed")
+        }
         return range
     }
 }

@@ -12,7 +12,9 @@ extension LicenseMessage {
     /// - Throws: `rights.malformed` for a message that breaks a bound, that is longer than 16 KiB, that has rules its version does not have or
     ///   rules that are not known, or that names another key.
     package func write(under key: CommunicationKey) throws(RightsError) -> String {
-        guard key.id == communicationKeyID else { throw RightsError(.malformed, "the license message names another communication key") }
+        guard key.id == communicationKeyID else {
+            throw RightsError(.malformed, "the license message names another communication key")
+        }
         try check()
         var json: JSONObject = ["version": 1, "com_key_id": .string(communicationKeyID.uuid)]
         json["id"] = id.map { .string($0) }
@@ -21,7 +23,9 @@ extension LicenseMessage {
         json["message"] = .object(try entitlement.version == .one ? entitlement.versionOne(key) : entitlement.versionTwo(key))
         let unsigned = TypedJWS.Unsigned(Self.kind, payload: JSON.object(json).write())
         let text = unsigned.signed(key.mac.authenticate(unsigned.input.rawSpan))
-        guard text.utf8.count <= Self.kind.maxByteCount else { throw RightsError(.malformed, "the license message is longer than 16 KiB") }
+        guard text.utf8.count <= Self.kind.maxByteCount else {
+            throw RightsError(.malformed, "the license message is longer than 16 KiB")
+        }
         return text
     }
 }
@@ -32,7 +36,9 @@ extension LicenseMessage.Entitlement {
         (plain.startsAt, plain.expiresAt, plain.playDuration) = (startsAt, expiresAt, playDuration)
         (plain.allowsPersistence, plain.returnsRequestInfo) = (allowsPersistence, returnsRequestInfo)
         if access.addresses.count == 1 { plain.access.addresses = access.addresses }
-        guard plain == self else { throw RightsError(.malformed, "version 1 of the license message does not have all of these rules") }
+        guard plain == self else {
+            throw RightsError(.malformed, "version 1 of the license message does not have all of these rules")
+        }
         var json: JSONObject = ["type": "entitlement_message", "version": 1, "persistent": .bool(allowsPersistence)]
         json["begin_date"] = startsAt.map { .string($0.description) }
         json["expiration_date"] = expiresAt.map { .string($0.description) }
@@ -170,7 +176,7 @@ extension LicenseMessage {
     /// A block of addresses, or the address alone where the block has no other.
     fileprivate static func text(of range: AddressRange) -> String {
         let parts = range.description.split(separator: "/")
-        let isAddress = parts[1] == (parts[0].utf8.contains(UInt8(ascii: ":")) ? "128" : "32")
+        let isAddress = parts.last == (parts[0].utf8.contains(UInt8(ascii: ":")) ? "128" : "32")
         return isAddress ? String(parts[0]) : range.description
     }
 }

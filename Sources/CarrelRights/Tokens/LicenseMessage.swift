@@ -105,8 +105,8 @@ package struct LicenseMessage: Sendable, Equatable {
             self.keys = keys
         }
 
-        /// The narrowest term of play that the message sets for any system, in seconds from the first play on: a reader that is none of
-        /// these systems keeps to it.
+        /// The narrowest term of play that the message sets for any system, in seconds from the first play on. A reader of another system
+        /// keeps to it.
         package var narrowestPlayDuration: Int? {
             ([playDuration] + systems.values.map(\.playbackDuration)).compactMap(\.self).min()
         }
@@ -268,7 +268,9 @@ extension LicenseMessage.Entitlement {
             throw RightsError(.malformed, "a duration of a license message is out of range")
         }
         let names = policies.map(\.name)
-        guard names.count <= LicenseMessage.maxPolicies, Set(names).count == names.count, names.allSatisfy({ BusinessRules.isText($0) }) else {
+        guard names.count <= LicenseMessage.maxPolicies, Set(names).count == names.count,
+            names.allSatisfy({ BusinessRules.isText($0) })
+        else {
             throw RightsError(.malformed, "the usage policies of a license message are malformed")
         }
         let used: [String?]

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// Reads the members of an object in a license message. A member that is there has its type, or the message is refused; `null` is none.
+/// Reads the members of an object in a license message. A member has its type, or the message is refused; `null` counts as no member.
 struct MessageMembers: Equatable {
     let json: JSONObject
 
