@@ -404,6 +404,7 @@ let package = Package(
         ),
         serverTests("Audit", "Entitlements"),
         serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
+        serverTests("Licensing", "Authority Licensing Rights XML"),
         serverTests("Authority", "Authority Rights Vault"),
         serverTests("Catalog", "Audio Ingest Packager"),
         serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),

@@ -3,7 +3,7 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelHTTP
 package import CarrelJSON
-import CarrelRights
+package import CarrelRights
 import CarrelTesting
 package import CarrelVault
 
@@ -62,5 +62,84 @@ package struct TestPlayer: Sendable {
     package func personalize(_ test: TestService, token: String? = nil) async throws -> (status: Int, answer: JSON) {
         let nonce = try await challenge(of: test)
         return try await send(try await request(nonce: nonce, at: test.clock.now), to: test, token: token)
+    }
+}
+
+extension TestPlayer {
+    /// A player of a service, with its certificate and the service's keys.
+    package struct Personalized: Sendable {
+        package let player: TestPlayer
+        package let id: String
+        package let certificate: Certificate
+        package let keys: ServiceKeys
+
+        package init(player: TestPlayer, id: String, certificate: Certificate, keys: ServiceKeys) {
+            self.player = player
+            self.id = id
+            self.certificate = certificate
+            self.keys = keys
+        }
+    }
+
+    /// Personalises the player.
+    package func personalized(by test: TestService, token: String? = nil) async throws -> Personalized {
+        let response = try PersonalizationResponse(try await personalize(test, token: token).answer)
+        let keys = try response.trust.verified(from: nil).keys
+        return Personalized(
+            player: self,
+            id: response.player,
+            certificate: try Certificate(der: response.certificate),
+            keys: keys
+        )
+    }
+}
+
+extension TestPlayer.Personalized {
+    /// A request for keys with a fresh nonce.
+    package func request(_ session: KeyRequest.Session, of test: TestService, token: String? = nil) async throws -> KeyRequest {
+        var request = KeyRequest(
+            id: Random.uuid(),
+            environment: keys.environment,
+            session: session,
+            contentID: "",
+            nonce: try await player.challenge(of: test),
+            clock: test.clock.now,
+            level: player.level
+        )
+        request.token = token
+        return request
+    }
+
+    /// Seals a request as the player does.
+    package func seal(_ request: KeyRequest, at now: Instant) async throws -> (text: String, digest: [UInt8]) {
+        guard let service = keys.agreementKey(at: now) else { throw RightsError(.key, "the service has no key for requests") }
+        let player = player
+        return try await request.sealed(certificate: certificate.thumbprint, to: service) { player.signing.sign($0.rawSpan) }
+    }
+
+    /// Sends a request, and reads the license or the problem.
+    package func send(_ request: KeyRequest, to test: TestService) async throws -> (license: License?, problem: String?) {
+        let (text, digest) = try await seal(request, at: test.clock.now)
+        let (status, bytes) = try await send(text, to: test)
+        guard status == 200 else {
+            let problem = try JSON.parse(bytes.rawSpan)
+            return (nil, problem["code"]?.string)
+        }
+        let license = try License(String(decoding: bytes, as: UTF8.self), keys: keys)
+        guard license.request == digest, license.nonce == request.nonce else { return (nil, "answer to another request") }
+        return (license, nil)
+    }
+
+    /// Sends a text as a request for keys.
+    package func send(_ text: String, to test: TestService) async throws -> (status: Int, body: [UInt8]) {
+        let request = HTTPRequest(
+            .post,
+            "/v1/license",
+            headers: ["Content-Type": "application/jose"],
+            body: Array(text.utf8),
+            peer: .network(address: "192.0.2.1", port: 1)
+        )
+        let response = await test.service.router.respond(to: request)
+        return (response.status.rawValue, try await response.body.collect(upTo: 1 << 20))
     }
 }
