@@ -243,7 +243,7 @@ let package = Package(
         // tokens, licenses, content keys
         server(
             "Licensing",
-            over: "Home WebAPI Audit Accounts Authority",
+            over: "Home WebAPI Audit Throttling Accounts Authority",
             "Bytes Crypto HTTP JSON Metrics Rights Store"
         ),
         // other systems and app stores as sources
@@ -402,7 +402,7 @@ let package = Package(
             path: "Tests/CarrelServerTesting",
             swiftSettings: byteSettings
         ),
-        serverTests("Audit", "Entitlements"),
+        serverTests("Audit", "Entitlements Licensing Rights"),
         serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
         serverTests("Licensing", "Authority Licensing Rights XML"),
         serverTests("Authority", "Authority Rights Vault"),

@@ -37,6 +37,7 @@ package struct Licenses: Sendable {
     let clock: any WallClock
     let master: MasterKeyring.Shared
     let tokens: Tokens
+    let audit: AuditFold
     let settings: Settings
 
     /// Answers a request for keys.
@@ -102,8 +103,7 @@ package struct Licenses: Sendable {
                 return Outcome(issued: issued, player: player, revocations: Int(number), isRenewed: desk.action == "renew")
             }
         } catch let error as HTTPError {
-            let entry = actor.entry("license.deny", on: request.contentID, at: now, outcome: .refused, reason: error.code)
-            try await database.write { try AuditStore.append(entry, in: $0) }
+            try await audit.recordRefused("license.deny", of: actor.id, by: actor, at: now, reason: error.code)
             throw error
         }
         return try signed(outcome, request, digest: sealed.digest, version: version, keys, at: now)

@@ -1,10 +1,11 @@
 package import CarrelAccounts
-import CarrelAudit
+package import CarrelAudit
 package import CarrelAuthority
 import CarrelBytes
 package import CarrelHTTP
 package import CarrelHome
 import CarrelMetrics
+import CarrelThrottling
 package import CarrelStore
 package import CarrelWebAPI
 
@@ -15,6 +16,10 @@ package struct LicensingCapability: Capability {
     private let accounts: AccountsCapability
     private let context: ServiceContext
     private let settings: Settings
+    private let limiter: TokenBucketLimiter
+
+    /// Requests for licenses of one network in a minute: a thousand streams are renewed in five.
+    private static let networkLimit = 1200
 
     /// The operator's settings of tokens and licenses.
     package struct Settings: Sendable {
@@ -31,7 +36,8 @@ package struct LicensingCapability: Capability {
         _ context: ServiceContext,
         _ settings: Settings,
         _ accounts: AccountsCapability,
-        _ authority: AuthorityCapability
+        _ authority: AuthorityCapability,
+        audit: AuditFold
     ) async throws {
         tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
         licenses = Licenses(
@@ -41,8 +47,10 @@ package struct LicensingCapability: Capability {
             clock: context.clock,
             master: context.master,
             tokens: tokens,
+            audit: audit,
             settings: settings.licenses
         )
+        limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
         self.accounts = accounts
         self.context = context
         self.settings = settings
@@ -63,6 +71,7 @@ package struct LicensingCapability: Capability {
             accounts: accounts.accounts,
             callers: accounts.callers,
             clock: context.clock,
+            limiter: limiter,
             publicURL: settings.publicURL,
             refusesQuerySecrets: settings.refusesQuerySecrets,
             secretsInQuery: context.metrics.counter(

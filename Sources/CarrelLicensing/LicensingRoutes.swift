@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelMetrics
 import CarrelRights
+import CarrelThrottling
 import CarrelWebAPI
 
 /// `/v1/license`, `/hms/…/token`, `/hms/bb/configuration`, `/cmiapi/getrecord`, and what staff do to licenses.
@@ -16,6 +17,7 @@ struct LicensingRoutes: Sendable {
     let accounts: Accounts
     let callers: RequestAuthenticator
     let clock: any WallClock
+    let limiter: TokenBucketLimiter
     /// The public URL of the server, without a slash at the end.
     let publicURL: String?
     let refusesQuerySecrets: Bool
@@ -25,6 +27,14 @@ struct LicensingRoutes: Sendable {
 
     func add(to router: inout Router) {
         router.on(.post, "v1/license") { request, _ in
+            if let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) {
+                throw HTTPError(
+                    .tooManyRequests,
+                    "license.throttled",
+                    "there were too many requests for licenses from this network",
+                    headers: ["Retry-After": String(max(1, wait.components.seconds))]
+                )
+            }
             guard request.contentType == "application/jose" else {
                 throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/jose")
             }

@@ -125,7 +125,7 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, settings.players, accounts) {
             try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
         }
-        let licensing = try await LicensingCapability(context, settings.licensing, accounts, authority)
+        let licensing = try await LicensingCapability(context, settings.licensing, accounts, authority, audit: audit.audit.fold)
         let sources = try EntitlementSourcesCapability(
             context,
             accounts,

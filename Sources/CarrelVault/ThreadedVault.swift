@@ -80,7 +80,9 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any BlockingVault) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
-        try await threads.runVault { [self] () throws(VaultError) in
+        // The thread must not be the last owner: it would end the vault a moment later, perhaps while the process exits and modules are gone.
+        defer { withExtendedLifetime(self) {} }
+        return try await threads.runVault { [unowned self] () throws(VaultError) in
             guard let blocking else { throw .closed }
             return try work(blocking)
         }

@@ -5,6 +5,8 @@ import CarrelVault
 enum PKCS11Failure: Error {
     /// A call of the module returned this value.
     case call(CK_RV, StaticString)
+    /// The token returned something impossible.
+    case odd(String)
     /// The vault's own reason.
     case vault(VaultError)
 
@@ -17,10 +19,19 @@ enum PKCS11Failure: Error {
         ].contains(value)
     }
 
+    /// Whether the same call may succeed a moment later: modules such as SoftHSM fail when another process changes the token meanwhile.
+    /// A PIN is never tried again.
+    var isPassing: Bool {
+        if case .odd = self { return true }
+        guard case .call(let value, let function) = self else { return false }
+        return function.description != "C_Login" && [CKR_GENERAL_ERROR, CKR_FUNCTION_FAILED].contains(value)
+    }
+
     /// The failure for the caller of the vault.
     var vaultError: VaultError {
         switch self {
         case .vault(let error): error
+        case .odd(let reason): VaultError(.damaged, reason, recommendation: "use another token, or register the device again")
         case .call(let value, let function):
             switch value {
             case CKR_PIN_INCORRECT, CKR_PIN_INVALID, CKR_PIN_LEN_RANGE: VaultError(.pin, "the PIN is wrong")

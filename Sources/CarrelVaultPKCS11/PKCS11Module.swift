@@ -52,7 +52,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         unsafe functions = list
         var arguments = unsafe CK_C_INITIALIZE_ARGS()
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
-        let value = unsafe list.pointee.C_Initialize(&arguments)
+        let value = try Self.locked(path) { () throws(VaultError) in unsafe list.pointee.C_Initialize(&arguments) }
         guard value == CKR_OK || value == CKR_CRYPTOKI_ALREADY_INITIALIZED else {
             throw VaultError(
                 .unavailable,
@@ -128,13 +128,32 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         }
     }
 
-    /// Runs a closure under a lock on the module's file, alone among all processes that change tokens of this module.
+    /// Runs a closure under the module's lock.
     func locked<Value>(_ body: () throws(PKCS11Failure) -> Value) throws(PKCS11Failure) -> Value {
+        var failure: PKCS11Failure?
+        do throws(VaultError) {
+            let value = try Self.locked(path) { () throws(VaultError) -> Value? in
+                do throws(PKCS11Failure) { return try body() } catch { failure = error }
+                return nil
+            }
+            if let value { return value }
+        } catch {
+            throw .vault(error)
+        }
+        throw failure ?? .odd("a call had no result")
+    }
+
+    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module: modules such
+    /// as SoftHSM show a token without its label while another process signs in.
+    private static func locked<Value>(
+        _ path: String,
+        _ body: () throws(VaultError) -> Value
+    ) throws(VaultError) -> Value {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .vault(VaultError(.unavailable, "\(path) cannot be locked: \(systemReason())")) }
+        guard descriptor >= 0 else { throw VaultError(.unavailable, "\(path) cannot be locked: \(systemReason())") }
         // closing it ends the lock
         defer { close(descriptor) }
-        do { try VaultLock.take(descriptor, patience: .seconds(30)) } catch { throw .vault(error) }
+        try VaultLock.take(descriptor, patience: .seconds(30))
         return try body()
     }
 

@@ -1,7 +1,6 @@
 import CPKCS11
 import CarrelBytes
 import CarrelCrypto
-import CarrelVault
 
 /// A signed-in session at a token. One thread at a time.
 @safe
@@ -39,14 +38,15 @@ final class PKCS11Session {
     func key(labeled label: String) throws(PKCS11Failure) -> Key? {
         let handles = try find(objects(label, CK_ULONG(CKO_PRIVATE_KEY)))
         guard let handle = handles.first else { return nil }
-        guard handles.count == 1 else { throw damaged("several keys are called '\(label)'") }
+        guard handles.count == 1 else { throw .odd("several keys are called '\(label)'") }
         let id = try attribute(CK_ATTRIBUTE_TYPE(CKA_ID), of: handle)
         let publics = try find(objects(label, CK_ULONG(CKO_PUBLIC_KEY)).with(CK_ATTRIBUTE_TYPE(CKA_ID), id))
-        guard publics.count == 1 else { throw damaged("the public half of the key '\(label)' is missing") }
+        // A half alone is left of an interrupted call.
+        guard let publicHandle = publics.first else { return nil }
         return Key(
             handle: handle,
             uses: (try flag(CK_ATTRIBUTE_TYPE(CKA_SIGN), of: handle), try flag(CK_ATTRIBUTE_TYPE(CKA_DERIVE), of: handle)),
-            publicKey: try point(of: publics[0])
+            publicKey: try point(of: publicHandle)
         )
     }
 
@@ -84,9 +84,14 @@ final class PKCS11Session {
             try !flag(CK_ATTRIBUTE_TYPE(CKA_EXTRACTABLE), of: privateHandle)
         else {
             try destroy([publicHandle, privateHandle])
-            throw damaged("the token made a key that can be exported")
+            throw .odd("the token made a key that can be exported")
         }
         return try point(of: publicHandle)
+    }
+
+    /// Removes halves of keys of a label, of which there is no whole one.
+    func removeHalves(labeled label: String) throws(PKCS11Failure) {
+        if try key(labeled: label) == nil { try removeKey(labeled: label) }
     }
 
     /// Removes the key of a label.
@@ -105,7 +110,7 @@ final class PKCS11Session {
         var (digest, signature) = (digest, [UInt8](repeating: 0, count: 2 * P256.byteCount))
         var count = CK_ULONG(signature.count)
         try check(unsafe functions.C_Sign(handle, &digest, CK_ULONG(digest.count), &signature, &count), "C_Sign")
-        guard count == CK_ULONG(signature.count) else { throw damaged("the token made a signature of \(count) bytes") }
+        guard count == CK_ULONG(signature.count) else { throw .odd("the token made a signature of \(count) bytes") }
         return signature
     }
 
@@ -122,7 +127,7 @@ final class PKCS11Session {
         defer { _ = functions.C_DestroyObject(handle, derived) }
         var value = try attribute(CK_ATTRIBUTE_TYPE(CKA_VALUE), of: derived)
         defer { unsafe value.withUnsafeMutableBytes { unsafe wipe($0) } }
-        guard value.count == P256.byteCount else { throw damaged("the token derived \(value.count) bytes") }
+        guard value.count == P256.byteCount else { throw .odd("the token derived \(value.count) bytes") }
         return Secret(copying: value.rawSpan)
     }
 
@@ -184,7 +189,7 @@ final class PKCS11Session {
         }
         defer { unsafe bytes.withUnsafeMutableBytes { unsafe wipe($0) } }
         try check(value, "C_GetAttributeValue")
-        guard 0...bytes.count ~= count else { throw damaged("an attribute has no length") }
+        guard 0...bytes.count ~= count else { throw .odd("an attribute has no length") }
         return Array(bytes.prefix(count))
     }
 
@@ -198,7 +203,7 @@ final class PKCS11Session {
         if point.count == 67, point[0] == 0x04, point[1] == 65 { point.removeFirst(2) }
         guard point.count == 65, point[0] == 0x04,
             let key = try? P256.PublicKey(x: Array(point[1...32]), y: Array(point[33...64]))
-        else { throw damaged("a public key is not on the curve P-256") }
+        else { throw .odd("a public key is not on the curve P-256") }
         return key
     }
 
@@ -209,8 +214,6 @@ final class PKCS11Session {
             if value != CKR_OBJECT_HANDLE_INVALID { try check(value, "C_DestroyObject") }
         }
     }
-
-    private func damaged(_ reason: String) -> PKCS11Failure { .vault(VaultError(.damaged, reason)) }
 
     private func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe SecretMemory.wipe(start, bytes.count) }

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelVault
+import Glibc
 
 /// Keys on a token. The session is opened again once when the token was removed and inserted.
 final class PKCS11Vault: BlockingVault {
@@ -33,6 +34,8 @@ final class PKCS11Vault: BlockingVault {
             if let key = try existing() { return key }
             return try module.locked { () throws(PKCS11Failure) in
                 if let key = try existing() { return key }
+                // An interrupted call may have left a half.
+                try session.removeHalves(labeled: Self.label(name))
                 return try session.makeKey(labeled: Self.label(name), sign: wanted.sign, agree: wanted.agree)
             }
         }
@@ -139,22 +142,26 @@ final class PKCS11Vault: BlockingVault {
         return HKDF.sha256(secret: Secret(mixed), salt: [], info: info, count: AESGCM.keyByteCount)
     }
 
-    /// Runs work in the session, and once more in a new one when the session is lost.
+    /// Runs work in the session, once more in a new one when the session is lost, and again after a moment when the module fails.
     private func run<Value>(_ work: (PKCS11Session) throws(PKCS11Failure) -> Value) throws(VaultError) -> Value {
-        do throws(PKCS11Failure) {
-            if let session {
-                do throws(PKCS11Failure) {
-                    return try work(session)
-                } catch  where error.isLostSession {
-                    self.session = nil
+        var (isReopened, failures) = (session == nil, 0)
+        while true {
+            do throws(PKCS11Failure) {
+                if let session { return try work(session) }
+                let fresh = try module.locked { () throws(PKCS11Failure) in try PKCS11Session(module, token, pin: pin) }
+                session = fresh
+                return try work(fresh)
+            } catch {
+                if error.isLostSession {
+                    session = nil
+                    guard !isReopened else { throw error.vaultError }
+                    isReopened = true
+                } else {
+                    failures += 1
+                    guard error.isPassing, failures < 4 else { throw error.vaultError }
+                    usleep(UInt32(failures) * .random(in: 10_000...30_000))
                 }
             }
-            let fresh = try PKCS11Session(module, token, pin: pin)
-            session = fresh
-            return try work(fresh)
-        } catch {
-            if error.isLostSession { session = nil }
-            throw error.vaultError
         }
     }
 }

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
+import CarrelThreads
 import CarrelVault
 import Glibc
 
@@ -85,7 +86,7 @@ final class TPMVault: BlockingVault {
         return key.publicKey
     }
 
-    private func use<Value>(
+    private func use<Value: Sendable>(
         _ name: String,
         for use: VaultKeyUses,
         _ work: (TPMConnection, [UInt8]) throws(TPMFailure) -> Value
@@ -131,20 +132,29 @@ final class TPMVault: BlockingVault {
         return Base64URL.encode(SHA256.hash(key.rawSpan))
     }
 
-    private func connected<Value>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value {
+    /// One operation of this process at a time for each TPM: a TPM without a resource manager has room for one or two.
+    private static let turns = Locked<[String: Locked<Void>]>([:])
+
+    private func connected<Value: Sendable>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value {
         try Self.connected(tcti, auth, work)
     }
 
     /// Runs work in a connection of its own, again for a while when other programs fill the TPM.
-    private static func connected<Value>(
+    private static func connected<Value: Sendable>(
         _ tcti: String,
         _ auth: Secret?,
         _ work: (TPMConnection) throws(TPMFailure) -> Value
     ) throws(VaultError) -> Value {
+        let turn = turns.withLock { turns in
+            if let turn = turns[tcti] { return turn }
+            let turn = Locked(())
+            turns[tcti] = turn
+            return turn
+        }
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
             do throws(TPMFailure) {
-                return try work(TPMConnection(tcti: tcti, auth: auth))
+                return try turn.withLock { _ throws(TPMFailure) in try work(TPMConnection(tcti: tcti, auth: auth)) }
             } catch {
                 guard error.isBusy, ContinuousClock.now < deadline else { throw error.vaultError }
             }

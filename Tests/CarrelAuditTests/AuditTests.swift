@@ -1,3 +1,4 @@
+import CarrelLicensing
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
@@ -5,6 +6,7 @@ import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelRights
 import CarrelPasswordHash
 import CarrelServer
 import CarrelServerTesting
@@ -95,6 +97,13 @@ struct `The audit log` {
         let identity = "issuer=https%3A%2F%2Fid.example&subject=a1"
         let other: JSON = ["account": "carol", "title": .string(test.title.id), "orderNumber": "9"]
         let player = try #require(try await TestPlayer().personalize(test).answer["player"]?.string)
+        let licensed = try await TestPlayer().personalized(by: test)
+        var rules = BusinessRules(kind: .license, expiresAt: test.clock.now + .seconds(3600))
+        rules.contents = [.init(contentID: "cid:x", keyID: KeyID(label: "x"), key: .random(count: 16))]
+        (rules.rights, rules.isStorable) = (.buyToOwn, true)
+        let token = try service.businessTokens.seal(rules).text
+        let asked = try await licensed.request(.persist, of: test, token: token)
+        let license = try #require(try await licensed.send(asked, to: test).license).id
         let playerActs = ["suspend", "resume", "revoke"].map { verb in
             Act(
                 "POST /admin/v1/players/{player}/\(verb)",
@@ -104,6 +113,19 @@ struct `The audit log` {
             )
         }
         return playerActs + [
+            Act(
+                "POST /admin/v1/licenses/{license}/revoke",
+                "/admin/v1/licenses/\(license)/revoke",
+                as: "license.revoke",
+                on: license
+            ),
+            Act(
+                "PUT /admin/v1/content-keys/{kid}",
+                "/admin/v1/content-keys/000102030405060708090a0b0c0d0e0f",
+                ["key": "000102030405060708090a0b0c0d0e0f"],
+                as: "content-key.add",
+                on: "000102030405060708090a0b0c0d0e0f"
+            ),
             Act("POST /admin/v1/pki/rotate", nil, ["use": "license"], as: "pki.rotate", on: "license"),
             Act(
                 "POST /admin/v1/accounts",
@@ -269,6 +291,8 @@ struct `The audit log` {
         "audit": SQL("SELECT * FROM audit"), "audit_pages": SQL("SELECT * FROM audit_pages"),
         "audit_marks": SQL("SELECT * FROM audit_marks"),
         "bookmarks": SQL("SELECT * FROM bookmarks"),
+        "content_keys": SQL("SELECT * FROM content_keys"), "licenses": SQL("SELECT * FROM licenses"),
+        "redemptions": SQL("SELECT * FROM redemptions"),
         "credential_serial": SQL("SELECT * FROM credential_serial"),
         "devices": SQL("SELECT * FROM devices"),
         "edition_resources": SQL("SELECT * FROM edition_resources"),

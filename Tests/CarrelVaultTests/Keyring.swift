@@ -24,9 +24,15 @@ final class Keyring: Sendable {
                 return keyring
             }
             task = new
+            atexit { Keyring.stop() }
             return new
         }
         return try await task.value
+    }
+
+    /// Ends it with the run, and removes its files.
+    private static func stop() {
+        starting.withLock { $0 = nil }
     }
 
     /// A bus of a test's own, which programs reach by ``environment``.

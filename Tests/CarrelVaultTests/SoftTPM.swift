@@ -18,9 +18,15 @@ final class SoftTPM: Sendable {
             if let task { return task }
             let new = Task { try await SoftTPM() }
             task = new
+            atexit { SoftTPM.stop() }
             return new
         }
         return try await task.value
+    }
+
+    /// Ends it with the run, and removes its files.
+    private static func stop() {
+        starting.withLock { $0 = nil }
     }
 
     /// A TPM of a test's own.

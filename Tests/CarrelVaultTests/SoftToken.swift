@@ -3,10 +3,14 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// SoftHSM with two tokens of this run's own.
+/// SoftHSM with tokens of this run's own.
 final class SoftToken: Sendable {
     static let label = "carrel test"
     static let other = "carrel other"
+    /// A token that a test lists: SoftHSM shows keys that are being made.
+    static let inspected = "carrel inspected"
+    /// A token whose sessions a test ends.
+    static let unsteady = "carrel unsteady"
     static let pin = "123456"
 
     let module: String
@@ -27,9 +31,15 @@ final class SoftToken: Sendable {
             if let task { return task }
             let new = Task { try await SoftToken(tool, module) }
             task = new
+            atexit { SoftToken.stop() }
             return new
         }
         return try await task.value
+    }
+
+    /// Ends it with the run, and removes its files.
+    private static func stop() {
+        starting.withLock { $0 = nil }
     }
 
     private init(_ tool: String, _ module: String) async throws {
@@ -42,7 +52,7 @@ final class SoftToken: Sendable {
         )
         self.module = module
         unsafe setenv("SOFTHSM2_CONF", file, 1)
-        for label in [Self.label, Self.other] {
+        for label in [Self.label, Self.other, Self.inspected, Self.unsteady] {
             try await checkProcess([tool, "--init-token", "--free", "--label", label, "--pin", Self.pin, "--so-pin", "87654321"])
         }
     }

@@ -26,13 +26,14 @@ struct VaultPlace: Sendable {
 
     static let scrypt = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1)
 
-    /// A place for a vault of a kind, with the peer it needs.
-    init(_ kind: VaultKind) async throws {
+    /// A place for a vault of a kind, with the peer it needs; `isAlone` is for tests that kill processes, which leave their objects in a TPM
+    /// without a resource manager.
+    init(_ kind: VaultKind, isAlone: Bool = false) async throws {
         self.kind = kind
         switch kind {
         case .file: peer = .none
         case .pkcs11: peer = .token(try await SoftToken.shared())
-        case .tpm: peer = .chip(try await SoftTPM.shared())
+        case .tpm: peer = .chip(isAlone ? try await SoftTPM() : try await SoftTPM.shared())
         case .secretService: peer = .keyring(try await Keyring.shared())
         }
     }
@@ -72,6 +73,12 @@ struct VaultPlace: Sendable {
         case .chip(let chip): ["tpm", folder, chip.tcti]
         case .keyring: ["secret-service", folder]
         }
+    }
+
+    /// Removes what a killed process left in a TPM, as a resource manager does.
+    func sweep() async throws {
+        guard case .chip(let chip) = peer else { return }
+        for option in ["--transient-object", "--loaded-session"] { _ = try await chip.run(["tpm2_flushcontext", option]) }
     }
 
     /// Whether the vault has a file.

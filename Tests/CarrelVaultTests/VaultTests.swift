@@ -187,7 +187,7 @@ struct `A vault` {
 
     @Test(arguments: VaultKind.allCases.filter { $0 != .pkcs11 })
     func `has all acknowledged keys after a process that makes keys was killed`(kind: VaultKind) async throws {
-        let place = try await VaultPlace(kind)
+        let place = try await VaultPlace(kind, isAlone: true)
         let before = try await place.create().makeKey(named: "before")
         let program = try vaultProgram()
         for round in 0..<3 {
@@ -195,6 +195,7 @@ struct `A vault` {
             _ = try await process.waitForLine(containing: "key-\(round)-0")
             try await Task.sleep(for: .microseconds(Int.random(in: 0...30_000)))
             #expect(await process.kill() == .signaled(SIGKILL))
+            try await place.sweep()
             let vault = try await place.open()
             #expect(try await vault.publicKey(named: "before") == before)
             for line in process.output.split(separator: "\n") where process.output.hasSuffix("\n") {

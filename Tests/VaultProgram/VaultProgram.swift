@@ -9,7 +9,8 @@ import Glibc
 /// Uses a vault in a process of its own, which a test may limit or kill.
 ///
 /// `VaultProgram [create] [no-prompt] [file-size=BYTES] KIND WHERE… -- COMMAND…` with `file FOLDER PASSPHRASE`, `pkcs11 MODULE LABEL PIN`,
-/// `tpm FOLDER TCTI` or `secret-service FOLDER`, and the commands `open`, `make NAME`, `fill PREFIX` (keys until it is killed or fails).
+/// `tpm FOLDER TCTI` or `secret-service FOLDER`, and the commands `open`, `make NAME`, `use NAME` (every call once), `fill PREFIX` (keys until
+/// it is killed or fails).
 /// It writes a line for each answer, and the code of an error.
 @main
 struct VaultProgram {
@@ -27,6 +28,13 @@ struct VaultProgram {
             let vault = try await open(place, options)
             switch command.first {
             case "make": say(Hex.encode(try await vault.makeKey(named: command[1]).coordinates))
+            case "use":
+                let key = try await vault.makeKey(named: command[1])
+                let isValid = key.isValid(try await vault.sign([1], withKey: command[1]), for: [1].rawSpan)
+                let secret = try await vault.agree(withKey: command[1], other: key)
+                let isSame = try await vault.open(vault.seal(secret, associated: [2]), associated: [2]) == secret
+                try await vault.removeKey(named: command[1])
+                say("\(isValid) \(isSame)")
             case "fill":
                 for number in 0... {
                     let name = "\(command[1])\(number)"
@@ -35,6 +43,8 @@ struct VaultProgram {
                 }
             default: say(vault.description)
             }
+            // The generators that OpenSSL has for each thread are freed with the threads, or not at all.
+            if vault.kind == .pkcs11 { _exit(0) }
         } catch {
             say("\(error.code)")
             exit(1)
