@@ -74,7 +74,7 @@ extension Authority {
         static let root = Duration.seconds(20 * 365 * 86_400)
         static let devices = Duration.seconds(10 * 365 * 86_400)
         static let service = Duration.seconds(5 * 365 * 86_400)
-        /// For so long a replaced key for requests is still taken: nodes and players learn the new one meanwhile.
+        /// The time for which a replaced key for requests is still accepted: nodes and players learn the new one meanwhile.
         static let overlap = Duration.seconds(7 * 86_400)
     }
 

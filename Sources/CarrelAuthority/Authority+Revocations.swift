@@ -5,7 +5,7 @@ import CarrelRights
 import CarrelStore
 
 extension Authority {
-    /// The signed list of what is revoked. It is made anew when something was revoked, and once an hour.
+    /// The signed list of what is revoked. It is signed again after every revocation, and once an hour.
     package func revocations() async throws -> String { try await revocationLists().signed }
 
     /// The same certificates as a list of X.509, in DER.
@@ -25,7 +25,7 @@ extension Authority {
         let certificates: [UInt8]
     }
 
-    /// For so long a list is served again, and for so long a player may use it.
+    /// The time for which a list is served again, and for which a player may use it.
     private static let listLife = Duration.seconds(3600)
     private static let listValidity = Duration.seconds(7 * 86_400)
 

@@ -127,7 +127,9 @@ package final class Authority: Sendable {
 
     /// Replaces a key. What the old one signed stays valid; a new root is signed by the old one, so that players follow.
     ///
-    /// - Parameter use: one of ``rotatedUses``.
+    /// - Parameters:
+    ///   - use: one of ``rotatedUses``.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the id of the new key.
     /// - Throws: ``ServerError`` `request.invalid` for another use.
     package func rotate(_ use: String, by actor: AuditActor) async throws -> String {

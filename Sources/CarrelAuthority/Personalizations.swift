@@ -51,6 +51,7 @@ package struct Personalizations: Sendable {
     ///   - text: the signed request.
     ///   - reader: the session that came along; it links the player.
     ///   - requestID: for the audit log.
+    /// - Returns: the certificate with what proves it.
     /// - Throws: ``HTTPError`` with a code `personalization.…`.
     package func personalize(_ text: String, reader: Reader?, requestID: String) async throws -> PersonalizationResponse {
         let now = clock.now.wholeSecond

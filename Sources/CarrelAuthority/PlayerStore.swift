@@ -242,7 +242,12 @@ package enum PlayerStore {
 
     /// Adds a license or a key to what is revoked.
     ///
-    /// - Parameter kind: `license` or `kid`.
+    /// - Parameters:
+    ///   - kind: `license` or `kid`.
+    ///   - id: the id.
+    ///   - now: the time.
+    ///   - transaction: the transaction.
+    /// - Throws: the database's error.
     package static func revokeRight(_ kind: String, _ id: String, at now: Instant, in transaction: any Transaction) throws {
         if try transaction.run(revokeRight, [.text(kind), .text(id), .instant(now)]) > 0 { try bumpRevocations(in: transaction) }
     }

@@ -4,7 +4,7 @@ package import CarrelBytes
 import CarrelHome
 package import CarrelStore
 
-/// The players of accounts and of nobody: listed, suspended, revoked.
+/// Lists, suspends and revokes players, with an account or without one.
 package struct Players: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -23,7 +23,7 @@ package struct Players: Sendable {
         return player
     }
 
-    /// What staff may do to a player, and a reader to their own.
+    /// Changes that staff make, of which readers may revoke their own players.
     package enum Change: String, Sendable, CaseIterable {
         case suspend
         case resume
@@ -33,7 +33,11 @@ package struct Players: Sendable {
     /// Suspends, resumes or revokes a player. Revoking is for good: the copy of the app must be personalised again, with new keys.
     ///
     /// - Parameters:
+    ///   - id: the id.
+    ///   - change: the change.
     ///   - account: when set, the player must be linked to that account.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the player after the change.
     /// - Throws: ``ServerError`` `request.not-found`.
     package func change(_ id: String, _ change: Change, of account: String? = nil, by actor: AuditActor) async throws -> Player {
         let now = clock.now

@@ -11,6 +11,7 @@ package enum AESGCM {
     /// Encrypts `plaintext`.
     ///
     /// - Parameters:
+    ///   - plaintext: the bytes to encrypt.
     ///   - key: 32 bytes.
     ///   - nonce: 12 bytes, never used twice with a key.
     ///   - associated: protected from change, and not encrypted.
@@ -41,6 +42,7 @@ package enum AESGCM {
     ///   - key: 32 bytes.
     ///   - nonce: the 12 bytes it was sealed with.
     ///   - associated: the bytes it was sealed with.
+    /// - Returns: the content.
     /// - Throws: `crypto.integrity` for another key, nonce or associated bytes, and for altered bytes; `crypto.length`.
     package static func open(
         _ sealed: RawSpan,

@@ -53,6 +53,7 @@ extension Certificate {
     /// The text of an extension that is a UTF8String; nil when it has none, or another value.
     ///
     /// - Parameter identifier: numbers and periods.
+    /// - Returns: the text.
     package func text(ofExtension identifier: String) -> String? {
         value(ofExtension: identifier).flatMap { DER.content(0x0c, $0) }.flatMap { String(validating: $0, as: UTF8.self) }
     }

@@ -26,7 +26,10 @@ package struct CertificateAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - name: its common name.
+    ///   - key: the private key.
     ///   - validity: both ends included, to the second.
+    /// - Returns: the authority.
+    /// - Throws: `crypto.certificate` when the certificate cannot be made.
     package static func root(name: String, key: P256.PrivateKey, validity: ClosedRange<Instant>) throws(CryptoError)
         -> CertificateAuthority
     {
@@ -41,9 +44,9 @@ package struct CertificateAuthority: Sendable {
         return try CertificateAuthority(certificate: certificate, key: key)
     }
 
-    /// What a certificate is for.
+    /// The purpose of a certificate.
     package enum Kind: Sendable, Equatable {
-        /// Signing certificates; `pathLength` more authorities may stand below it.
+        /// Signing certificates; at most `pathLength` authorities below it.
         case authority(pathLength: UInt64)
         /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name; `attributes` are
         /// extensions that are not critical, each with an object identifier and a text.
@@ -71,6 +74,7 @@ package struct CertificateAuthority: Sendable {
     ///   - publicKey: the key that it is for.
     ///   - validity: both ends included, to the second.
     ///   - kind: what it is for.
+    /// - Returns: the certificate in DER.
     package func issue(subject: String, publicKey: P256.PublicKey, validity: ClosedRange<Instant>, kind: Kind) -> [UInt8] {
         Self.certificate(
             issuer: name,
@@ -99,6 +103,9 @@ package struct CertificateAuthority: Sendable {
     /// - Parameters:
     ///   - number: larger than that of every list before it.
     ///   - revoked: all that have not expired.
+    ///   - thisUpdate: the time of the list.
+    ///   - nextUpdate: the time of the next list.
+    /// - Returns: the list in DER.
     package func revocationList(number: UInt64, revoked: [Revoked], thisUpdate: Instant, nextUpdate: Instant) -> [UInt8] {
         let entries = revoked.map { DER.sequence(DER.integer($0.serial), DER.time($0.instant)) }
         let extensions = DER.sequence(

@@ -41,6 +41,8 @@ package struct CertificationRequest: Sendable {
     ///   - commonName: the subject.
     ///   - publicKey: the key that the certificate is to be for.
     ///   - sign: returns R and S of a signature with its private half, 64 bytes.
+    /// - Returns: the request in DER.
+    /// - Throws: an error of `sign`.
     package static func make(
         commonName: String,
         publicKey: P256.PublicKey,
@@ -79,7 +81,10 @@ extension DER {
 
     /// A document, its algorithm and its signature, as requests, certificates and lists have them.
     ///
-    /// - Parameter signature: R and S, 64 bytes.
+    /// - Parameters:
+    ///   - document: the content.
+    ///   - signature: R and S, 64 bytes.
+    /// - Returns: the document in DER.
     static func signed(_ document: [UInt8], by signature: [UInt8]) -> [UInt8] {
         sequence(document, ecdsaWithSHA256, bits(sequence(integer(signature[..<32]), integer(signature[32...]))))
     }

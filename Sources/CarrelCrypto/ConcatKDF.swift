@@ -2,10 +2,12 @@ import COpenSSL
 
 /// A key from a shared secret: the Concat KDF with SHA-256 (NIST SP 800-56A §5.8.1), as JWE uses it (RFC 7518 §4.6.2).
 package enum ConcatKDF {
+    ///
     /// - Parameters:
     ///   - secret: the shared secret of a key agreement.
     ///   - otherInfo: what the key is for, encoded as the protocol says.
     ///   - count: bytes of the key.
+    /// - Returns: the key.
     package static func sha256(secret: Secret, otherInfo: [UInt8], count: Int) -> Secret {
         let context = unsafe OpenSSL.present(EVP_KDF_CTX_new(OpenSSL.shared.concatKDF))
         defer { unsafe EVP_KDF_CTX_free(context) }

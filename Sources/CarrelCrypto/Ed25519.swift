@@ -56,7 +56,7 @@ package enum Ed25519 {
     /// A private key.
     @safe
     package final class PrivateKey: @unchecked Sendable {  // the key never changes after `init`
-        /// The 32 bytes that the key is made from (RFC 8032 §5.1.5): what is kept of it.
+        /// The stored form of the key: the 32 bytes that it is made from (RFC 8032 §5.1.5).
         package let seed: Secret
         /// The public half.
         package let publicKey: PublicKey

@@ -100,7 +100,7 @@ package enum P256 {
             unsafe EVP_PKEY_free(key)
         }
 
-        /// The scalar, 32 bytes, big-endian: what is kept of the key.
+        /// The stored form of the key: its scalar, 32 bytes, big-endian.
         package var scalar: Secret {
             var number: OpaquePointer?
             guard unsafe EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1, let number = unsafe number else {

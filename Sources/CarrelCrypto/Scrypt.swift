@@ -35,6 +35,7 @@ package struct Scrypt: Sendable, Hashable {
     ///   - passphrase: as it was typed, in UTF-8.
     ///   - salt: 16 random bytes or more.
     ///   - count: bytes of the key.
+    /// - Returns: the key.
     /// - Throws: `crypto.refused` when there is not enough memory.
     package func key(_ passphrase: Secret, salt: [UInt8], count: Int) throws(CryptoError) -> Secret {
         _ = OpenSSL.shared

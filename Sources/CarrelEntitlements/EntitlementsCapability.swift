@@ -59,7 +59,13 @@ package struct EntitlementsCapability: Capability {
 
     /// The device limit of an account: what staff set, else what its plans allow, else the operator's.
     ///
-    /// - Parameter policy: the operator's.
+    /// - Parameters:
+    ///   - policy: the operator's.
+    ///   - account: the account's id.
+    ///   - now: the time.
+    ///   - transaction: the transaction.
+    /// - Returns: the limit.
+    /// - Throws: the database's error.
     package static func devicePolicy(
         _ policy: DevicePolicy,
         of account: String,

@@ -25,6 +25,7 @@ package enum JWE {
     ///   - type: `typ`, the kind of object.
     ///   - context: what the object belongs to (`apv`): the reader must expect the same, so that it cannot be moved.
     ///   - mode: how the content's key reaches the recipient.
+    /// - Returns: the object in its compact form.
     package static func encrypt(
         _ plaintext: RawSpan,
         to recipient: P256.PublicKey,
@@ -115,9 +116,10 @@ package enum JWE {
             else { throw JOSEError(.malformed, "a part has a length that it cannot have") }
         }
 
-        /// What was encrypted.
+        /// Decrypts the content.
         ///
         /// - Parameter secret: what the recipient's private key shares with ``ephemeral``, 32 bytes.
+        /// - Returns: the content.
         /// - Throws: `jose.signature` for another key, and for altered bytes.
         package func open(sharedSecret secret: Secret) throws(JOSEError) -> Secret {
             let agreed = agreedKey(secret, mode: mode, producer: producer, context: context)

@@ -6,9 +6,11 @@ import CarrelJSON
 struct ProfileHeader {
     let json: JSONObject
 
+    ///
     /// - Parameters:
     ///   - part: the first part of the text.
     ///   - names: the members that it may have.
+    /// - Throws: `jose.malformed`, `jose.algorithm`.
     init(_ part: String, names: [String]) throws(JOSEError) {
         guard part.utf8.count <= 4096, let bytes = Base64URL.decode(part),
             let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 3, byteCount: 4096, values: 24)).object

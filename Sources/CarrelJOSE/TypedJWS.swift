@@ -104,13 +104,15 @@ package enum TypedJWS {
 
     /// An object that is to be signed: by a key in memory, or by one that a vault keeps.
     package struct Unsigned: Sendable {
-        /// What the signature is made over.
+        /// The bytes to sign.
         package let input: [UInt8]
 
+        ///
         /// - Parameters:
         ///   - kind: the kind of object.
         ///   - keyID: which key signs it; nil only where the kind has none.
         ///   - key: the key of the header, in kinds that have one.
+        ///   - payload: the content.
         package init(_ kind: Kind, keyID: String? = nil, key: JWK? = nil, payload: [UInt8]) {
             precondition((key != nil) == kind.hasKey, "a kind of signed objects has a key in its header, or has none")
             precondition(keyID != nil || kind.hasKey || kind.algorithm == .hs256, "a signed object names its key")

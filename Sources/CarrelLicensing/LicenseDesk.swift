@@ -35,6 +35,8 @@ struct LicenseDesk {
     /// The license to answer with.
     ///
     /// - Parameter rules: of the token; nil without one.
+    /// - Returns: the license.
+    /// - Throws: ``HTTPError`` with the reason for a refusal.
     func issued(for rules: BusinessRules?) throws -> LicenseStore.Issued {
         switch request.session {
         case .stream, .persist:

@@ -195,7 +195,7 @@ package enum LicenseStore {
         try transaction.row(key, [.text(id.hex)]).map { .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1)) }
     }
 
-    /// Adds a key; one that is there stays. Whether it was added.
+    /// Adds a key unless its id exists. Whether it was added.
     static func insertKey(_ id: KeyID, _ key: MasterKeyring.Wrapped, at now: Instant, in transaction: any Transaction) throws
         -> Bool
     {

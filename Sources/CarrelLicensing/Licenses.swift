@@ -9,7 +9,7 @@ import CarrelStore
 
 /// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
 package struct Licenses: Sendable {
-    /// What happens when a subject has as many streams as it may.
+    /// The consequence of one stream more than a subject may have.
     package enum ConcurrencyMode: String, Sendable, CaseIterable {
         /// A further stream is refused.
         case blockNewDevice = "BLOCK_NEW_DEVICE"
@@ -170,7 +170,7 @@ package struct Licenses: Sendable {
         "the nonce is not one of this service, was used, or is too old: ask for another"
     )
 
-    /// Adds a content key to the key store; one that is there stays.
+    /// Adds a content key to the key store; an existing one stays.
     ///
     /// - Throws: ``ServerError`` `request.conflict` where another key has that id.
     package func addKey(_ id: KeyID, _ key: Secret, by actor: AuditActor) async throws {

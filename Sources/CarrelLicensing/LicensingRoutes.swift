@@ -62,6 +62,7 @@ struct LicensingRoutes: Sendable {
             let document = try configuration(request)
             var response = HTTPResponse(.ok, body: .bytes(document.write()))
             response.headers["Content-Type"] = BroadbandConfiguration.mediaType
+            response.headers["Cache-Control"] = "no-cache"
             return response
         }
         for method in [HTTPMethod.get, .post] {

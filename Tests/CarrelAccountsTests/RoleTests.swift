@@ -16,7 +16,7 @@ struct `Roles` {
     private static let table: [(permission: Permission, allowed: String)] = [
         (.readAccounts, "oasS-"), (.changeAccounts, "oasS-"), (.readPlans, "oasS-"), (.changePlans, "oa-S-"),
         (.changeHoldings, "oasS-"), (.personalData, "oa---"), (.readOrders, "oasS-"),
-        (.changeOrders, "oasS-"), (.readCatalog, "oasS-"),
+        (.changeOrders, "oasS-"), (.issueTokens, "oa-S-"), (.manageLicenses, "oasS-"), (.readCatalog, "oasS-"),
         (.changeCatalog, "oa---"), (.readAudit, "oa---"), (.readHealth, "oasS-"), (.runCannedUsers, "oas--"),
         (.rotateKeys, "oa---"), (.manageKeys, "oa---"), (.manageStaff, "o----"),
     ]

@@ -54,18 +54,28 @@ struct `A token redeemed for a license` {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         let text = try token(test)
-        let first = try #require(try await player.send(try await player.request(.persist, of: test, token: text), to: test).license)
+        let first = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
+        )
         test.clock.advance(by: .seconds(60))
-        let second = try #require(try await player.send(try await player.request(.persist, of: test, token: text), to: test).license)
+        let second = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
+        )
         #expect(first.id == second.id && second.issuedAt == first.issuedAt)
         let other = try await TestPlayer().personalized(by: test)
-        #expect(try await other.send(try await other.request(.persist, of: test, token: text), to: test).problem == "license.token-used")
+        #expect(
+            try await other.send(try await other.request(.persist, of: test, token: text), to: test).problem
+                == "license.token-used"
+        )
         let shared = try token(test) { $0.redemptions = 2 }
         for player in [player, other] {
             #expect(try await player.send(try await player.request(.persist, of: test, token: shared), to: test).license != nil)
         }
         let third = try await TestPlayer().personalized(by: test)
-        #expect(try await third.send(try await third.request(.persist, of: test, token: shared), to: test).problem == "license.token-used")
+        #expect(
+            try await third.send(try await third.request(.persist, of: test, token: shared), to: test).problem
+                == "license.token-used"
+        )
     }
 
     @Test func `that is forged, expired, for another device or only for a stream is refused`() async throws {
@@ -100,7 +110,9 @@ struct `A token redeemed for a license` {
         #expect(try await test.send(.put, path, body: body).status == 401)
         let player = try await TestPlayer().personalized(by: test)
         let text = try token(test) { $0.contents = [.init(contentID: "cid:film", keyID: Self.kid)] }
-        let license = try #require(try await player.send(try await player.request(.persist, of: test, token: text), to: test).license)
+        let license = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
+        )
         let agreement = player.player.agreement
         #expect(try await license.open(Self.kid) { agreement.sharedSecret(with: $0) } == Self.key)
     }
@@ -115,9 +127,14 @@ struct `A token redeemed for a license` {
             $0.unknownOutputBehavior = .disallow
             $0.cookie = "order-1001"
         }
-        let license = try #require(try await player.send(try await player.request(.persist, of: test, token: text), to: test).license)
+        let license = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
+        )
         #expect(license.terms.notAfter == end && license.terms.playbackSeconds == 7200)
-        #expect(license.obligations.map(\.type) == ["wudo", "output-control"] && license.obligations.map(\.isCritical) == [false, true])
+        #expect(
+            license.obligations.map(\.type) == ["wudo", "output-control"]
+                && license.obligations.map(\.isCritical) == [false, true]
+        )
         let records = try await test.service.licenses.redemptions(cookie: "order-1001", start: 0, count: 32)
         #expect(records.map(\.license) == [license.id] && records.map(\.player) == [player.id])
     }
@@ -248,7 +265,10 @@ struct `A license that was issued` {
         var players: [TestPlayer.Personalized] = []
         for _ in 0..<3 { players.append(try await TestPlayer().personalized(by: test, token: session)) }
         func stream(_ player: TestPlayer.Personalized) async throws -> (license: License?, problem: String?) {
-            try await player.send(try await player.request(.stream, of: test, token: try tokens.token(test, kind: .ms3)), to: test)
+            try await player.send(
+                try await player.request(.stream, of: test, token: try tokens.token(test, kind: .ms3)),
+                to: test
+            )
         }
         let first = try #require(try await stream(players[0]).license)
         #expect(first.terms.leaseSeconds == 360 && first.heartbeat == 300 && first.session == first.id && !first.terms.isStorable)

@@ -66,26 +66,37 @@ struct `The token service` {
 
     @Test func `makes tokens that a player redeems`() async throws {
         let (test, authenticator) = try await service()
-        let content = [("contentId", "cid:x"), ("contentKey", "166634c675823c235a4a9446fad52e4d"), ("customerAuthenticator", authenticator)]
+        let content = [
+            ("contentId", "cid:x"), ("contentKey", "166634c675823c235a4a9446fad52e4d"), ("customerAuthenticator", authenticator),
+        ]
         let stream = try await ask(test, "/hms/ms3/token", content + [("contentURL", "http://cdn.example.test/a.mpd")])
         let url = try CompoundURL(parsing: stream.text)
-        #expect(url.contentURL == "http://cdn.example.test/a.mpd" && stream.text.hasPrefix("https://books.example.org/hms/ms3/rights/?b="))
+        #expect(
+            url.contentURL == "http://cdn.example.test/a.mpd"
+                && stream.text.hasPrefix("https://books.example.org/hms/ms3/rights/?b=")
+        )
         let player = try await TestPlayer().personalized(by: test)
-        let license = try #require(try await player.send(try await player.request(.stream, of: test, token: url.token), to: test).license)
+        let license = try #require(
+            try await player.send(try await player.request(.stream, of: test, token: url.token), to: test).license
+        )
         let agreement = player.player.agreement
         let kid = try #require(license.keys.first?.id)
         let key = try await license.open(kid) { agreement.sharedSecret(with: $0) }
         #expect(key.withBytes { Hex.encode([UInt8](copying: $0)) } == "166634c675823c235a4a9446fad52e4d")
 
-        let rental = content + [
-            ("actionTokenType", "1"), ("rightsType", "Rental"), ("rental.periodEndTime", "+2592000"), ("rental.playDuration", "172800"),
-            ("cookie", "order-7"),
-        ]
+        let rental =
+            content + [
+                ("actionTokenType", "1"), ("rightsType", "Rental"), ("rental.periodEndTime", "+2592000"),
+                ("rental.playDuration", "172800"),
+                ("cookie", "order-7"),
+            ]
         let action = try await ask(test, "/hms/bb/token", rental)
         let bytes = Array(action.text.utf8)
         let token = try ActionToken(parsing: bytes.rawSpan)
         let text = Base64URL.encode(token.businessToken)
-        let kept = try #require(try await player.send(try await player.request(.persist, of: test, token: text), to: test).license)
+        let kept = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
+        )
         #expect(kept.terms.playbackSeconds == 172_800 && kept.terms.isStorable)
         let records = try await ask(test, "/cmiapi/getrecord", [("customerAuthenticator", authenticator), ("cookie", "order-7")])
         #expect(records.text.contains(kept.id) && !records.text.contains(license.id))
@@ -97,7 +108,11 @@ struct `The token service` {
     @Test func `takes a key of a portal alone, and none from a query where that is refused`() async throws {
         let (test, authenticator) = try await service()
         let content = [("contentId", "cid:x"), ("contentKey", "166634c675823c235a4a9446fad52e4d"), ("errorFormat", "json")]
-        let wrong = try await ask(test, "/hms/ms3/token", content + [("customerAuthenticator", "other," + (authenticator.split(separator: ",").last ?? ""))])
+        let wrong = try await ask(
+            test,
+            "/hms/ms3/token",
+            content + [("customerAuthenticator", "other," + (authenticator.split(separator: ",").last ?? ""))]
+        )
         #expect(wrong.status == 401 && wrong.text.contains("-2018"))
         #expect(try await ask(test, "/hms/pr/token", content).status == 404)
         #expect(try await ask(test, "/hms/wv/token", content, method: .get).status == 404)

@@ -72,10 +72,12 @@ struct `A capability` {
             ).map { try $0.text(0) }
         }
         // The server's own secrets are rewrapped by the rotation itself.
-        #expect(wrapped == [
+        #expect(
+            wrapped == [
                 "content_keys.master_version", "licenses.master_version", "orders.master_version", "pki_keys.master_version",
                 "secrets.master_version",
-            ])
+            ]
+        )
         #expect(test.service.capabilities.flatMap(\.wrappedKeys).count == wrapped.count - 1)
     }
 

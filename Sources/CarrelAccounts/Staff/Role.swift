@@ -19,7 +19,7 @@ package enum Role: String, Sendable, CaseIterable {
         case .support:
             [
                 .readAccounts, .changeAccounts, .readPlans, .changeHoldings, .readOrders, .changeOrders, .readCatalog,
-                .readHealth, .runCannedUsers,
+                .readHealth, .runCannedUsers, .manageLicenses,
             ]
         case .service:
             [

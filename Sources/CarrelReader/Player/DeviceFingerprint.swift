@@ -2,9 +2,9 @@ import CarrelBytes
 import CarrelCrypto
 import Glibc
 
-/// What tells one installation from a copy of it: a digest of the machine's id and the folder, with a salt of the installation.
+/// Distinguishes an installation from a copy of it: a digest of the machine's id and the folder, with a salt of the installation.
 ///
-/// No identifier of the machine leaves it: without the salt the digest says nothing, and every installation has another salt.
+/// No identifier of the machine leaves it: the digest cannot be compared without the salt, and every installation has a salt of its own.
 enum DeviceFingerprint {
     static let saltByteCount = 32
 
@@ -13,6 +13,7 @@ enum DeviceFingerprint {
     /// - Parameters:
     ///   - salt: random, kept with the installation.
     ///   - folder: the installation's folder; a copy of it is another file to the system.
+    /// - Returns: the digest, 32 bytes.
     static func make(salt: [UInt8], folder: String) -> [UInt8] {
         var bytes = salt
         bytes += Array("carrel device fingerprint 1\n".utf8)

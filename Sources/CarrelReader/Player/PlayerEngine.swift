@@ -31,11 +31,11 @@ public actor PlayerEngine {
         }
     }
 
-    /// What a personalised player is.
+    /// The data of a personalised player.
     public struct Identity: Sendable, Equatable {
         /// The player's id, a UUID in lower case.
         public let player: String
-        /// What keeps its keys.
+        /// The strength of the vault with its keys.
         public let level: VaultLevel
         /// The kind of vault that has them.
         public let vault: VaultKind
@@ -148,8 +148,9 @@ public actor PlayerEngine {
     ///
     /// - Parameters:
     ///   - server: the base URL, https; or http on this machine.
-    ///   - session: a session token of an account, which the player is linked to; nil links it to nobody.
+    ///   - session: a session token of an account, which the player is linked to; nil for no link.
     ///   - isForced: whether the server is asked though the certificate is young, such as to link the player.
+    /// - Returns: the player.
     /// - Throws: ``PlayerError``.
     @discardableResult
     public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity

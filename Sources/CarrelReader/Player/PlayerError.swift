@@ -26,7 +26,7 @@ public struct PlayerError: CodedError {
     /// Whether the same request can succeed later without anyone doing something.
     public var isRetryable: Bool { Self.facts[code]?.isRetryable ?? false }
 
-    /// What the user can do: a lower-case sentence without a period.
+    /// The user's next step: a lower-case sentence without a period.
     public var recommendation: String { Self.facts[code]?.recommendation ?? "try again later" }
 
     private struct Facts {
@@ -51,7 +51,11 @@ public struct PlayerError: CodedError {
             recommendation: "ask the provider; a revoked device has to be personalised again with new keys"
         ),
         .rejected: Facts(number: -5007, isRetryable: false, recommendation: "update the app, or ask the provider"),
-        .vault: Facts(number: -5008, isRetryable: false, recommendation: "unlock or repair the vault that keeps the device's keys"),
+        .vault: Facts(
+            number: -5008,
+            isRetryable: false,
+            recommendation: "unlock or repair the vault that keeps the device's keys"
+        ),
         .fingerprint: Facts(
             number: -5009,
             isRetryable: false,

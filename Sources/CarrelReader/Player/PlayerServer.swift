@@ -85,7 +85,9 @@ struct PlayerServer: Sendable {
     private static let earliest = Instant(milliseconds: 1_767_225_600_000)
 
     private static func host(of url: String) -> String? {
-        guard let colon = url.firstRange(of: "://"), ["http", "https"].contains(url[..<colon.lowerBound].lowercased()) else { return nil }
+        guard let colon = url.firstRange(of: "://"), ["http", "https"].contains(url[..<colon.lowerBound].lowercased()) else {
+            return nil
+        }
         let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
         guard !authority.contains("@"), !url.contains("?"), !url.contains("#") else { return nil }
         let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }

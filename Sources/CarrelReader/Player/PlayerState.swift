@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelRights
 
-/// What a player keeps in its folder beside the vault: nothing of it is secret.
+/// The file of a player beside the vault. It contains no secret.
 struct PlayerState: Sendable {
     /// The base URL of the server.
     var server: String
@@ -11,7 +11,7 @@ struct PlayerState: Sendable {
     /// The salt of the fingerprint, and the fingerprint that the server knows.
     let salt: [UInt8]
     let fingerprint: [UInt8]
-    /// What the server answered; nil before the first answer.
+    /// The server's last response; nil before the first.
     var answer: PersonalizationResponse?
 
     private static let version = 1
@@ -25,7 +25,8 @@ struct PlayerState: Sendable {
 
     init(reading bytes: [UInt8]) throws(PlayerError) {
         let damaged = PlayerError(.store, "the file with the player's certificate cannot be read")
-        guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: 16 << 20)), json["version"]?.int == Self.version,
+        guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: 16 << 20)),
+            json["version"]?.int == Self.version,
             let server = json["server"]?.string, let vault = json["vault"]?.string, let salt = json.bytes("salt"),
             let fingerprint = json.bytes("fingerprint"), salt.count == DeviceFingerprint.saltByteCount, fingerprint.count == 32
         else { throw damaged }

@@ -1,4 +1,4 @@
-/// What a player tells the app while it talks to the server, so that the app can show progress.
+/// A step of an exchange with the server, for the app's progress display.
 public enum PlayerTransaction: Sendable {
     /// The kinds of transactions.
     public enum Kind: String, Sendable, CaseIterable {

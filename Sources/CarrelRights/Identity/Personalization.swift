@@ -70,6 +70,8 @@ package struct PersonalizationRequest: Sendable {
     ///   - deviceName: the name that the owner knows the device by.
     ///   - clock: the time of the device's clock.
     ///   - sign: signs with the first key, R and S.
+    /// - Returns: the signed request.
+    /// - Throws: an error of `sign`.
     package static func make(
         nonce: String,
         signingKey: P256.PublicKey,
@@ -110,7 +112,7 @@ package struct PersonalizationResponse: Sendable {
     package let renewAt: Instant
     /// The root's certificate in DER, the rollovers that lead to it, and the keys that it signed.
     package let trust: TrustDocument
-    /// What is revoked, and the time; signed by keys of the service.
+    /// The list of revocations and the time, signed by keys of the service.
     package let revocations: String
     package let time: String
 
@@ -185,6 +187,7 @@ package struct TrustDocument: Sendable, Equatable {
     /// - Parameters:
     ///   - trusted: the root that is trusted so far, in DER; nil trusts the root of this document (at first contact over TLS).
     ///   - number: of the last document; an older one is refused.
+    /// - Returns: the root, and the keys of the service.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package func verified(from trusted: [UInt8]?, notBefore number: Int = 0) throws(RightsError) -> (
         root: Certificate, keys: ServiceKeys

@@ -6,7 +6,7 @@ package import CarrelVault
 package struct PlayerCertificate: Sendable {
     /// The player's id, a UUID in lower case.
     package let player: String
-    /// What keeps its keys, as it said.
+    /// The strength of its vault, as it reported.
     package let level: VaultLevel
     /// Its signing key.
     package let key: P256.PublicKey

@@ -3,7 +3,7 @@ package import CarrelCrypto
 package import CarrelJOSE
 package import CarrelJSON
 
-/// What is revoked: a numbered list that the service signs. A player takes no list with a smaller number than that of the one it has.
+/// A numbered list of revocations that the service signs. A player accepts no list with a smaller number than that of the one it has.
 package struct Revocations: Sendable, Equatable {
     /// Larger in every later list.
     package let number: Int
@@ -66,7 +66,7 @@ package struct Revocations: Sendable, Equatable {
 /// The time of the service, signed.
 package struct TrustedTime: Sendable, Equatable {
     package let instant: Instant
-    /// What the player sent along, so that no earlier answer is taken; empty in answers to nobody in particular.
+    /// The nonce of the request, so that a player accepts no earlier response; empty without a nonce.
     package let nonce: String
 
     package init(instant: Instant, nonce: String = "") {

@@ -14,7 +14,7 @@ package enum RightsMessage {
     package static let request = TypedJWS.Kind(type: "cpk-req+jwt", algorithm: .es256, maxByteCount: 32_768)
     /// A license.
     package static let license = TypedJWS.Kind(type: "cpk-lic+jwt", algorithm: .edDSA)
-    /// What is revoked, numbered.
+    /// The numbered list of revocations.
     package static let revocations = TypedJWS.Kind(type: "cpk-rev+jwt", algorithm: .edDSA, maxByteCount: 8 << 20)
     /// The time of the service.
     package static let time = TypedJWS.Kind(type: "cpk-time+jwt", algorithm: .edDSA, maxByteCount: 4096)

@@ -5,7 +5,7 @@ import CarrelJSON
 
 /// The public keys of a service, which its root signs as one document.
 package struct ServiceKeys: Sendable {
-    /// What a key is for.
+    /// The purpose of a key.
     package enum Use: String, Sendable, CaseIterable {
         /// Signs licenses.
         case license
@@ -142,6 +142,8 @@ package enum RootRollover {
     /// - Parameters:
     ///   - trusted: the root that is trusted so far.
     ///   - rollovers: as the service lists them, in any order.
+    /// - Returns: the newest root.
+    /// - Throws: `rights.signature`, `rights.malformed`.
     package static func newest(from trusted: Certificate, through rollovers: [String]) throws(RightsError) -> Certificate {
         var root = trusted
         var left = rollovers.prefix(64).map(\.self)

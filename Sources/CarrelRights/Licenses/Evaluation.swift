@@ -1,7 +1,7 @@
 package import CarrelBytes
 import CarrelJSON
 
-/// What a device can do and promise while something plays on it. Nothing that it cannot enforce is in it.
+/// The capabilities of a device during playback. A capability that it cannot enforce is missing.
 package struct HostCapabilities: Sendable, Equatable {
     /// The obligations that this host meets, by name.
     package var obligations: Set<String> = []
@@ -11,7 +11,7 @@ package struct HostCapabilities: Sendable, Equatable {
     package init() {}
 }
 
-/// What is asked of a license.
+/// The use that a license is evaluated for.
 package enum LicenseAction: String, Sendable, CaseIterable {
     case play
     case read
@@ -61,11 +61,11 @@ package struct ActionResult: Sendable, Equatable {
     package let reason: Reason?
     /// Until when it is granted without another evaluation; nil for no end.
     package let until: Instant?
-    /// At most so many pixels; nil for any.
+    /// Maximum number of pixels; nil for no limit.
     package let maxPixels: Int?
-    /// What the host must do meanwhile.
+    /// Obligations that the host must meet meanwhile.
     package let obligations: [Obligation]
-    /// What it does not do, and need not.
+    /// Obligations that it does not meet and need not.
     package let unmet: [Obligation]
     package let callbacks: [Callback]
 
@@ -100,7 +100,7 @@ package struct Evaluation: Sendable {
     package let serial: String
     package let host: HostCapabilities
     package let time: TrustedClock.Reading
-    /// What is revoked, as the device knows it.
+    /// The newest list of revocations that the device has.
     package let revocations: Revocations?
 
     package init(player: String, serial: String, host: HostCapabilities, time: TrustedClock.Reading, revocations: Revocations?) {
@@ -117,6 +117,7 @@ package struct Evaluation: Sendable {
     ///   - action: what is to be done.
     ///   - record: the license; nil where there is none.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
+    /// - Returns: the result.
     package func check(_ action: LicenseAction, _ record: LicenseRecord?, needsOpenOutput: Bool = false) -> ActionResult {
         guard let record else { return .refused(.noLicense) }
         let license = record.license

@@ -6,7 +6,7 @@ package import CarrelVault
 
 /// A player's request for the keys of content: signed with its key, and encrypted to the service.
 package struct KeyRequest: Sendable, Equatable {
-    /// What is asked for.
+    /// The kind of request.
     package enum Session: String, Sendable, CaseIterable {
         /// Keys for now; the answer is not kept.
         case stream
@@ -43,7 +43,7 @@ package struct KeyRequest: Sendable, Equatable {
     package var level: VaultLevel
     /// Versions of this protocol that the player speaks, each a whole number.
     package var versions = KeyRequest.versions
-    /// What the player can do on its outputs, by name.
+    /// Capabilities of the player's outputs, by name.
     package var capabilities: [String] = []
     /// In a release: how often it was played.
     package var plays = 0
@@ -96,6 +96,7 @@ package struct KeyRequest: Sendable, Equatable {
     ///   - service: the key of the service.
     ///   - sign: signs with the player's key, R and S.
     /// - Returns: the text to send, and the digest that the answer repeats.
+    /// - Throws: an error of `sign`.
     package func sealed(
         certificate: [UInt8],
         to service: P256.PublicKey,

@@ -35,7 +35,7 @@ package struct License: Sendable, Equatable {
     package let keys: [Key]
     /// The number of the oldest list of what is revoked that counts.
     package let minimumRevocations: Int
-    /// The version of the protocol, and those that the player offered: what was left out would show.
+    /// The version of the protocol, and those that the player offered: a removed offer is noticed.
     package let version: Int
     package let offered: [Int]
     /// Names the stream's slot, and how often to renew it, in seconds; of streams alone.

@@ -53,7 +53,9 @@ package struct LicenseTerms: Sendable, Equatable {
             }
             return count
         }
-        guard let storable = json["storable"]?.bool else { throw RightsError(.malformed, "the terms of the license cannot be read") }
+        guard let storable = json["storable"]?.bool else {
+            throw RightsError(.malformed, "the terms of the license cannot be read")
+        }
         isStorable = storable
         notBefore = try instant("nbf")
         notAfter = try instant("exp")

@@ -6,9 +6,9 @@ import CarrelHTTP
 /// It is a rights location with a business token (the S-URL), `#`, and the percent-encoded location of the content (the C-URL). A fragment
 /// never leaves the client (RFC 9110 §4.2.5), so the rights service does not learn where the content is. The shape is followed for
 /// compatibility: this is not Marlin's own implementation, and nothing in it is certified.
-public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
+package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme that the rights location is written with. Both mean HTTP over TLS.
-    public enum Scheme: String, Sendable, Hashable, CaseIterable {
+    package enum Scheme: String, Sendable, Hashable, CaseIterable {
         /// `https://`, which every client knows.
         case https
         /// `ms3://`, which only players of such content take.
@@ -16,25 +16,25 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The most bytes that a compound URL has: 16 KiB.
-    public static let maxByteCount = 16_384
+    package static let maxByteCount = 16_384
     /// The most bytes that its token has: 8 KiB.
-    public static let maxTokenByteCount = 8192
+    package static let maxTokenByteCount = 8192
 
     /// The scheme as it was written.
-    public let scheme: Scheme
+    package let scheme: Scheme
     /// The rights location without its scheme and its fragment: `rights.example:8443/hms/ms3/rights/?b=…`.
     private let location: String
     /// The business token, whose content only the rights service reads.
-    public let token: String
+    package let token: String
     /// The content's location as it was given, with the scheme `http`, `https`, or `hls` for an HLS playlist.
-    public let contentURL: String
+    package let contentURL: String
 
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB.
     /// - Throws: `rights.url` when it is too long or not a URL, `rights.url.tls` when its rights location is not reached by TLS,
     ///   `rights.url.token` when it has no token, `rights.url.content` when it has no content location.
-    public init(parsing text: some StringProtocol) throws(RightsError) {
+    package init(parsing text: some StringProtocol) throws(RightsError) {
         guard text.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
             throw RightsError(.url, "the URL has a character that must be escaped")
@@ -56,7 +56,7 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     ///   - contentURL: with the scheme `http`, `https` or `hls`.
     ///   - scheme: the scheme to write the rights location with.
     /// - Throws: as ``init(parsing:)``.
-    public init(rights location: String, token: String, contentURL: String, scheme: Scheme = .https) throws(RightsError) {
+    package init(rights location: String, token: String, contentURL: String, scheme: Scheme = .https) throws(RightsError) {
         let rights = try Self.rightsURL(location, token: token, scheme: scheme)
         (self.scheme, self.location, self.token) = try Self.rights(Substring(rights))
         self.contentURL = try Self.content(contentURL)
@@ -71,7 +71,7 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     ///   - scheme: the scheme to write it with.
     /// - Returns: the S-URL.
     /// - Throws: `rights.url`, `rights.url.tls`, `rights.url.token`.
-    public static func rightsURL(_ location: String, token: String, scheme: Scheme = .https) throws(RightsError) -> String {
+    package static func rightsURL(_ location: String, token: String, scheme: Scheme = .https) throws(RightsError) -> String {
         guard !location.utf8.contains(UInt8(ascii: "?")), !location.utf8.contains(UInt8(ascii: "#")) else {
             throw RightsError(.url, "the rights location has a query or a fragment")
         }
@@ -84,10 +84,10 @@ public struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The rights location to connect to, token included: always `https`.
-    public var rightsURL: String { "https://" + location }
+    package var rightsURL: String { "https://" + location }
 
     /// The URL as it is written, its content location with every character but unreserved ones escaped (RFC 3986 §2.3).
-    public var description: String { scheme.rawValue + "://" + location + "#" + PercentEncoding.encode(contentURL) }
+    package var description: String { scheme.rawValue + "://" + location + "#" + PercentEncoding.encode(contentURL) }
 
     /// Takes a rights location apart.
     private static func rights(_ text: some StringProtocol) throws(RightsError) -> (Scheme, location: String, token: String) {

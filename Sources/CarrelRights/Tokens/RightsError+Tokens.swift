@@ -1,10 +1,10 @@
-public import CarrelBytes
+package import CarrelBytes
 
 extension ErrorCode where Failure == RightsError {
     /// A compound URL has no business token.
-    public static var missingToken: Self { Self("rights.url.token") }
+    package static var missingToken: Self { Self("rights.url.token") }
     /// A compound URL has no content URL in its fragment, or one that cannot be played.
-    public static var missingContent: Self { Self("rights.url.content") }
+    package static var missingContent: Self { Self("rights.url.content") }
     /// The rights location of a compound URL is not reached by TLS.
-    public static var insecureRights: Self { Self("rights.url.tls") }
+    package static var insecureRights: Self { Self("rights.url.tls") }
 }

@@ -30,7 +30,12 @@ struct DevicePersonalize: Command {
     static let parameters: [Parameter<Self>] =
         [
             .option(\.server, "--server", value: "url", help: "The server: https, or http on this machine.", required: true),
-            .option(\.deviceName, "--name", value: "text", help: "The device's name in the server's lists; default: the host's name."),
+            .option(
+                \.deviceName,
+                "--name",
+                value: "text",
+                help: "The device's name in the server's lists; default: the host's name."
+            ),
             .flag(\.renews, "--renew", help: "Ask the server though the certificate is young."),
             .flag(
                 \.takesSession,

@@ -38,6 +38,7 @@ struct VaultOptions: ParameterGroup, Sendable {
     /// - Parameters:
     ///   - folder: of the player.
     ///   - console: asks for a passphrase.
+    /// - Returns: the vault.
     /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
     func open(in folder: String, _ console: Console) async throws -> Vault {
         let known = try PlayerEngine.vaultKind(of: folder)
