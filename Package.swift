@@ -416,7 +416,7 @@ let package = Package(
         serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
         serverTests(
             "Server",
-            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML"
+            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),

@@ -24,9 +24,13 @@ extension Authority {
         /// The private halves of the keys that requests are encrypted to, by id: the newest and those before it.
         package let agreement: [String: P256.PrivateKey]
         let rootKey: P256.PrivateKey
+        /// When they were read: an ended key for requests goes within the hour.
+        let readAt: Instant
 
         /// - Throws: ``ServerError`` `server.home` where a key is missing, what unwrapping throws.
-        init(_ rows: [AuthorityStore.Key], _ document: AuthorityStore.Document, _ master: MasterKeyring.Shared) throws {
+        init(_ rows: [AuthorityStore.Key], _ document: AuthorityStore.Document, _ master: MasterKeyring.Shared, at now: Instant)
+            throws
+        {
             func newest(_ use: String) throws -> AuthorityStore.Key {
                 guard let key = rows.last(where: { $0.use == use }) else {
                     throw ServerError(.home, "the database has no key of the certificate authority for '\(use)'")
@@ -52,12 +56,13 @@ extension Authority {
             revocation = try signing(.revocation)
             time = try signing(.time)
             var agreement: [String: P256.PrivateKey] = [:]
-            for row in rows where row.use == ServiceKeys.Use.agreement.rawValue {
+            for row in rows where row.use == ServiceKeys.Use.agreement.rawValue && now < row.validUntil {
                 agreement[row.id] = try P256.PrivateKey(scalar: try scalar(row))
             }
             self.agreement = agreement
             trust = TrustDocument(root: rootCertificate, rollovers: rows.compactMap(\.rollover), keys: document.text)
             self.document = try ServiceKeys(document.text, signedBy: rootKey.publicKey)
+            readAt = now
             environment = document.environment
             number = document.number
         }

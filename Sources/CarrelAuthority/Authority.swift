@@ -12,7 +12,7 @@ package final class Authority: Sendable {
     let database: any Database
     let clock: any WallClock
     private let master: MasterKeyring.Shared
-    private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(60))
+    private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(1))
     let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
 
     /// Reads the keys; those of a new database are made.
@@ -53,20 +53,22 @@ package final class Authority: Sendable {
         }
     }
 
-    /// The keys, at most a minute old; a rotation by another process is noticed by its number.
+    /// The keys, at most a second old; a rotation by another process is noticed by its number.
     package func keys() async throws -> Keys {
         let now = clock.now
         let found = keyCache.find(0, at: now)
         if let keys = found.value, found.isFresh { return keys }
+        if let keys = found.value, now < keys.readAt + .seconds(3600),
+            try await database.read({ try AuthorityStore.number(in: $0) }) == keys.number
+        {
+            keyCache.insert(keys, for: 0, readAt: now, since: found)
+            return keys
+        }
         let (rows, document) = try await database.read { transaction in
             (try AuthorityStore.keys(in: transaction), try AuthorityStore.document(in: transaction))
         }
         guard let document else { throw ServerError(.home, "the database has no keys of the certificate authority") }
-        if let keys = found.value, keys.number == document.number {
-            keyCache.insert(keys, for: 0, readAt: now, since: found)
-            return keys
-        }
-        let keys = try Keys(rows, document, master)
+        let keys = try Keys(rows, document, master, at: now)
         keyCache.insert(keys, for: 0, readAt: now, since: found)
         return keys
     }
@@ -141,11 +143,13 @@ package final class Authority: Sendable {
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
+            // The newest key is the one made last, also where the clock went back or stands still.
+            let order = max(now, (rows.map(\.createdAt).max() ?? now) + .seconds(1))
             guard let document = try AuthorityStore.document(in: transaction) else {
                 throw ServerError(.home, "the database has no keys of the certificate authority")
             }
-            let known = try Keys(rows, document, master)
-            let id = try Self.replace(use, known, rows, master.current, at: now, in: transaction)
+            let known = try Keys(rows, document, master, at: now)
+            let id = try Self.replace(use, known, rows, master.current, at: now, order: order, in: transaction)
             try AuditStore.append(actor.entry("pki.rotate", on: use, at: moment, reason: id), in: transaction)
             return id
         }
@@ -159,8 +163,14 @@ package final class Authority: Sendable {
         _ rows: [AuthorityStore.Key],
         _ master: MasterKeyring,
         at now: Instant,
+        order: Instant,
         in transaction: any Transaction
     ) throws -> String {
+        func insert(_ key: AuthorityStore.Key) throws {
+            var key = key
+            key.createdAt = order
+            try AuthorityStore.insert(key, in: transaction)
+        }
         var publicKeys = Dictionary(known.document.keys.map { ($0.key.thumbprint, $0.key) }) { first, _ in first }
         var rootKey = known.rootKey
         let id: String
@@ -169,7 +179,7 @@ package final class Authority: Sendable {
             // A signature is judged by the time it was made at; requests may be encrypted to the old key for a while.
             let end = service == .agreement ? now + Life.overlap : now
             for row in rows where row.use == use { try AuthorityStore.end(row.id, at: end, in: transaction) }
-            try AuthorityStore.insert(made.row, in: transaction)
+            try insert(made.row)
             publicKeys[made.row.id] = made.publicKey
             id = made.row.id
         } else {
@@ -183,10 +193,7 @@ package final class Authority: Sendable {
                     validity: validity
                 )
                 let rollover = RootRollover.sign(root.certificate, with: oldRoot.key)
-                try AuthorityStore.insert(
-                    try row(use, root, rollover: rollover, master, at: now, for: Life.root),
-                    in: transaction
-                )
+                try insert(try row(use, root, rollover: rollover, master, at: now, for: Life.root))
                 // The authorities of players go on under the new root, with the keys they have.
                 for row in rows where row.use == Use.devices {
                     guard let old = row.certificate else { continue }
@@ -209,7 +216,7 @@ package final class Authority: Sendable {
                     kind: .authority(pathLength: 0)
                 )
                 let devices = try CertificateAuthority(certificate: certificate, key: key)
-                try AuthorityStore.insert(try row(use, devices, master, at: now, for: Life.devices), in: transaction)
+                try insert(try row(use, devices, master, at: now, for: Life.devices))
             }
             id = JWK.p256(key.publicKey).thumbprint
         }

@@ -20,6 +20,9 @@ package struct AuthorityCapability: Capability {
     /// Challenges and personalizations of one network in a minute.
     private static let networkLimit = 60
 
+    /// The time for which a player without a certificate can come back as the same one.
+    private static let memory = Duration.seconds(30 * 86_400)
+
     package init(
         _ context: ServiceContext,
         _ settings: Personalizations.Settings,
@@ -76,7 +79,8 @@ package struct AuthorityCapability: Capability {
     package var cleanups: [Cleanup] {
         [
             Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
-            Cleanup { try PlayerStore.removeExpired(at: $0, limit: $1, in: $2) },
+            Cleanup { try PlayerStore.removeExpired(before: $0 - Self.memory, limit: $1, in: $2) },
+            Cleanup { try PlayerStore.removeCertificates(before: $0, limit: $1, in: $2) },
         ]
     }
 

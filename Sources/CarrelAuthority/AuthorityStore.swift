@@ -9,7 +9,8 @@ package enum AuthorityStore {
         let id: String
         /// `root`, `devices`, or a use of ``ServiceKeys``.
         let use: String
-        let createdAt: Instant
+        /// Later than that of every key before it: the last one is the newest.
+        var createdAt: Instant
         let validFrom: Instant
         let validUntil: Instant
         /// In DER; nil for the keys of the service, which the root's document names.
@@ -38,7 +39,7 @@ package enum AuthorityStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """
     )
-    static let endKey = SQL("UPDATE pki_keys SET valid_until = $2 WHERE id = $1 AND valid_until > $2")
+    static let endKey = SQL("UPDATE pki_keys SET valid_until = $2 WHERE id = $1 AND valid_until > $2 AND valid_from <= $2")
     static let certify = SQL("UPDATE pki_keys SET certificate = $2 WHERE id = $1")
     static let newestDocument = SQL("SELECT number, environment, text FROM pki_documents ORDER BY number DESC LIMIT 1")
     static let newestNumber = SQL("SELECT number FROM pki_documents ORDER BY number DESC LIMIT 1")

@@ -170,13 +170,28 @@ package struct Personalizations: Sendable {
         var player = known
         (player.level, player.app, player.build, player.seenAt) = (request.level, request.app, request.build, now)
         if !request.deviceName.isEmpty { player.name = request.deviceName }
-        let isYoung = now < known.expiresAt - (Self.certificateLife - Self.renewalAge) && known.level == request.level
-        let kept = isYoung ? try PlayerStore.certificate(of: known.id, in: transaction) : nil
+        let isYoung = now < known.expiresAt - (Self.certificateLife - Self.renewalAge)
+        let isOfToday = now < known.expiresAt - (Self.certificateLife - .seconds(86_400))
+        guard known.level == request.level || !isOfToday else {
+            throw HTTPError(
+                .tooManyRequests,
+                "personalization.throttled",
+                "the player got a certificate of another level today",
+                extra: [("fault", .text("host"))],
+                headers: ["Retry-After": "86400"]
+            )
+        }
+        let kept = isYoung && known.level == request.level ? try PlayerStore.certificate(of: known.id, in: transaction) : nil
         if kept == nil { player.expiresAt = now + Self.certificateLife }
         if let reader {
             try link(&player, to: reader, at: now, in: transaction)
-        } else if player.account != nil, kept == nil {
-            player.linkExpiresAt = player.expiresAt
+        } else if player.account != nil {
+            let isLost = try player.device.map { try Devices.isFree($0, in: transaction) } ?? true
+            if isLost || (player.linkExpiresAt ?? now) <= now {
+                (player.account, player.device, player.linkExpiresAt) = (nil, nil, nil)
+            } else if kept == nil {
+                player.linkExpiresAt = player.expiresAt
+            }
         }
         try PlayerStore.renew(player, in: transaction)
         try PlayerStore.link(
@@ -230,10 +245,22 @@ package struct Personalizations: Sendable {
                 extra: [("fault", .text("rejected"))]
             )
         }
-        if player.device == nil || reader.device != nil {
+        guard let account = try AccountStore.account(id: reader.account, in: transaction), !account.isSuspended else {
+            throw HTTPError(
+                .forbidden,
+                "personalization.account",
+                "the account is suspended, or is no more",
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+        // A session's slot is for one player; a second copy of the app needs its own.
+        var own = reader.device
+        if let device = own, try PlayerStore.isHeld(device: device, byOtherThan: player.id, in: transaction) { own = nil }
+        let isFreed = try player.device.map { try Devices.isFree($0, in: transaction) } ?? true
+        if isFreed || (own != nil && own != player.device) {
             let claim = Devices.Claim(key: "player:\(player.id)", name: player.name.isEmpty ? player.app : player.name)
             let policy = try devicePolicy(reader.account, now, transaction)
-            let slot = try reader.device ?? Devices.register(claim, of: reader.account, policy: policy, at: now, in: transaction)
+            let slot = try own ?? Devices.register(claim, of: reader.account, policy: policy, at: now, in: transaction)
             guard let slot else {
                 throw HTTPError(
                     .conflict,

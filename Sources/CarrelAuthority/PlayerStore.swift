@@ -40,15 +40,24 @@ package enum PlayerStore {
     static let isTaken = SQL(
         "SELECT 1 FROM players WHERE sign_key = $1 OR sign_key = $2 OR agree_key = $1 OR agree_key = $2 LIMIT 1"
     )
+    static let holdsDevice = SQL("SELECT 1 FROM players WHERE device_id = $1 AND id <> $2 AND revoked_at IS NULL LIMIT 1")
     static let hasFingerprint = SQL("SELECT 1 FROM players WHERE fingerprint = $1")
     static let unlinkedCount = SQL("SELECT COUNT(*) FROM players WHERE account_id IS NULL")
     static let renew = SQL(
         "UPDATE players SET level = $2, app = $3, build = $4, name = $5, seen_at = $6, expires_at = $7 WHERE id = $1"
     )
     static let link = SQL("UPDATE players SET account_id = $2, device_id = $3, link_expires_at = $4 WHERE id = $1")
-    static let suspend = SQL("UPDATE players SET suspended_at = $2, suspended_by = $3 WHERE id = $1 AND suspended_at IS NULL")
+    static let suspend = SQL(
+        """
+        UPDATE players SET suspended_at = COALESCE(suspended_at, $2), suspended_by = $3
+        WHERE id = $1 AND (suspended_by IS NULL OR suspended_by <> $3)
+        """
+    )
     static let resume = SQL(
-        "UPDATE players SET suspended_at = NULL, suspended_by = NULL WHERE id = $1 AND suspended_at IS NOT NULL"
+        """
+        UPDATE players SET suspended_at = NULL, suspended_by = NULL WHERE id = $1 AND suspended_by = 'staff' AND NOT EXISTS (
+            SELECT 1 FROM accounts WHERE accounts.id = players.account_id AND accounts.suspended_at IS NOT NULL)
+        """
     )
     static let suspendAll = SQL(
         "UPDATE players SET suspended_at = $2, suspended_by = 'account' WHERE account_id = $1 AND suspended_at IS NULL"
@@ -66,6 +75,7 @@ package enum PlayerStore {
             SELECT id FROM devices WHERE account_id = $1 AND freed_at IS NOT NULL)
         """
     )
+    static let revokeAll = SQL("UPDATE players SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL")
     static let erase = SQL(
         """
         UPDATE players SET revoked_at = COALESCE(revoked_at, $2), account_id = NULL, device_id = NULL, link_expires_at = NULL, name = ''
@@ -73,7 +83,7 @@ package enum PlayerStore {
         """
     )
     static let expired = SQL(
-        "SELECT id FROM players WHERE expires_at <= $1 AND (account_id IS NULL OR revoked_at IS NOT NULL) ORDER BY expires_at LIMIT $2"
+        "SELECT id FROM players WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2"
     )
     static let remove = SQL("DELETE FROM players WHERE id = $1")
     static let insertCertificate = SQL(
@@ -89,6 +99,10 @@ package enum PlayerStore {
         "INSERT INTO revoked_rights (kind, id, revoked_at) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO NOTHING"
     )
     static let removeCertificates = SQL("DELETE FROM player_certificates WHERE player_id = $1")
+    static let expiredCertificates = SQL(
+        "SELECT serial FROM player_certificates WHERE valid_until <= $1 ORDER BY valid_until LIMIT $2"
+    )
+    static let removeCertificate = SQL("DELETE FROM player_certificates WHERE serial = $1")
     static let revokedSerials = SQL(
         """
         SELECT c.serial, COALESCE(p.revoked_at, p.suspended_at) FROM player_certificates c JOIN players p ON p.id = c.player_id
@@ -108,10 +122,12 @@ package enum PlayerStore {
     )
 
     package static let statements = [
-        insert, bySigningKey, byID, byAccount, page, isTaken, hasFingerprint, unlinkedCount, renew, link, suspend, resume,
+        insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, unlinkedCount, renew, link, suspend,
+        resume,
         suspendAll,
-        resumeAll, revoke, revokeFreed, erase, expired, remove, insertCertificate, newestCertificate, removeCertificates,
-        byThumbprint, revokeRight,
+        resumeAll, revoke, revokeFreed, revokeAll, erase, expired, remove, insertCertificate, newestCertificate,
+        removeCertificates,
+        byThumbprint, revokeRight, expiredCertificates, removeCertificate,
         revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, number, bump,
     ]
 
@@ -147,6 +163,11 @@ package enum PlayerStore {
     /// Whether a key of these thumbprints belongs to a player, for either use.
     static func isTaken(_ first: String, _ second: String, in transaction: any Transaction) throws -> Bool {
         try transaction.row(isTaken, [.text(first), .text(second)]) != nil
+    }
+
+    /// Whether another player that is not revoked has the device's slot.
+    static func isHeld(device: String, byOtherThan player: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(holdsDevice, [.text(device), .text(player)]) != nil
     }
 
     static func hasFingerprint(_ fingerprint: [UInt8], in transaction: any Transaction) throws -> Bool {
@@ -196,18 +217,28 @@ package enum PlayerStore {
         try transaction.run(revokeFreed, [.text(account), .instant(now)])
     }
 
+    static func revokeAll(of account: String, at now: Instant, in transaction: any Transaction) throws -> Int {
+        try transaction.run(revokeAll, [.text(account), .instant(now)])
+    }
+
     static func erase(_ account: String, at now: Instant, in transaction: any Transaction) throws -> Int {
         try transaction.run(erase, [.text(account), .instant(now)])
     }
 
-    /// Removes players without an account, and revoked ones, whose certificates have ended.
-    static func removeExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+    /// Removes players whose certificates ended before a time.
+    static func removeExpired(before now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         let ids = try transaction.rows(expired, [.instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
         for id in ids {
             try transaction.run(removeCertificates, [.text(id)])
             try transaction.run(remove, [.text(id)])
         }
         return ids.count
+    }
+
+    static func removeCertificates(before now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let serials = try transaction.rows(expiredCertificates, [.instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
+        for serial in serials { try transaction.run(removeCertificate, [.text(serial)]) }
+        return serials.count
     }
 
     static func insertCertificate(
@@ -252,11 +283,6 @@ package enum PlayerStore {
         if try transaction.run(revokeRight, [.text(kind), .text(id), .instant(now)]) > 0 { try bumpRevocations(in: transaction) }
     }
 
-    /// Whether the nonce was not used before.
-    package static func useNonce(_ nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
-        try use(nonce: nonce, until: end, in: transaction)
-    }
-
     static func revokedSerials(at now: Instant, limit: Int, in transaction: any Transaction) throws -> [(
         serial: String, at: Instant
     )] {
@@ -264,7 +290,7 @@ package enum PlayerStore {
     }
 
     /// Whether the nonce was not used before.
-    static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
+    package static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(useNonce, [.blob(nonce), .instant(end)]) > 0
     }
 

@@ -76,7 +76,9 @@ extension Players: AccountParticipant {
         case .resumed: count = try PlayerStore.resumeAll(of: account, in: transaction)
         case .devicesRevoked: count = try PlayerStore.revokeFreed(of: account, at: now, in: transaction)
         case .erased: count = try PlayerStore.erase(account, at: now, in: transaction)
-        case .passwordReplaced, .sessionStolen, .holdingsReduced, .promoted: count = 0
+        // A thief of the password or the session may have personalised a player with it.
+        case .passwordReplaced, .sessionStolen: count = try PlayerStore.revokeAll(of: account, at: now, in: transaction)
+        case .holdingsReduced, .promoted: count = 0
         }
         if count > 0 { try PlayerStore.bumpRevocations(in: transaction) }
         return []

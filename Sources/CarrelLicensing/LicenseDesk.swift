@@ -81,6 +81,7 @@ struct LicenseDesk {
                 contentID: license.contentID,
                 cookie: rules.cookie
             ),
+            until: rules.expiresAt,
             in: transaction
         )
         return license
@@ -93,12 +94,7 @@ struct LicenseDesk {
         let subject = player.account ?? rules.account ?? "player:\(player.id)"
         let isStream = request.session == .stream
         if isStream { try takeSlot(of: subject) }
-        var bytes: [UInt8] = []
-        defer { for index in bytes.indices { bytes[index] = 0 } }
-        for content in rules.contents {
-            let key = try key(of: content)
-            key.withBytes { bytes += [UInt8](copying: $0) }
-        }
+        let keys = try rules.contents.map(key(of:))
         return LicenseStore.Issued(
             id: Random.uuid(at: now),
             player: player.id,
@@ -114,7 +110,7 @@ struct LicenseDesk {
             endedAt: nil,
             endedBy: nil,
             plays: 0,
-            wrapped: try licenses.master.current.wrap(Secret(bytes))
+            wrapped: try licenses.master.current.wrap(Secret.joined(keys))
         )
     }
 
@@ -148,9 +144,9 @@ struct LicenseDesk {
     private func takeSlot(of subject: String) throws {
         let settings = licenses.settings
         guard settings.concurrency > 0, settings.mode != .none else { return }
-        let live = try LicenseStore.leases(of: subject, at: now, limit: settings.concurrency, in: transaction)
+        let live = try LicenseStore.leases(of: subject, at: now, limit: settings.concurrency + 1000, in: transaction)
         guard live.count >= settings.concurrency else { return }
-        guard settings.mode == .evictOldest, let oldest = live.first else {
+        guard settings.mode == .evictOldest else {
             throw HTTPError(
                 .conflict,
                 "license.concurrency",
@@ -158,7 +154,9 @@ struct LicenseDesk {
                 headers: ["Retry-After": String(leaseLife.components.seconds)]
             )
         }
-        _ = try LicenseStore.end(oldest, by: "evicted", at: now, in: transaction)
+        for oldest in live.prefix(live.count - settings.concurrency + 1) {
+            _ = try LicenseStore.end(oldest, by: "evicted", at: now, in: transaction)
+        }
     }
 
     private func own() throws -> LicenseStore.Issued {
@@ -173,6 +171,8 @@ struct LicenseDesk {
         let license = try own()
         guard license.endedAt == nil else { throw Self.ended }
         if let end = license.terms.notAfter, end <= now { throw Self.ended }
+        // A stream is for now: a lease that ended is not taken up again without a token.
+        if let lease = license.leaseUntil, lease <= now { throw Self.ended }
         // A device whose number is larger than the service's comes from another history; a smaller one missed an answer.
         guard request.sequence <= license.sequence else {
             throw HTTPError(.conflict, "license.sequence", "the player's license is newer than the one of the service")

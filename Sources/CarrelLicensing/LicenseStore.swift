@@ -37,13 +37,14 @@ package enum LicenseStore {
         "UPDATE licenses SET ended_at = $2, ended_by = $3, lease_until = NULL, plays = plays + $4 WHERE id = $1 AND ended_at IS NULL"
     )
     static let leases = SQL(
-        "SELECT id FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY lease_until, id LIMIT $3"
+        "SELECT id FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
     )
     static let redemption = SQL("SELECT license_id FROM redemptions WHERE token_id = $1 AND player_id = $2")
     static let redemptionCount = SQL("SELECT COUNT(*) FROM redemptions WHERE token_id = $1")
     static let redeem = SQL(
         """
-        INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie) VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
     )
     static let records = SQL(
@@ -70,12 +71,25 @@ package enum LicenseStore {
         "SELECT id, master_version, wrapped FROM licenses WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
     static let rewrapLicense = SQL("UPDATE licenses SET master_version = $2, wrapped = $3 WHERE id = $1")
-    static let forgetSubject = SQL("UPDATE licenses SET subject = '' WHERE subject = $1")
+    static let removeOfSubject = SQL("DELETE FROM licenses WHERE subject = $1")
+    static let bySubject = SQL(
+        """
+        SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
+            plays, master_version, wrapped FROM licenses WHERE subject = $1 ORDER BY issued_at, id
+        """
+    )
+    static let over = SQL("SELECT id FROM licenses WHERE ended_at <= $1 OR lease_until <= $1 ORDER BY id LIMIT $2")
+    static let remove = SQL("DELETE FROM licenses WHERE id = $1")
+    static let expiredRedemptions = SQL(
+        "SELECT token_id, player_id FROM redemptions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2"
+    )
+    static let removeRedemption = SQL("DELETE FROM redemptions WHERE token_id = $1 AND player_id = $2")
 
     package static let statements = [
         insert, byID, byPlayer, page, renew, end, leases, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
         insertKey,
-        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, forgetSubject,
+        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, removeOfSubject, bySubject, over, remove,
+        expiredRedemptions, removeRedemption,
     ]
 
     /// A license as the service keeps it.
@@ -151,7 +165,7 @@ package enum LicenseStore {
         try transaction.run(end, [.text(id), .instant(now), .text(cause), .integer(Int64(plays))]) > 0
     }
 
-    /// The licenses of a subject that hold a slot, that with the nearest end first.
+    /// The licenses of a subject that hold a slot, the oldest first.
     static func leases(of subject: String, at now: Instant, limit: Int, in transaction: any Transaction) throws -> [String] {
         try transaction.rows(leases, [.text(subject), .instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
     }
@@ -164,10 +178,10 @@ package enum LicenseStore {
         Int(try transaction.row(redemptionCount, [.text(token)])?.integer(0) ?? 0)
     }
 
-    static func insert(_ redemption: Redemption, in transaction: any Transaction) throws {
+    static func insert(_ redemption: Redemption, until end: Instant, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(redemption.token), .text(redemption.player), .text(redemption.license), .instant(redemption.at),
-            .text(redemption.contentID), SQLValue(redemption.cookie),
+            .text(redemption.contentID), SQLValue(redemption.cookie), .instant(end),
         ]
         try transaction.run(redeem, values)
     }
@@ -217,8 +231,27 @@ package enum LicenseStore {
         try transaction.run(statement, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
     }
 
-    static func forget(subject: String, in transaction: any Transaction) throws {
-        try transaction.run(forgetSubject, [.text(subject)])
+    /// Deletes the licenses of a subject.
+    static func removeAll(of subject: String, in transaction: any Transaction) throws {
+        try transaction.run(removeOfSubject, [.text(subject)])
+    }
+
+    static func licenses(ofSubject subject: String, in transaction: any Transaction) throws -> [Issued] {
+        try transaction.rows(bySubject, [.text(subject)]).map(issued)
+    }
+
+    /// Removes licenses that ended before a time, and streams whose lease did.
+    static func removeOver(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let ids = try transaction.rows(over, [.instant(instant), .integer(Int64(limit))]).map { try $0.text(0) }
+        for id in ids { try transaction.run(remove, [.text(id)]) }
+        return ids.count
+    }
+
+    /// Removes redemptions of tokens that ended before a time: such a token cannot be redeemed again.
+    static func removeRedemptions(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let found = try transaction.rows(expiredRedemptions, [.instant(instant), .integer(Int64(limit))])
+        for row in found { try transaction.run(removeRedemption, [.text(try row.text(0)), .text(try row.text(1))]) }
+        return found.count
     }
 
     private static func issued(_ row: Row) throws -> Issued {

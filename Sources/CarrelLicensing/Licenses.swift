@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelHome
 package import CarrelRights
 import CarrelStore
+import CarrelThrottling
 
 /// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
 package struct Licenses: Sendable {
@@ -38,6 +39,7 @@ package struct Licenses: Sendable {
     let master: MasterKeyring.Shared
     let tokens: Tokens
     let audit: AuditFold
+    let limiter: TokenBucketLimiter
     let settings: Settings
 
     /// Answers a request for keys.
@@ -77,6 +79,31 @@ package struct Licenses: Sendable {
         } catch {
             throw HTTPError(.forbidden, "license.request", error.message)
         }
+        if let wait = limiter.take(found.player.id, at: now) {
+            throw HTTPError(
+                .tooManyRequests,
+                "license.throttled",
+                "there were too many requests of this player",
+                headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            )
+        }
+        let actor = AuditActor(found.player.account ?? found.player.id, requestID: requestID)
+        do {
+            let (outcome, version) = try await decided(request, found.player, by: actor, at: now)
+            return try signed(outcome, request, digest: sealed.digest, version: version, keys, at: now)
+        } catch let error as HTTPError {
+            try await audit.recordRefused("license.deny", of: actor.id, by: actor, at: now, reason: error.code)
+            throw error
+        }
+    }
+
+    /// Decides on a verified request.
+    private func decided(
+        _ request: KeyRequest,
+        _ known: Player,
+        by actor: AuditActor,
+        at now: Instant
+    ) async throws -> (Outcome, version: Int) {
         guard let version = request.versions.filter({ KeyRequest.versions.contains($0) }).max() else {
             throw HTTPError(
                 .badRequest,
@@ -85,41 +112,33 @@ package struct Licenses: Sendable {
             )
         }
         guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
-        let rules = try request.token.map { try opened($0, at: now) }
-        let actor = AuditActor(found.player.account ?? found.player.id, requestID: requestID)
-        let outcome: Outcome
-        do {
-            outcome = try await database.write { transaction in
-                guard let player = try PlayerStore.player(id: found.player.id, in: transaction) else { throw Self.nonce }
-                try Personalizations.requireActive(player)
-                guard try PlayerStore.useNonce(nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
-                let desk = LicenseDesk(self, player, request, at: now, transaction)
-                let issued = try desk.issued(for: rules)
-                try AuditStore.append(
-                    actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: request.contentID),
-                    in: transaction
-                )
-                let number = try PlayerStore.revocationNumber(in: transaction)
-                return Outcome(issued: issued, player: player, revocations: Int(number), isRenewed: desk.action == "renew")
-            }
-        } catch let error as HTTPError {
-            try await audit.recordRefused("license.deny", of: actor.id, by: actor, at: now, reason: error.code)
-            throw error
+        var rules: BusinessRules?
+        if let token = request.token { rules = try await opened(token, at: now) }
+        let outcome = try await database.write { [rules] transaction in
+            guard let player = try PlayerStore.player(id: known.id, in: transaction) else { throw Self.nonce }
+            try Personalizations.requireActive(player)
+            guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
+            let desk = LicenseDesk(self, player, request, at: now, transaction)
+            let issued = try desk.issued(for: rules)
+            try AuditStore.append(
+                actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: issued.contentID),
+                in: transaction
+            )
+            return Outcome(issued: issued, player: player, revocations: Int(try PlayerStore.revocationNumber(in: transaction)))
         }
-        return try signed(outcome, request, digest: sealed.digest, version: version, keys, at: now)
+        return (outcome, version)
     }
 
     private struct Outcome: Sendable {
         let issued: LicenseStore.Issued
         let player: Player
         let revocations: Int
-        let isRenewed: Bool
     }
 
-    private func opened(_ token: String, at now: Instant) throws -> BusinessRules {
-        do throws(RightsError) {
-            return try tokens.open(token, at: now)
-        } catch {
+    private func opened(_ token: String, at now: Instant) async throws -> BusinessRules {
+        do {
+            return try await tokens.open(token, at: now)
+        } catch let error as RightsError {
             throw HTTPError(.forbidden, error.code == .expired ? "license.token-expired" : "license.token", error.message)
         }
     }
@@ -153,6 +172,7 @@ package struct Licenses: Sendable {
             nonce: request.nonce,
             // a lease runs from its renewal, everything else from the first issue
             issuedAt: isStream ? now : issued.issuedAt.wholeSecond,
+            signedAt: now,
             terms: terms,
             obligations: issued.obligations,
             keys: list,
@@ -169,6 +189,12 @@ package struct Licenses: Sendable {
         "license.nonce",
         "the nonce is not one of this service, was used, or is too old: ask for another"
     )
+
+    /// Records that a token was made.
+    func noteToken(_ rules: BusinessRules, by actor: AuditActor) async throws {
+        let entry = actor.entry("token.issue", on: rules.idText, at: clock.now, reason: rules.contents.first?.contentID ?? "")
+        try await database.write { try AuditStore.append(entry, in: $0) }
+    }
 
     /// Adds a content key to the key store; an existing one stays.
     ///

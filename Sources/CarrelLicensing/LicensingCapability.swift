@@ -20,6 +20,8 @@ package struct LicensingCapability: Capability {
 
     /// Requests for licenses of one network in a minute: a thousand streams are renewed in five.
     private static let networkLimit = 1200
+    /// Requests for licenses of one player in a minute.
+    private static let playerLimit = 60
 
     /// The operator's settings of tokens and licenses.
     package struct Settings: Sendable {
@@ -48,6 +50,7 @@ package struct LicensingCapability: Capability {
             master: context.master,
             tokens: tokens,
             audit: audit,
+            limiter: TokenBucketLimiter(perMinute: Self.playerLimit),
             settings: settings.licenses
         )
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
@@ -59,7 +62,7 @@ package struct LicensingCapability: Capability {
 
     package static let tables: [String: PersonalData.Treatment] = [
         "content_keys": .nothing("keys of content"),
-        "licenses": .nothing("random ids of players, content and keys; the account in it is removed on erasure"),
+        "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
     package static let statements = LicenseStore.statements
@@ -82,6 +85,24 @@ package struct LicensingCapability: Capability {
         ).add(to: &router)
     }
 
+    /// The time for which licenses and redemptions that are over are kept for records.
+    private static let memory = Duration.seconds(90 * 86_400)
+
+    package var cleanups: [Cleanup] {
+        [
+            Cleanup { try LicenseStore.removeOver(before: $0 - Self.memory, limit: $1, in: $2) },
+            Cleanup { try LicenseStore.removeRedemptions(before: $0 - Self.memory, limit: $1, in: $2) },
+        ]
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("licenses", holdsSubjects: true) { person, transaction in
+                try LicenseStore.licenses(ofSubject: person.account, in: transaction).map(LicensingRoutes.json)
+            }
+        ]
+    }
+
     package var wrappedKeys: [WrappedKeys] {
         [
             WrappedKeys(
@@ -96,7 +117,7 @@ package struct LicensingCapability: Capability {
     }
 }
 
-/// Removes an erased account from the licenses of its players.
+/// Deletes the licenses of an erased account.
 private struct LicenseErasure: AccountParticipant {
     func take(
         _ change: AccountChange,
@@ -105,7 +126,7 @@ private struct LicenseErasure: AccountParticipant {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {
-        if case .erased = change { try LicenseStore.forget(subject: account, in: transaction) }
+        if case .erased = change { try LicenseStore.removeAll(of: account, in: transaction) }
         return []
     }
 }

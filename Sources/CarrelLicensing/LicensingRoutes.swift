@@ -142,14 +142,15 @@ struct LicensingRoutes: Sendable {
         _ request: HTTPRequest
     ) async throws -> TokenReply {
         let parameters = try TokenParameters(pairs)
-        _ = try await actor(parameters)
+        let actor = try await actor(parameters)
         let asked = try TokenRequest(parameters, for: service, at: clock.now)
         let sealed: SealedToken
-        do throws(RightsError) {
-            sealed = try tokens.seal(asked.rules)
-        } catch {
+        do {
+            sealed = try await tokens.seal(asked.rules, at: clock.now)
+        } catch let error as RightsError {
             throw TokenRefusal(.value, error.message)
         }
+        try await licenses.noteToken(asked.rules, by: AuditActor(actor.id, requestID: request.id))
         switch service {
         case .ms3:
             guard let publicURL, publicURL.hasPrefix("https://") else {

@@ -101,7 +101,7 @@ struct `The audit log` {
         var rules = BusinessRules(kind: .license, expiresAt: test.clock.now + .seconds(3600))
         rules.contents = [.init(contentID: "cid:x", keyID: KeyID(label: "x"), key: .random(count: 16))]
         (rules.rights, rules.isStorable) = (.buyToOwn, true)
-        let token = try service.businessTokens.seal(rules).text
+        let token = try await service.businessTokens.seal(rules, at: test.clock.now).text
         let asked = try await licensed.request(.persist, of: test, token: token)
         let license = try #require(try await licensed.send(asked, to: test).license).id
         let playerActs = ["suspend", "resume", "revoke"].map { verb in

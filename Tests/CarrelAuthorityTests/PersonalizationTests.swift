@@ -1,3 +1,4 @@
+import CarrelPasswordHash
 import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
@@ -130,6 +131,40 @@ struct `A copy of an app` {
         #expect(try await player.personalize(test, token: "cs_wrong").status == 401)
     }
 
+    @Test func `has a device slot of its own, though the session of an app has one too`() async throws {
+        let test = try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.subscription.devices = DevicePolicy(limit: 1)
+        }
+        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
+        let reply = try await test.send(
+            .get,
+            "/sign_in/?username=alice&password=correct+horse+battery&uuid=phone"
+        )
+        let text = String(decoding: reply.body, as: UTF8.self)
+        let token = try #require(text.firstMatch(of: /<token>([^<]*)</)).1
+        #expect(try await TestPlayer().personalize(test, token: String(token)).status == 200)
+        let alice = try #require(try await test.service.accounts.find(named: "alice"))
+        let device = try await test.service.devices.list(of: alice).first?.id
+        let players = try await test.service.players.list(of: alice.id)
+        #expect(players.map(\.device) == [device])
+        let second = try await TestPlayer().personalize(test, token: String(token))
+        #expect(second.answer["code"]?.string == "personalization.device-limit")
+        // signing out does not free the slot that the player holds
+        #expect(try await test.send(.get, "/sign_out/?token=\(token)").status == 200)
+        #expect(try await test.service.devices.list(of: alice).first?.freedAt == nil)
+    }
+
+    @Test func `of an account whose password was replaced is revoked`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
+        let token = try await test.service.accounts.issueSession(for: alice)
+        let player = TestPlayer()
+        #expect(try await player.personalize(test, token: token).status == 200)
+        try await test.service.desk.change(alice.id, .init(password: "another horse battery"), by: .operator)
+        #expect(try await player.personalize(test).answer["code"]?.string == "personalization.revoked")
+    }
+
     @Test func `without an account is refused where one is needed, and beyond the bound`() async throws {
         let closed = try await TestService { $0.players.needsAccount = true }
         #expect(try await TestPlayer().personalize(closed).answer["code"]?.string == "personalization.account")
@@ -224,6 +259,8 @@ struct `The certificate authority` {
         let player = TestPlayer()
         let before = try PersonalizationResponse(try await player.personalize(test).answer)
         test.clock.advance(by: .seconds(61 * 86_400))
+        let another = try await test.another()
+        #expect(try await another.authority.keys().number == 1)
         let id = try await test.service.authority.rotate(use, by: .operator)
         let keys = try await test.service.authority.keys()
         #expect(keys.number == 2)
@@ -243,8 +280,23 @@ struct `The certificate authority` {
             #expect(throws: RightsError(.signature)) { try foreign.verified(from: before.trust.root) }
         }
         // another process learns of it
-        test.clock.advance(by: .seconds(61))
-        #expect(try await test.another().authority.keys().number == 2)
+        #expect(try await another.authority.keys().number == 1)
+        test.clock.advance(by: .seconds(2))
+        #expect(try await another.authority.keys().number == 2)
+    }
+
+    @Test(arguments: ["root", "devices", "license", "agreement", "revocation", "time"])
+    func `replaces a key again in the same second, and after its clock went back`(use: String) async throws {
+        let test = try await TestService()
+        for step in [Duration.zero, .zero, .seconds(-3600), .zero] {
+            test.clock.advance(by: step)
+            let id = try await test.service.authority.rotate(use, by: .operator)
+            let keys = try await test.another().authority.keys()
+            let newest = try await test.service.authority.list().last { $0.use == use }
+            let own = try await test.service.authority.keys()
+            #expect(newest?.id == id && keys.trust == own.trust)
+        }
+        #expect(try await test.service.authority.keys().number == 5)
     }
 
     @Test func `refuses to replace what it does not have`() async throws {

@@ -22,19 +22,19 @@ struct `A token redeemed for a license` {
         _ test: TestService,
         kind: BusinessRules.Kind = .license,
         _ change: (inout BusinessRules) -> Void = { _ in }
-    ) throws -> String {
+    ) async throws -> String {
         var rules = BusinessRules(kind: kind, expiresAt: test.clock.now + .seconds(3600))
         rules.contents = [.init(contentID: "cid:film", keyID: Self.kid, key: Self.key)]
         rules.rights = kind == .ms3 ? .session : .buyToOwn
         rules.isStorable = kind == .license
         change(&rules)
-        return try test.service.businessTokens.seal(rules).text
+        return try await test.service.businessTokens.seal(rules, at: test.clock.now).text
     }
 
     @Test func `gives its key to the player that asked, and to no other`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let request = try await player.request(.persist, of: test, token: try token(test))
+        let request = try await player.request(.persist, of: test, token: try await token(test))
         let license = try #require(try await player.send(request, to: test).license)
         #expect(license.player == player.id && license.contentID == "cid:film" && license.terms.isStorable)
         #expect(license.sequence == 1 && license.issuedAt == test.clock.now && license.version == 1)
@@ -53,7 +53,7 @@ struct `A token redeemed for a license` {
     @Test func `is the same license for the same player, and refused to another`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let text = try token(test)
+        let text = try await token(test)
         let first = try #require(
             try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
         )
@@ -67,7 +67,7 @@ struct `A token redeemed for a license` {
             try await other.send(try await other.request(.persist, of: test, token: text), to: test).problem
                 == "license.token-used"
         )
-        let shared = try token(test) { $0.redemptions = 2 }
+        let shared = try await token(test) { $0.redemptions = 2 }
         for player in [player, other] {
             #expect(try await player.send(try await player.request(.persist, of: test, token: shared), to: test).license != nil)
         }
@@ -87,14 +87,14 @@ struct `A token redeemed for a license` {
         #expect(try await problem(nil) == "license.token")
         #expect(try await problem("AAAA") == "license.token")
         let foreign = try await TestService()
-        #expect(try await problem(try token(foreign)) == "license.token")
-        #expect(try await problem(try token(test, kind: .ms3)) == "license.not-storable")
-        #expect(try await problem(try token(test, kind: .ms3), .stream) == nil)
-        let bound = try token(test) { $0.deviceThumbprint = Base64URL.encode(Random.bytes(32)) }
+        #expect(try await problem(try await token(foreign)) == "license.token")
+        #expect(try await problem(try await token(test, kind: .ms3)) == "license.not-storable")
+        #expect(try await problem(try await token(test, kind: .ms3), .stream) == nil)
+        let bound = try await token(test) { $0.deviceThumbprint = Base64URL.encode(Random.bytes(32)) }
         #expect(try await problem(bound) == "license.token-device")
-        let stored = try token(test) { $0.contents = [.init(contentID: "cid:film", keyID: KeyID(label: "unknown"))] }
+        let stored = try await token(test) { $0.contents = [.init(contentID: "cid:film", keyID: KeyID(label: "unknown"))] }
         #expect(try await problem(stored) == "license.key")
-        let expired = try token(test)
+        let expired = try await token(test)
         test.clock.advance(by: .seconds(3600))
         #expect(try await problem(expired) == "license.token-expired")
     }
@@ -109,7 +109,7 @@ struct `A token redeemed for a license` {
         #expect(try await test.send(.put, path, body: other, peer: .local(userID: 0)).status == 409)
         #expect(try await test.send(.put, path, body: body).status == 401)
         let player = try await TestPlayer().personalized(by: test)
-        let text = try token(test) { $0.contents = [.init(contentID: "cid:film", keyID: Self.kid)] }
+        let text = try await token(test) { $0.contents = [.init(contentID: "cid:film", keyID: Self.kid)] }
         let license = try #require(
             try await player.send(try await player.request(.persist, of: test, token: text), to: test).license
         )
@@ -121,7 +121,7 @@ struct `A token redeemed for a license` {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         let end = test.clock.now + .seconds(86_400)
-        let text = try token(test) {
+        let text = try await token(test) {
             $0.rights = .rental(periodEnd: end, playDuration: 7200)
             $0.extensions = [.init(type: "wudo", isCritical: false, payload: [0, 0, 0, 0])]
             $0.unknownOutputBehavior = .disallow
@@ -146,10 +146,10 @@ struct `A request for a license` {
     @Test func `counts its nonce once, and is bound to its answer`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let request = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await player.send(request, to: test).license != nil)
         #expect(try await player.send(request, to: test).problem == "license.nonce")
-        var old = try await player.request(.persist, of: test, token: try tokens.token(test))
+        var old = try await player.request(.persist, of: test, token: try await tokens.token(test))
         old.versions = [99]
         #expect(try await player.send(old, to: test).problem == "license.version")
     }
@@ -163,7 +163,7 @@ struct `A request for a license` {
             certificate: player.certificate,
             keys: player.keys
         )
-        let stolen = try await thief.request(.persist, of: test, token: try tokens.token(test))
+        let stolen = try await thief.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await thief.send(stolen, to: test).problem == "license.request")
         let other = try await TestService()
         let stranger = try await TestPlayer().personalized(by: other)
@@ -173,17 +173,17 @@ struct `A request for a license` {
             certificate: stranger.certificate,
             keys: player.keys
         )
-        let unknown = try await foreign.request(.persist, of: test, token: try tokens.token(test))
+        let unknown = try await foreign.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await foreign.send(unknown, to: test).problem == "license.not-personalized")
         test.clock.advance(by: .seconds(91 * 86_400))
-        let late = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let late = try await player.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await player.send(late, to: test).problem == "license.not-personalized")
     }
 
     @Test func `that was altered anywhere is refused, and leaves nothing behind`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let request = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let (text, _) = try await player.seal(request, at: test.clock.now)
         let bytes = Array(text.utf8)
         for place in stride(from: 0, to: bytes.count, by: bytes.count / 60) {
@@ -204,7 +204,7 @@ struct `A request for a license` {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         _ = try await test.service.players.change(player.id, .suspend, by: .operator)
-        let request = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await player.send(request, to: test).problem == "personalization.suspended")
         var filter = Audit.Filter()
         filter.action = "license.deny"
@@ -220,7 +220,7 @@ struct `A license that was issued` {
     @Test func `is renewed under a larger number, given back once, and not renewed then`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let issue = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let first = try #require(try await player.send(issue, to: test).license)
         func again(_ session: KeyRequest.Session, _ sequence: Int, by who: TestPlayer.Personalized? = nil) async throws
             -> (license: License?, problem: String?)
@@ -243,10 +243,61 @@ struct `A license that was issued` {
         #expect(row.endedBy == "release" && row.plays == 4)
     }
 
+    @Test func `is renewed under another key of the service, and can be read`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
+        let first = try #require(try await player.send(issue, to: test).license)
+        test.clock.advance(by: .seconds(86_400))
+        _ = try await test.service.authority.rotate("license", by: .operator)
+        test.clock.advance(by: .seconds(2))
+        var renewal = try await player.request(.renew, of: test)
+        (renewal.license, renewal.sequence) = (first.id, 1)
+        let keys = try await test.service.authority.keys()
+        let now = TestPlayer.Personalized(
+            player: player.player,
+            id: player.id,
+            certificate: player.certificate,
+            keys: keys.document
+        )
+        let renewed = try #require(try await now.send(renewal, to: test).license)
+        #expect(renewed.issuedAt == first.issuedAt && renewed.signedAt == test.clock.now)
+    }
+
+    @Test func `as a stream is over with its lease`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let token = try await tokens.token(test, kind: .ms3)
+        let stream = try #require(
+            try await player.send(try await player.request(.stream, of: test, token: token), to: test).license
+        )
+        test.clock.advance(by: .seconds(360))
+        var renewal = try await player.request(.renew, of: test)
+        (renewal.license, renewal.sequence) = (stream.id, 1)
+        #expect(try await player.send(renewal, to: test).problem == "license.ended")
+        // with its token it begins again, until that ends
+        #expect(try await player.send(try await player.request(.stream, of: test, token: token), to: test).license != nil)
+    }
+
+    @Test func `is issued once, however many redeem its token at the same time`() async throws {
+        let test = try await TestService()
+        let token = try await tokens.token(test)
+        var players: [TestPlayer.Personalized] = []
+        for _ in 0..<8 { players.append(try await TestPlayer().personalized(by: test)) }
+        let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for player in players {
+                let request = try await player.request(.persist, of: test, token: token)
+                group.addTask { try await player.send(request, to: test).license != nil }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(count == 1)
+    }
+
     @Test func `is revoked by staff, and players learn of it with the list`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let issue = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let license = try #require(try await player.send(issue, to: test).license)
         let answer = try await test.call(.post, "/admin/v1/licenses/\(license.id)/revoke", peer: .local(userID: 0))
         #expect(answer.status == 200 && answer.json["endedBy"] == "staff")
@@ -266,7 +317,7 @@ struct `A license that was issued` {
         for _ in 0..<3 { players.append(try await TestPlayer().personalized(by: test, token: session)) }
         func stream(_ player: TestPlayer.Personalized) async throws -> (license: License?, problem: String?) {
             try await player.send(
-                try await player.request(.stream, of: test, token: try tokens.token(test, kind: .ms3)),
+                try await player.request(.stream, of: test, token: try await tokens.token(test, kind: .ms3)),
                 to: test
             )
         }
@@ -292,7 +343,7 @@ struct `A license that was issued` {
     @Test func `keeps its key when the master key is replaced`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
-        let issue = try await player.request(.persist, of: test, token: try tokens.token(test))
+        let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let license = try #require(try await player.send(issue, to: test).license)
         for _ in 0..<2 {
             let answer = try await test.call(.post, "/admin/v1/master-key/rotate", peer: .local(userID: 0))

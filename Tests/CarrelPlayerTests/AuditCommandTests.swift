@@ -57,7 +57,9 @@ struct `The commands of the audit log` {
         let place = try await place()
         let file = place.directory.file("audit.jsonl")
         _ = try await place.checked("audit", "archive", file)
-        for (change, why) in [("2s/account/acc0unt/", "does not match its seal"), ("$d", "truncated"), ("1d", "not an archive")] {
+        for (change, why) in [
+            ("2,$s/account/acc0unt/", "does not match its seal"), ("$d", "truncated"), ("1d", "not an archive"),
+        ] {
             let other = place.directory.file("changed.jsonl")
             try await checkProcess(["sh", "-c", "sed '\(change)' \(file) > \(other)"])
             let answer = try await place.run("audit", "verify", "--archive", other)

@@ -287,6 +287,15 @@ struct `An evaluation` {
 
     func evaluation(_ certainty: TrustedClock.Certainty) -> Evaluation { evaluation(at: .zero, certainty) }
 
+    @Test func `starts no rental in a time that may be wrong, and none of the future goes on`() {
+        let rental = record { ($0.notAfter, $0.playbackSeconds) = (Self.start + .seconds(90 * 86_400), 100) }
+        let far = evaluation(at: .seconds(40 * 86_400), .farAhead).perform(.play, rental)
+        #expect(far.result.reason == .clockRollback && far.record == rental)
+        var played = rental
+        played.firstPlay = Self.start + .seconds(40 * 86_400)
+        #expect(evaluation(at: .seconds(60), .estimated).check(.play, played).reason == .clockRollback)
+    }
+
     @Test func `refuses a time before the license was issued`() {
         let rental = record { $0.notAfter = Self.start + .seconds(1000) }
         #expect(evaluation(at: .seconds(-301), .estimated).check(.play, rental).reason == .clockRollback)

@@ -9,6 +9,8 @@ import CarrelEntitlements
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelLicensing
+import CarrelRights
 import CarrelListening
 import CarrelOrders
 import CarrelPasswordHash
@@ -91,7 +93,12 @@ struct `Personal data` {
         let browser = try await service.accounts.issueSession(for: account)
         _ = try await service.accounts.makeSignInLink(for: account)
         _ = try await service.desk.makeResetLink(for: account.id, by: operatorActor)
-        #expect(try await TestPlayer().personalize(test, token: browser).status == 200)
+        let player = try await TestPlayer().personalized(by: test, token: browser)
+        var rules = BusinessRules(kind: .license, expiresAt: now + .seconds(3600))
+        rules.contents = [.init(contentID: "cid:x", keyID: KeyID(label: "x"), key: .random(count: 16))]
+        (rules.rights, rules.isStorable) = (.buyToOwn, true)
+        let token = try await service.businessTokens.seal(rules, at: now).text
+        #expect(try await player.send(try await player.request(.persist, of: test, token: token), to: test).license != nil)
         let bearer: HTTPFields = ["Authorization": "Bearer \(browser)"]
         let bookmark: JSON = ["seconds": 12.5, "note": .string(traces[2])]
         #expect(
@@ -195,7 +202,7 @@ struct `Personal data` {
         "identities": SQL("SELECT count(*) FROM identities"),
         "subscriptions": SQL("SELECT count(*) FROM subscriptions"), "purchases": SQL("SELECT count(*) FROM purchases"),
         "orders": SQL("SELECT count(*) FROM orders"), "intervals": SQL("SELECT count(*) FROM intervals"),
-        "players": SQL("SELECT count(*) FROM players"),
+        "players": SQL("SELECT count(*) FROM players"), "licenses": SQL("SELECT count(*) FROM licenses"),
         "store_purchases": SQL("SELECT count(*) FROM store_purchases"),
         "store_transactions": SQL("SELECT count(*) FROM store_transactions"), "bookmarks": SQL("SELECT count(*) FROM bookmarks"),
         "upstream_tokens": SQL("SELECT count(*) FROM upstream_tokens"),

@@ -207,7 +207,7 @@ package struct Sessions: Sendable {
         let now = clock.now
         return try await database.write { transaction in
             let count = try Self.endOthers(than: "", of: account.id, by: actor, at: now, in: transaction)
-            try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
+            try DeviceStore.freeAllUnheldForStaff(of: account.id, at: now, in: transaction)
             return count
         }
     }
@@ -251,7 +251,7 @@ package struct Sessions: Sendable {
     ) throws -> Bool {
         let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)
         guard try SessionStore.deleteFamily(family, of: account, in: transaction) else { return false }
-        for device in devices { try DeviceStore.free(device, at: entry.at, in: transaction) }
+        for device in devices { try DeviceStore.freeUnheld(device, at: entry.at, in: transaction) }
         try AuditStore.append(entry, in: transaction)
         return true
     }

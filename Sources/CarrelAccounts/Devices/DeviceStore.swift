@@ -58,10 +58,21 @@ package enum DeviceStore {
         """
     )
 
+    /// Frees a slot that no player holds.
+    static let freeUnheld = SQL(
+        "UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL AND (held_until IS NULL OR held_until <= $2)"
+    )
+    static let freeAllUnheldForStaff = SQL(
+        """
+        UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2)
+        WHERE account_id = $1 AND (held_until IS NULL OR held_until <= $2)
+        """
+    )
     static let hold = SQL("UPDATE devices SET held_until = $2 WHERE id = $1")
 
     package static let statements = [
-        hold, insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused,
+        hold, freeUnheld, freeAllUnheldForStaff, insert, byKey, byAccount, byID, take, rename, free, freeForStaff,
+        freeAllForStaff, freeAll, freeUnused,
     ]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
@@ -99,6 +110,16 @@ package enum DeviceStore {
 
     static func hold(_ id: String, until instant: Instant?, in transaction: any Transaction) throws {
         _ = try transaction.run(hold, [.text(id), .instant(instant)])
+    }
+
+    /// Frees a slot, unless a player holds it: signing out does not end a player.
+    static func freeUnheld(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeUnheld, [.text(id), .instant(now)])
+    }
+
+    /// The same for all of an account's, without counting departures.
+    static func freeAllUnheldForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeAllUnheldForStaff, [.text(account), .instant(now)])
     }
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {

@@ -75,6 +75,11 @@ package struct Devices: Sendable {
         try DeviceStore.hold(id, until: instant, in: transaction)
     }
 
+    /// Whether a device has no slot.
+    package static func isFree(_ id: String, in transaction: any Transaction) throws -> Bool {
+        try DeviceStore.device(id: id, in: transaction)?.freedAt != nil
+    }
+
     /// Frees the slot of a device without a session, as signing out does.
     package static func release(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         try DeviceStore.hold(id, until: nil, in: transaction)

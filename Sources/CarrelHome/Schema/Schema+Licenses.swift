@@ -28,9 +28,11 @@ extension Schema {
                 """
                 CREATE TABLE redemptions (
                     token_id TEXT NOT NULL, player_id TEXT NOT NULL, license_id TEXT NOT NULL, redeemed_at BIGINT NOT NULL,
-                    content_id TEXT NOT NULL, cookie TEXT, PRIMARY KEY (token_id, player_id))
+                    content_id TEXT NOT NULL, cookie TEXT, expires_at BIGINT NOT NULL, PRIMARY KEY (token_id, player_id))
                 """
             ),
+            SQL("CREATE INDEX licenses_by_end ON licenses (ended_at)"),
+            SQL("CREATE INDEX redemptions_by_end ON redemptions (expires_at)"),
             SQL("CREATE INDEX redemptions_by_time ON redemptions (redeemed_at, token_id)"),
             SQL("CREATE INDEX redemptions_by_cookie ON redemptions (cookie, redeemed_at)"),
         ]

@@ -35,6 +35,9 @@ extension Schema {
             SQL("ALTER TABLE devices ADD COLUMN held_until BIGINT"),
             SQL("CREATE INDEX players_by_account ON players (account_id, created_at)"),
             SQL("CREATE INDEX players_by_created ON players (created_at, id)"),
+            SQL("CREATE INDEX players_by_revocation ON players (revoked_at)"),
+            SQL("CREATE INDEX players_by_suspension ON players (suspended_at)"),
+            SQL("CREATE INDEX players_by_device ON players (device_id)"),
             SQL("CREATE INDEX players_by_end ON players (expires_at)"),
             SQL(
                 """
@@ -44,6 +47,7 @@ extension Schema {
                 """
             ),
             SQL("CREATE INDEX player_certificates_by_player ON player_certificates (player_id, valid_until)"),
+            SQL("CREATE INDEX player_certificates_by_end ON player_certificates (valid_until)"),
             SQL("CREATE TABLE player_nonces (nonce BLOB NOT NULL PRIMARY KEY, expires_at BIGINT NOT NULL)"),
             SQL("CREATE INDEX player_nonces_by_end ON player_nonces (expires_at)"),
             SQL(

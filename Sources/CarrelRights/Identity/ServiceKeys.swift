@@ -109,6 +109,16 @@ package struct ServiceKeys: Sendable {
         self.init(environment: environment, number: number, keys: keys, authorities: authorities, validity: validity)
     }
 
+    /// Whether a certificate of a player has ended.
+    ///
+    /// - Throws: `rights.malformed`.
+    package func hasEnded(_ der: [UInt8], at now: Instant) throws(RightsError) -> Bool {
+        guard let validity = (try? Certificate(der: der))?.validity else {
+            throw RightsError(.malformed, "the player's certificate cannot be read")
+        }
+        return validity.upperBound < now
+    }
+
     /// Reads the certificate of a player, which must lead to the root through an authority of this document.
     ///
     /// - Throws: `rights.signature` for another authority or another time, `rights.malformed`.

@@ -159,6 +159,10 @@ package struct Evaluation: Sendable {
     ) -> (result: ActionResult, record: LicenseRecord?) {
         let result = check(action, record, needsOpenOutput: needsOpenOutput)
         guard result.isGranted, var record else { return (result, record) }
+        // A first play in a time that may be wrong would move the end of a rental.
+        if time.certainty == .farAhead, record.firstPlay == nil, record.license.terms.playbackSeconds != nil {
+            return (.refused(.clockRollback), record)
+        }
         if action == .play || action == .read {
             record.firstPlay = record.firstPlay ?? time.instant
             record.plays += 1
@@ -189,6 +193,7 @@ package struct Evaluation: Sendable {
         if let start = terms.notBefore, time.instant < start { return .notYetValid }
         // A clock that showed an earlier time when the license came was wrong.
         if time.instant + TrustedClock.tolerance < record.license.issuedAt { return .clockRollback }
+        if let first = record.firstPlay, time.instant + TrustedClock.tolerance < first { return .clockRollback }
         guard let end = end(of: record, afterPlaying: false), time.instant >= end else { return nil }
         return record.firstPlay == nil ? .expiredStorage : .expiredPlayback
     }

@@ -29,7 +29,10 @@ package struct License: Sendable, Equatable {
     /// The digest of the request, and its nonce.
     package let request: [UInt8]
     package let nonce: String
+    /// When it was first issued: the clocks of its terms run from then.
     package let issuedAt: Instant
+    /// When it was signed.
+    package let signedAt: Instant
     package let terms: LicenseTerms
     package let obligations: [Obligation]
     package let keys: [Key]
@@ -50,6 +53,7 @@ package struct License: Sendable, Equatable {
         request: [UInt8],
         nonce: String,
         issuedAt: Instant,
+        signedAt: Instant? = nil,
         terms: LicenseTerms,
         obligations: [Obligation],
         keys: [Key],
@@ -66,6 +70,7 @@ package struct License: Sendable, Equatable {
         self.request = request
         self.nonce = nonce
         self.issuedAt = issuedAt
+        self.signedAt = signedAt ?? issuedAt
         self.terms = terms
         self.obligations = obligations
         self.keys = keys
@@ -116,7 +121,8 @@ package struct License: Sendable, Equatable {
     package func signed(by key: Ed25519.PrivateKey) -> String {
         var object: JSONObject = [
             "jti": .string(id), "sequence": .integer(sequence), "sub": .string(player), "content": .string(contentID),
-            "request": .string(Base64URL.encode(request)), "nonce": .string(nonce), "iat": issuedAt.numericDate,
+            "request": .string(Base64URL.encode(request)), "nonce": .string(nonce), "iat": signedAt.numericDate,
+            "issued": issuedAt.numericDate,
             "terms": terms.json, "obligations": .array(obligations.map(\.json)),
             "keys": .array(keys.map { ["kid": .string($0.id.hex), "key": .string($0.sealed), "policy": .string($0.policy)] }),
             "revocations": .integer(minimumRevocations), "version": .integer(version),
@@ -134,7 +140,8 @@ package struct License: Sendable, Equatable {
         let (json, _) = try service.payload(of: text, as: RightsMessage.license, use: .license)
         guard let id = json["jti"]?.string, 1...64 ~= id.utf8.count, let sequence = json["sequence"]?.int, sequence >= 0,
             let player = json["sub"]?.string, let content = json["content"]?.string, let request = json.bytes("request"),
-            let nonce = json["nonce"]?.string, let issuedAt = json.instant("iat"), let terms = json["terms"],
+            let nonce = json["nonce"]?.string, let signedAt = json.instant("iat"), let issuedAt = json.instant("issued"),
+            let terms = json["terms"],
             let obligations = json["obligations"]?.array, obligations.count <= Self.maxObligations,
             let list = json["keys"]?.array, list.count <= Self.maxKeys, let revocations = json["revocations"]?.int,
             let version = json["version"]?.int, let offered = json["offered"]?.array
@@ -157,6 +164,7 @@ package struct License: Sendable, Equatable {
             request: request,
             nonce: nonce,
             issuedAt: issuedAt,
+            signedAt: signedAt,
             terms: try LicenseTerms(terms),
             obligations: duties,
             keys: keys,

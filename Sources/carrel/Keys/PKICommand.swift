@@ -100,7 +100,12 @@ struct PKIExportRoot: Command {
         guard unsafe access(file, F_OK) != 0 else { throw UsageError(.badValue, "\(file) exists: name another file") }
         let passphrase = try PasswordInput.read(console)
         let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/export-root", ["passphrase": .string(passphrase)])
-        try DurableFile.replace(file, with: Array((answer["root"]?.string ?? "").utf8), folderSync: .attempted)
+        try DurableFile.replace(
+            file,
+            with: Array((answer["root"]?.string ?? "").utf8),
+            keepsExisting: true,
+            folderSync: .attempted
+        )
         if options.json { return console.print(["file": .string(file)]) }
         console.print("the root is in \(file)")
     }

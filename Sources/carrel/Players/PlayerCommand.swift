@@ -1,0 +1,164 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+
+struct PlayerCommand: Command {
+    static let name = "player"
+    static let abstract = "Players: copies of apps that the server certified, and their licenses."
+    static let subcommands: [any Command.Type] = [
+        PlayerList.self, PlayerShow.self, PlayerSuspend.self, PlayerResume.self, PlayerRevoke.self, PlayerLicenses.self,
+        PlayerRevokeLicense.self,
+    ]
+}
+
+struct PlayerList: Command {
+    var options = HomeOptions()
+    var account: String?
+
+    static let name = "list"
+    static let abstract = "List players, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.option(\.account, "--account", value: "name", help: "Only those of an account.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let query = account.map { "?account=\(PercentEncoding.encode($0))" } ?? ""
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/players\(query)")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "STATE", "LEVEL", "APP", "NAME", "SINCE", "UNTIL"].map { TextTable.Column($0) })
+        for player in answer["players"]?.array ?? [] {
+            table.add(["id", "state", "level", "app", "name", "createdAt", "expiresAt"].map { player[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct PlayerShow: Command {
+    var options = HomeOptions()
+    var player = ""
+
+    static let name = "show"
+    static let abstract = "Show a player as JSON."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.player, "id", help: "The player's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        console.print(try await HomeClient(options).call(.get, "/admin/v1/players/\(PercentEncoding.encode(player))"))
+    }
+}
+
+/// A change of a player's state.
+private protocol PlayerChange: Command {
+    var options: HomeOptions { get set }
+    var player: String { get set }
+}
+
+extension PlayerChange {
+    static var parameters: [Parameter<Self>] {
+        [.positional(\.player, "id", help: "The player's id, as 'player list' shows it.")] + Parameter.group(\.options)
+    }
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let path = "/admin/v1/players/\(PercentEncoding.encode(player))/\(Self.name)"
+        let answer = try await HomeClient(options).call(.post, path)
+        if options.json { return console.print(answer) }
+        console.print("\(player): \(answer["state"]?.string ?? "")")
+    }
+}
+
+struct PlayerSuspend: PlayerChange {
+    var options = HomeOptions()
+    var player = ""
+
+    static let name = "suspend"
+    static let abstract = "Suspend a player until it is resumed."
+}
+
+struct PlayerResume: PlayerChange {
+    var options = HomeOptions()
+    var player = ""
+
+    static let name = "resume"
+    static let abstract = "Resume a suspended player."
+}
+
+struct PlayerRevoke: PlayerChange {
+    var options = HomeOptions()
+    var player = ""
+
+    static let name = "revoke"
+    static let abstract = "Revoke a player for good: its copy of the app needs new keys."
+}
+
+struct PlayerLicenses: Command {
+    var options = HomeOptions()
+    var player: String?
+
+    static let name = "licenses"
+    static let abstract = "List licenses, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.player, "id", help: "Only those of a player.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let query = player.map { "?player=\(PercentEncoding.encode($0))" } ?? ""
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/licenses\(query)")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "CONTENT", "SESSION", "ISSUED", "ENDED"].map { TextTable.Column($0) })
+        for license in answer["licenses"]?.array ?? [] {
+            table.add(["id", "contentId", "session", "issuedAt", "endedAt"].map { license[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct PlayerRevokeLicense: Command {
+    var options = HomeOptions()
+    var license = ""
+
+    static let name = "revoke-license"
+    static let abstract = "Revoke a license; players learn of it from the list of revocations."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.license, "id", help: "The license's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let path = "/admin/v1/licenses/\(PercentEncoding.encode(license))/revoke"
+        let answer = try await HomeClient(options).call(.post, path)
+        if options.json { return console.print(answer) }
+        console.print("\(license): revoked")
+    }
+}
+
+struct ContentKeyCommand: Command {
+    static let name = "content-key"
+    static let abstract = "The key store: keys of content for which portals send no key."
+    static let subcommands: [any Command.Type] = [ContentKeyAdd.self]
+}
+
+struct ContentKeyAdd: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "add"
+    static let abstract = "Add a key, read from standard input: 32 hexadecimal digits."
+    static let discussion = "An existing key is never replaced: another key under the same id is refused."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "kid", help: "The key's id: 32 hexadecimal digits, or a UUID.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let key = try PasswordInput.read(console)
+        let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))"
+        _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
+        if options.json { console.print(["kid": .string(id)]) }
+    }
+}
