@@ -463,6 +463,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ReportFuzz", carrel("Bytes JSON") + serverTargets),
         fuzz("PlaylistFuzz", carrel("Bytes HLS")),
         fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
+        fuzz("RightsFuzz", carrel("Bytes Crypto JOSE JSON Rights")),
+        fuzz("TokenFuzz", carrel("Bytes Crypto Rights")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

@@ -14,7 +14,7 @@ import CarrelTesting
 import CarrelVault
 import Testing
 
-struct `A copy of an app` {
+@Suite(.onBothDatabases) struct `A copy of an app` {
     @Test func `gets a certificate that leads to the root, and the signed time and revocations`() async throws {
         let test = try await TestService()
         let player = TestPlayer()
@@ -243,7 +243,7 @@ struct `A copy of an app` {
     }
 }
 
-struct `The certificate authority` {
+@Suite(.onBothDatabases) struct `The certificate authority` {
     @Test func `is made once for a database, however many start on it`() async throws {
         let test = try await TestService()
         let first = try await test.service.authority.keys()

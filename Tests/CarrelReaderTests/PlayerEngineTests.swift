@@ -67,6 +67,16 @@ private struct AuthorityServer {
 }
 
 struct `A player` {
+    @Test func `of the manual is personalised, and found again at the next start`() async throws {
+        let test = try await AuthorityServer()
+        let folder = test.folder("reader")
+        let first = try await openVault(in: folder, passphrase: "correct horse", isFirstStart: true)
+        let identity = try await player(in: folder, vault: first, server: test.url)
+        await first.close()
+        let again = try await openVault(in: folder, passphrase: "correct horse", isFirstStart: false)
+        #expect(try await player(in: folder, vault: again, server: test.url).player == identity.player)
+    }
+
     @Test func `is personalised once, and is the same after the app was started again`() async throws {
         let test = try await AuthorityServer()
         let folder = test.folder("reader")
