@@ -269,6 +269,7 @@ package struct Personalizations: Sendable {
                     extra: [("fault", .text("device-limit"))]
                 )
             }
+            if let former = player.device, former != slot { try Devices.hold(former, until: nil, in: transaction) }
             player.device = slot
         }
         player.account = reader.account

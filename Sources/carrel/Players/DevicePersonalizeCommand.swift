@@ -16,7 +16,7 @@ struct DevicePersonalize: Command {
     static let name = "personalize"
     static let abstract = "Get a certificate for this copy of the reader, once."
     static let discussion = """
-        Makes two keys in a vault and asks the server for a certificate. Run again, it prints the same player, and renews the certificate when \\
+        Makes two keys in a vault and asks the server for a certificate. Run again, it prints the same player, and renews the certificate when \
         that is due. It can be repeated after every failure. A copied folder is refused: the copy needs a folder and keys of its own.
 
         A file vault reads its passphrase from CARREL_VAULT_PASSPHRASE, or from the terminal.
@@ -73,7 +73,6 @@ struct DevicePersonalize: Command {
 
 struct DeviceShow: Command {
     var folder = ReaderFolder()
-    var vault = VaultOptions()
 
     static let name = "show"
     static let abstract = "Show the player of this copy of the reader."
