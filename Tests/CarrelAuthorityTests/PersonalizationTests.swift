@@ -155,6 +155,50 @@ import Testing
         #expect(try await test.service.devices.list(of: alice).first?.freedAt == nil)
     }
 
+    private func linked(_ account: Account, _ test: TestService) async throws -> Player? {
+        let players = try await test.service.players.list(of: account.id)
+        return players.first
+    }
+
+    @Test func `keeps its link when it is renewed in time, and loses it when it comes too late`() async throws {
+        let test = try await TestService()
+        let alice = try await test.service.accounts.findOrCreate(named: "alice")
+        let player = TestPlayer()
+        _ = try await player.personalize(test, token: try await test.service.accounts.issueSession(for: alice))
+        let first = try #require(try await linked(alice, test))
+        #expect(first.linkExpiresAt == test.clock.now + .seconds(90 * 86_400))
+        test.clock.advance(by: .seconds(61 * 86_400))
+        _ = try await player.personalize(test)
+        let second = try #require(try await linked(alice, test))
+        #expect(second.id == first.id && second.linkExpiresAt == test.clock.now + .seconds(90 * 86_400))
+        #expect(second.device == first.device)
+        test.clock.advance(by: .seconds(90 * 86_400 - 1))
+        _ = try await player.personalize(test)
+        #expect(try await linked(alice, test) != nil)
+        test.clock.advance(by: .seconds(90 * 86_400))
+        #expect(try await player.personalize(test).status == 200)
+        #expect(try await linked(alice, test) == nil, "the link ended")
+        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.subject == first.id }
+        #expect(entries.filter { $0.action == "player.personalize" }.map(\.actor) == [alice.id])
+        #expect(entries.filter { $0.action == "player.renew" }.map(\.actor).contains(alice.id))
+    }
+
+    @Test func `gets a certificate of another level once a day`() async throws {
+        let test = try await TestService()
+        var player = TestPlayer()
+        let first = try PersonalizationResponse(try await player.personalize(test).answer)
+        player.level = .hardware
+        test.clock.advance(by: .seconds(86_399))
+        #expect(try await player.personalize(test).status == 429)
+        test.clock.advance(by: .seconds(1))
+        let second = try PersonalizationResponse(try await player.personalize(test).answer)
+        #expect(second.player == first.player && second.certificate != first.certificate)
+        let keys = try second.trust.verified(from: nil)
+        #expect(try keys.keys.player(second.certificate, root: keys.root, at: test.clock.now).level == .hardware)
+        player.level = .passphrase
+        #expect(try await player.personalize(test).status == 429)
+    }
+
     @Test func `of an account whose password was replaced is revoked`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)

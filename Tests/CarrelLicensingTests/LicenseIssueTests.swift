@@ -117,6 +117,83 @@ import Testing
         #expect(try await license.open(Self.kid) { agreement.sharedSecret(with: $0) } == Self.key)
     }
 
+    @Test func `lifts the output rule once, by an override or an extension, and says which flags there are`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        func obligations(_ change: (inout BusinessRules) -> Void) async throws -> [Obligation] {
+            let text = try await token(test, change)
+            let request = try await player.request(.persist, of: test, token: text)
+            return try #require(try await player.send(request, to: test).license).obligations
+        }
+        #expect(try await obligations { _ in }.isEmpty)
+        let override = try await obligations { $0.outputControlOverride = .init(imageConstraintLevel: 3) }
+        #expect(override == [Obligation(type: "wudo", parameters: ["imageConstraintLevel": 3], isCritical: false)])
+        let both = try await obligations {
+            $0.outputControlOverride = .init(imageConstraintLevel: 3)
+            $0.extensions = [.init(type: "wudo", isCritical: true, payload: [1])]
+        }
+        #expect(both == [Obligation(type: "wudo", parameters: ["payload": "AQ=="], isCritical: true)])
+        let flags = try await obligations { $0.outputControlFlags = 5 }
+        #expect(flags == [Obligation(type: "output-control", parameters: ["flags": 5, "unknown": ""], isCritical: false)])
+        let unknown = try await obligations { $0.unknownOutputBehavior = .sdOnly }
+        #expect(
+            unknown == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "SDOnly"], isCritical: false)]
+        )
+    }
+
+    @Test func `is for its content, and as a stream is not kept and renews its lease when it is repeated`() async throws {
+        let test = try await TestService { $0.stream.concurrency = 1 }
+        let player = try await TestPlayer().personalized(by: test)
+        var other = try await player.request(.persist, of: test, token: try await token(test))
+        other.contentID = "cid:other"
+        #expect(try await player.send(other, to: test).problem == "license.content")
+        other.contentID = "cid:film"
+        other.nonce = try await player.player.challenge(of: test)
+        #expect(try await player.send(other, to: test).license?.contentID == "cid:film")
+        let text = try await token(test)
+        func stream() async throws -> (license: License?, problem: String?) {
+            try await player.send(try await player.request(.stream, of: test, token: text), to: test)
+        }
+        let first = try #require(try await stream().license)
+        #expect(!first.terms.isStorable && first.sequence == 1)
+        #expect(try await stream().license?.sequence == 2)
+        #expect(
+            try await player.send(try await player.request(.persist, of: test, token: text), to: test).problem
+                == "license.token-used"
+        )
+        // its lease is over, and another stream of this player took the slot
+        test.clock.advance(by: .seconds(360))
+        let second = try await token(test)
+        #expect(try await player.send(try await player.request(.stream, of: test, token: second), to: test).license != nil)
+        #expect(try await stream().problem == "license.concurrency")
+        test.clock.advance(by: .seconds(360))
+        #expect(try await stream().license?.id == first.id)
+    }
+
+    @Test func `takes the slots of its account, of the player's account, or of the player alone`() async throws {
+        let test = try await TestService { $0.stream.concurrency = 1 }
+        func stream(_ player: TestPlayer.Personalized, account: String? = nil) async throws -> String? {
+            let text = try await token(test, kind: .ms3) { $0.account = account }
+            return try await player.send(try await player.request(.stream, of: test, token: text), to: test).problem
+        }
+        var players: [TestPlayer.Personalized] = []
+        for _ in 0..<4 { players.append(try await TestPlayer().personalized(by: test)) }
+        #expect(try await stream(players[0]) == nil)
+        #expect(try await stream(players[1]) == nil)
+        #expect(try await stream(players[0]) == "license.concurrency")
+        #expect(try await stream(players[2], account: "a") == nil)
+        #expect(try await stream(players[3], account: "a") == "license.concurrency")
+        #expect(try await stream(players[3], account: "b") == nil)
+        let unlimited = try await TestService { $0.stream.concurrency = 0 }
+        let player = try await TestPlayer().personalized(by: unlimited)
+        for _ in 0..<5 {
+            let text = try await token(unlimited, kind: .ms3)
+            #expect(
+                try await player.send(try await player.request(.stream, of: unlimited, token: text), to: unlimited).license != nil
+            )
+        }
+    }
+
     @Test func `carries the terms and the rules of the portal`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
@@ -239,6 +316,8 @@ import Testing
         #expect(released.keys.isEmpty)
         #expect(try await again(.release, 3).license != nil, "a release can be repeated")
         #expect(try await again(.renew, 3).problem == "license.ended")
+        let audited = try await test.service.audit.list(Audit.Filter()).filter { $0.subject == first.id }.map(\.action)
+        #expect(Set(audited) == ["license.issue", "license.renew", "license.release"])
         let row = try #require(try await test.service.licenses.list(of: player.id, after: nil, limit: 10).first)
         #expect(row.endedBy == "release" && row.plays == 4)
     }
@@ -262,6 +341,22 @@ import Testing
         )
         let renewed = try #require(try await now.send(renewal, to: test).license)
         #expect(renewed.issuedAt == first.issuedAt && renewed.signedAt == test.clock.now)
+    }
+
+    @Test func `of a rental is not renewed after its period`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let end = test.clock.now + .seconds(600)
+        let token = try await tokens.token(test) { $0.rights = .rental(periodEnd: end, playDuration: 60) }
+        let rental = try #require(
+            try await player.send(try await player.request(.persist, of: test, token: token), to: test).license
+        )
+        for (step, problem) in [(599, nil), (1, "license.ended")] as [(Int, String?)] {
+            test.clock.advance(by: .seconds(step))
+            var renewal = try await player.request(.renew, of: test)
+            (renewal.license, renewal.sequence) = (rental.id, 1)
+            #expect(try await player.send(renewal, to: test).problem == problem)
+        }
     }
 
     @Test func `as a stream is over with its lease`() async throws {
