@@ -43,6 +43,9 @@ func carrel(_ names: String) -> [Target.Dependency] {
     names.split(separator: " ").map { .byName(name: "Carrel\($0)") }
 }
 
+/// A library for other packages: a target, and those that its signatures name.
+func product(_ targets: [String]) -> Product { .library(name: targets[0], targets: targets) }
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
 }
@@ -103,34 +106,21 @@ let package = Package(
     name: "carrel",
     // What other packages may use: each product holds the targets that its signatures name. The command `carrel` is one by itself.
     products: [
-        .library(
-            name: "CarrelReader",
-            targets: [
-                "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
-                "CarrelBytes",
-            ]
-        ),
-        .library(
-            name: "CarrelPublication",
-            targets: ["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]
-        ),
-        .library(
-            name: "CarrelFoundation",
-            targets: [
-                "CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
-            ]
-        ),
-        .library(
-            name: "CarrelWebReader",
-            targets: [
-                "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
-                "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
-            ]
-        ),
-        .library(name: "CarrelVault", targets: ["CarrelVault", "CarrelBytes"]),
-        .library(name: "CarrelVaultPKCS11", targets: ["CarrelVaultPKCS11", "CarrelVault", "CarrelBytes"]),
-        .library(name: "CarrelVaultTPM", targets: ["CarrelVaultTPM", "CarrelVault", "CarrelBytes"]),
-        .library(name: "CarrelVaultSecretService", targets: ["CarrelVaultSecretService", "CarrelVault", "CarrelBytes"]),
+        product([
+            "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
+            "CarrelBytes",
+        ]),
+        product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product(["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product([
+            "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
+        product(["CarrelVault", "CarrelBytes"]),
+        product(["CarrelVaultPKCS11", "CarrelVault", "CarrelBytes"]),
+        product(["CarrelVaultTPM", "CarrelVault", "CarrelBytes"]),
+        product(["CarrelVaultSecretService", "CarrelVault", "CarrelBytes"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -309,8 +299,9 @@ let package = Package(
         library(
             "CarrelReader",
             bytes: true,
-            carrel("Bytes Crypto Files HTTP HTTPClient JSON Rights Subscription Threads Upstream Vault")
+            carrel("Bytes Crypto Files HTTP HTTPClient JSON Subscription Threads Upstream Vault")
         ),
+        library("CarrelPlayer", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Vault")),
         library(
             "CarrelWebReader",
             bytes: true,
@@ -322,7 +313,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Postgres Publication Reader Receipts Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 
@@ -381,6 +372,11 @@ let package = Package(
             carrel(
                 "Bytes Crypto HTTP HTTPClient HTTPServer Metrics PasswordHash Reader Store Subscription Testing Threads Upstream Vault"
             ) + serverTargets
+        ),
+        tests(
+            "PlayerEngineTests",
+            carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Rights Store Testing Threads Vault")
+                + serverTargets
         ),
         tests(
             "CarrelWebReaderTests",

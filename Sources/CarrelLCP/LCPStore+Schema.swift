@@ -105,6 +105,12 @@ extension LCPStore {
             (SELECT rowid FROM lcp_passphrase WHERE license IS NOT NULL ORDER BY rowid DESC LIMIT $1)
             """
         )
+        static let standings = SQL(
+            """
+            SELECT license, provider, MAX(refusal) FROM lcp_signed_standing GROUP BY license, provider
+            ORDER BY license, provider LIMIT 10000
+            """
+        )
         static let addDevice = SQL("INSERT INTO lcp_device (place, id) VALUES (1, $1) ON CONFLICT DO NOTHING")
         static let device = SQL("SELECT id FROM lcp_device WHERE place = 1")
         static let registration = SQL("SELECT license FROM lcp_registration WHERE license = $1 AND provider = $2")

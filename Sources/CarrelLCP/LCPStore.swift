@@ -239,6 +239,24 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
+    /// A license that was seen on this device.
+    package struct KnownLicense: Sendable, Equatable {
+        package let id: String
+        package let provider: String
+        /// The code of the provider's final refusal, such as `lcp.returned`; nil without one.
+        package let refusal: String?
+    }
+
+    /// The licenses that were seen on this device, 10,000 at most.
+    package func knownLicenses() async throws(LCPError) -> [KnownLicense] {
+        let rows = try await read { try $0.rows(Statement.standings) }
+        return try Self.checked { () throws(StoreError) in
+            try rows.map { row throws(StoreError) in
+                KnownLicense(id: try row.text(0), provider: try row.text(1), refusal: try row.textIfPresent(2))
+            }
+        }
+    }
+
     /// Notes what the provider of a license said.
     ///
     /// - Parameters:

@@ -19,7 +19,7 @@ struct Carrel: Command {
         EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,
         ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
         SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
-        PKICommand.self, PlayerCommand.self, ContentKeyCommand.self,
+        PKICommand.self, PlayerCommand.self, TokenCommand.self, LicenseCommand.self, ContentKeyCommand.self,
         CredentialsCommand.self, ThrottleCommand.self,
         BlobsCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
     ]

@@ -111,10 +111,10 @@ package struct PersonalizationResponse: Sendable {
     /// From when on it should be renewed.
     package let renewAt: Instant
     /// The root's certificate in DER, the rollovers that lead to it, and the keys that it signed.
-    package let trust: TrustDocument
+    package var trust: TrustDocument
     /// The list of revocations and the time, signed by keys of the service.
-    package let revocations: String
-    package let time: String
+    package var revocations: String
+    package var time: String
 
     package init(player: String, certificate: [UInt8], renewAt: Instant, trust: TrustDocument, revocations: String, time: String)
     {

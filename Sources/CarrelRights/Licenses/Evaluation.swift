@@ -1,22 +1,28 @@
-package import CarrelBytes
+public import CarrelBytes
 import CarrelJSON
 
 /// The capabilities of a device during playback. A capability that it cannot enforce is missing.
-package struct HostCapabilities: Sendable, Equatable {
+public struct HostCapabilities: Sendable, Equatable {
     /// The obligations that this host meets, by name.
-    package var obligations: Set<String> = []
+    public var obligations: Set<String> = []
     /// Whether its outputs are protected so far that the default output rule is met. No Linux desktop is.
-    package var protectsOutputs = false
+    public var protectsOutputs = false
 
-    package init() {}
+    /// A host that meets no obligation.
+    public init() {}
 }
 
 /// The use that a license is evaluated for.
-package enum LicenseAction: String, Sendable, CaseIterable {
+public enum LicenseAction: String, Sendable, CaseIterable {
+    /// Audio or video is played.
     case play
+    /// A publication is read.
     case read
+    /// Content leaves the app in another format.
     case export
+    /// Pages are printed.
     case print
+    /// Text is copied.
     case copy
 }
 
@@ -31,47 +37,82 @@ package struct LicenseRecord: Sendable, Equatable {
     package var leaseRenewedAt: Instant?
 
     package init(_ license: License) { self.license = license }
+
+    /// When the license ends as things are; nil for never.
+    package var end: Instant? { end(playingFrom: nil) }
+
+    /// When the license ends, if it is played from a time on that was not played before; nil for never.
+    package func end(playingFrom start: Instant?) -> Instant? {
+        let terms = license.terms
+        var ends: [Instant] = []
+        if let end = terms.notAfter { ends.append(end) }
+        if let firstPlay = firstPlay ?? start {
+            if let seconds = terms.playbackSeconds { ends.append(firstPlay + .seconds(seconds)) }
+            // Without a second clock the first one goes on.
+            if terms.playbackSeconds == nil, let seconds = terms.storageSeconds {
+                ends.append(license.issuedAt + .seconds(seconds))
+            }
+        } else if let seconds = terms.storageSeconds {
+            ends.append(license.issuedAt + .seconds(seconds))
+        }
+        if let seconds = terms.leaseSeconds { ends.append((leaseRenewedAt ?? license.issuedAt) + .seconds(seconds)) }
+        return ends.min()
+    }
 }
 
 /// The result of an evaluation.
-package struct ActionResult: Sendable, Equatable {
+public struct ActionResult: Sendable, Equatable {
     /// Why a right is not granted.
-    package enum Reason: String, Sendable, CaseIterable {
+    public enum Reason: String, Sendable, CaseIterable {
+        /// There is no license for the content.
         case noLicense = "no-license"
+        /// The license begins later.
         case notYetValid = "not-yet-valid"
+        /// The license ended before it was played.
         case expiredStorage = "expired-storage"
+        /// The time since the first play is over.
         case expiredPlayback = "expired-playback"
+        /// The license was played as often as it may be.
         case countExhausted = "count-exhausted"
+        /// The license is for another device.
         case deviceMismatch = "device-mismatch"
+        /// The license, its keys or the device were revoked, or the list of revocations is too old.
         case revoked
+        /// The clock was set back: ask the service for the time.
         case clockRollback = "clock-rollback"
+        /// The license demands something that this host cannot do.
         case unsupportedObligation = "unsupported-critical-obligation"
-        case concurrency
+        /// The license forbids the action, or the outputs are not protected enough.
         case outputNotAllowed = "output-not-allowed"
     }
 
     /// When the host must ask again.
-    package enum Callback: Sendable, Equatable {
+    public enum Callback: Sendable, Equatable {
+        /// At a time.
         case at(Instant)
+        /// When an output is added or changes.
         case onOutputChange
+        /// When playback stops.
         case onStop
     }
 
     /// Nil where the right is granted.
-    package let reason: Reason?
+    public let reason: Reason?
     /// Until when it is granted without another evaluation; nil for no end.
-    package let until: Instant?
+    public let until: Instant?
     /// Maximum number of pixels; nil for no limit.
-    package let maxPixels: Int?
+    public let maxPixels: Int?
     /// Obligations that the host must meet meanwhile.
-    package let obligations: [Obligation]
+    public let obligations: [Obligation]
     /// Obligations that it does not meet and need not.
-    package let unmet: [Obligation]
-    package let callbacks: [Callback]
+    public let unmet: [Obligation]
+    /// When the host must ask again.
+    public let callbacks: [Callback]
 
-    package var isGranted: Bool { reason == nil }
+    /// Whether the action is allowed.
+    public var isGranted: Bool { reason == nil }
 
-    static func refused(_ reason: Reason) -> ActionResult {
+    package static func refused(_ reason: Reason) -> ActionResult {
         ActionResult(reason: reason, until: nil, maxPixels: nil, obligations: [], unmet: [], callbacks: [])
     }
 
@@ -117,12 +158,18 @@ package struct Evaluation: Sendable {
     ///   - action: what is to be done.
     ///   - record: the license; nil where there is none.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
+    ///   - isUnderWay: whether the action has begun and was counted.
     /// - Returns: the result.
-    package func check(_ action: LicenseAction, _ record: LicenseRecord?, needsOpenOutput: Bool = false) -> ActionResult {
+    package func check(
+        _ action: LicenseAction,
+        _ record: LicenseRecord?,
+        needsOpenOutput: Bool = false,
+        isUnderWay: Bool = false
+    ) -> ActionResult {
         guard let record else { return .refused(.noLicense) }
         let license = record.license
         guard license.player == player else { return .refused(.deviceMismatch) }
-        if let reason = revoked(license) ?? limits(record) { return .refused(reason) }
+        if let reason = revoked(license) ?? limits(record, isUnderWay) { return .refused(reason) }
         var (duties, unmet): ([Obligation], [Obligation]) = ([], [])
         for obligation in license.obligations {
             if host.obligations.contains(obligation.type) {
@@ -137,7 +184,7 @@ package struct Evaluation: Sendable {
         if needsOpenOutput, !host.protectsOutputs, !license.obligations.contains(where: { $0.type == Self.openOutput }) {
             return .refused(.outputNotAllowed)
         }
-        let end = end(of: record, afterPlaying: true)
+        let end = record.end(playingFrom: time.instant)
         var callbacks: [ActionResult.Callback] = [.onStop]
         if let end { callbacks.append(.at(end)) }
         if !duties.isEmpty { callbacks.append(.onOutputChange) }
@@ -181,9 +228,9 @@ package struct Evaluation: Sendable {
         return license.keys.isEmpty || isAnyLeft ? nil : .revoked
     }
 
-    private func limits(_ record: LicenseRecord) -> ActionResult.Reason? {
+    private func limits(_ record: LicenseRecord, _ isUnderWay: Bool) -> ActionResult.Reason? {
         let terms = record.license.terms
-        if let count = terms.playCount, record.plays >= count { return .countExhausted }
+        if !isUnderWay, let count = terms.playCount, record.plays >= count { return .countExhausted }
         guard terms.isLimitedInTime else { return nil }
         switch time.certainty {
         case .rolledBack: return .clockRollback
@@ -194,27 +241,8 @@ package struct Evaluation: Sendable {
         // A clock that showed an earlier time when the license came was wrong.
         if time.instant + TrustedClock.tolerance < record.license.issuedAt { return .clockRollback }
         if let first = record.firstPlay, time.instant + TrustedClock.tolerance < first { return .clockRollback }
-        guard let end = end(of: record, afterPlaying: false), time.instant >= end else { return nil }
+        guard let end = record.end, time.instant >= end else { return nil }
         return record.firstPlay == nil ? .expiredStorage : .expiredPlayback
-    }
-
-    /// When the license ends; nil for never.
-    private func end(of record: LicenseRecord, afterPlaying isPlaying: Bool) -> Instant? {
-        let (license, terms) = (record.license, record.license.terms)
-        var ends: [Instant] = []
-        if let end = terms.notAfter { ends.append(end) }
-        let firstPlay = record.firstPlay ?? (isPlaying ? time.instant : nil)
-        if let firstPlay {
-            if let seconds = terms.playbackSeconds { ends.append(firstPlay + .seconds(seconds)) }
-            // Without a second clock the first one goes on.
-            if terms.playbackSeconds == nil, let seconds = terms.storageSeconds {
-                ends.append(license.issuedAt + .seconds(seconds))
-            }
-        } else if let seconds = terms.storageSeconds {
-            ends.append(license.issuedAt + .seconds(seconds))
-        }
-        if let seconds = terms.leaseSeconds { ends.append((record.leaseRenewedAt ?? license.issuedAt) + .seconds(seconds)) }
-        return ends.min()
     }
 
     private func forbids(_ action: LicenseAction, _ license: License) -> Bool {

@@ -1,5 +1,5 @@
 package import CarrelBytes
-package import CarrelJSON
+public import CarrelJSON
 
 /// The limits of a license in time and number.
 package struct LicenseTerms: Sendable, Equatable {
@@ -68,9 +68,9 @@ package struct LicenseTerms: Sendable, Equatable {
 }
 
 /// Something that a player must do, or must not let happen, while it plays.
-package struct Obligation: Sendable, Equatable {
+public struct Obligation: Sendable, Equatable {
     /// The kinds that are defined. A license may name others.
-    package enum Kind: String, Sendable, CaseIterable {
+    public enum Kind: String, Sendable, CaseIterable {
         /// A digital output needs a protection of at least `level`.
         case outputProtection = "output-protection"
         /// No analogue output.
@@ -83,6 +83,7 @@ package struct Obligation: Sendable, Equatable {
         case watermark
         /// No export to other formats.
         case noExport = "no-export"
+        /// No printing.
         case noPrint = "no-print"
         /// At most `characters` characters are copied.
         case copyLimit = "copy-limit"
@@ -93,10 +94,11 @@ package struct Obligation: Sendable, Equatable {
     }
 
     /// A kind, or a name of another version.
-    package let type: String
-    package let parameters: JSONObject
+    public let type: String
+    /// The values that the kind defines.
+    public let parameters: JSONObject
     /// Whether a player that cannot do it must not play.
-    package let isCritical: Bool
+    public let isCritical: Bool
 
     package init(type: String, parameters: JSONObject = [:], isCritical: Bool) {
         self.type = type

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
-import CarrelReader
+import CarrelPlayer
 import CarrelVault
 import Glibc
 
@@ -101,13 +101,4 @@ struct DeviceShow: Command {
         console.print("keys in the vault '\(identity.vault.rawValue)', level \(identity.level.rawValue)")
         console.print("server \(identity.server), certificate until \(identity.expiresAt)")
     }
-}
-
-/// A folder without a player.
-private struct NotPersonalized: ReportableError {
-    let folder: String
-
-    var message: String { "there is no player in \(folder)" }
-    var hint: String? { "run 'carrel device personalize --server URL' first" }
-    var exitStatus: ExitStatus { .noInput }
 }

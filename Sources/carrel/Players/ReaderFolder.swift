@@ -1,5 +1,4 @@
 import CarrelCommandLine
-import CarrelReader
 import Glibc
 
 /// The folder of a reading app on this machine: its player, vault and licenses are in its folder `reader`.

@@ -1,5 +1,5 @@
 package import CarrelCommandLine
-package import CarrelReader
+package import CarrelPlayer
 package import CarrelVault
 import CarrelVaultPKCS11
 import CarrelVaultSecretService

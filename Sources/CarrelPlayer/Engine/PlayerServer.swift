@@ -8,12 +8,17 @@ struct PlayerServer: Sendable {
     /// Without a slash at the end.
     let base: String
     private let client: HTTPClient
+    private let listener: (@Sendable (PlayerTransaction) -> Void)?
 
     /// Answers are a few kilobytes, but for the list of what is revoked.
     private static let limit: Int64 = 16 << 20
 
     /// - Throws: `player.server` unless the address is https, or http on this machine.
-    init(_ address: String, client: HTTPClient) throws(PlayerError) {
+    init(
+        _ address: String,
+        client: HTTPClient,
+        listener: (@Sendable (PlayerTransaction) -> Void)?
+    ) throws(PlayerError) {
         let base = String(address.reversed().drop { $0 == "/" }.reversed())
         guard let host = Self.host(of: base) else {
             throw PlayerError(.server, "the server's address is not an http or https URL")
@@ -23,6 +28,7 @@ struct PlayerServer: Sendable {
         }
         self.base = base
         self.client = client
+        self.listener = listener
     }
 
     func post(_ path: String, type: String?, _ text: String, token: String? = nil) async throws(PlayerError) -> JSON {
@@ -36,32 +42,78 @@ struct PlayerServer: Sendable {
             body: .bytes(Array(text.utf8)),
             maxResponseBytes: Self.limit
         )
-        let response = try await send(request)
-        guard let json = try? JSON.parse(response.body.rawSpan, limits: JSONLimits(depth: 12, byteCount: Int(Self.limit))) else {
+        return try Self.json(try await send(request))
+    }
+
+    /// A text that the server signed.
+    func text(_ path: String) async throws(PlayerError) -> String {
+        try Self.text(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
+    }
+
+    func json(_ path: String) async throws(PlayerError) -> JSON {
+        try Self.json(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
+    }
+
+    /// Sends a signed message to an address of the service, which was checked; returns the signed answer.
+    func post(_ url: String, jose text: String) async throws(PlayerError) -> String {
+        let headers: HTTPFields = ["Content-Type": "application/jose", "Accept": "application/jose"]
+        let body = ClientRequestBody.bytes(Array(text.utf8))
+        return try Self.text(
+            try await send(ClientRequest(.post, url, headers: headers, body: body, maxResponseBytes: Self.limit))
+        )
+    }
+
+    /// A document at an address that was checked.
+    func bytes(at url: String, atMost limit: Int) async throws(PlayerError) -> [UInt8] {
+        try await send(ClientRequest(url, maxResponseBytes: Int64(limit))).body
+    }
+
+    private static func text(_ response: ClientResponse) throws(PlayerError) -> String {
+        guard let text = String(validating: response.body, as: UTF8.self) else {
+            throw PlayerError(.host, "the server's answer is not text: is it a Carrel server?")
+        }
+        return text
+    }
+
+    private static func json(_ response: ClientResponse) throws(PlayerError) -> JSON {
+        guard let json = try? JSON.parse(response.body.rawSpan, limits: JSONLimits(depth: 12, byteCount: Int(limit))) else {
             throw PlayerError(.host, "the server's answer is not JSON: is it a Carrel server?")
         }
         return json
     }
 
-    func get(_ path: String) async throws(PlayerError) -> [UInt8] {
-        try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)).body
-    }
-
     private func send(_ request: ClientRequest) async throws(PlayerError) -> ClientResponse {
         let response: ClientResponse
+        let start = ContinuousClock.now
+        // a query may hold a token
+        let place = String(request.url.prefix { $0 != "?" && $0 != "#" })
         do throws(HTTPClientError) {
             response = try await client.send(request)
         } catch {
+            listener?(.call("\(request.method)", place, status: nil, duration: ContinuousClock.now - start))
             throw Self.failure(error)
         }
+        let status = response.status.rawValue
+        listener?(.call("\(request.method)", place, status: status, duration: ContinuousClock.now - start))
         guard !(200..<300).contains(response.status.rawValue) else { return response }
         let problem = try? JSON.parse(response.body.rawSpan, limits: JSONLimits(depth: 8, byteCount: 1 << 20))
         let detail = problem?["detail"]?.string ?? "the server answered with status \(response.status.rawValue)"
-        throw PlayerError(Self.code(problem?["fault"]?.string, response.status), detail, serverCode: problem?["code"]?.string)
+        let code = problem?["code"]?.string
+        throw PlayerError(Self.code(code, problem?["fault"]?.string, response.status), detail, serverCode: code)
     }
 
-    private static func code(_ fault: String?, _ status: HTTPStatus) -> PlayerError.Code {
-        switch fault {
+    private static func code(_ code: String?, _ fault: String?, _ status: HTTPStatus) -> PlayerError.Code {
+        switch code {
+        case "license.not-personalized": return .notPersonalized
+        case "license.concurrency": return .concurrency
+        case "license.ended", "license.unknown": return .ended
+        case "license.key": return .key
+        case "license.token", "license.token-used", "license.token-expired", "license.token-device", "license.not-storable",
+            "license.not-stream", "license.content", "license.title":
+            return .token
+        default: break
+        }
+        return switch fault {
         case "device-limit": .deviceLimit
         case "revoked": .revoked
         case "fingerprint": .fingerprint

@@ -2,7 +2,8 @@ import CarrelJSON
 public import CarrelBytes
 import CarrelCrypto
 public import CarrelHTTPClient
-import CarrelRights
+import CarrelReader
+package import CarrelRights
 import CarrelThreads
 public import CarrelVault
 import Glibc
@@ -47,14 +48,42 @@ public actor PlayerEngine {
         public let expiresAt: Instant
     }
 
-    private let vault: Vault
+    let vault: Vault
     private let app: App
     private let folder: String
-    private let client: HTTPClient
-    private let clock: any WallClock
+    let client: HTTPClient
+    let clock: any WallClock
+    private let hostClock: @Sendable (any WallClock) -> HostClock
     private let file: PrivateFile
-    private let listener: (@Sendable (PlayerTransaction) -> Void)?
-    private var state: PlayerState?
+    let listener: (@Sendable (PlayerTransaction) -> Void)?
+    private(set) var state: PlayerState?
+    /// The parsed and verified trust of `state`; read again when that changes.
+    var knownTrust: ServiceTrust?
+    var openStore: LicenseStore?
+    /// Licenses of streams, which are in no store, by their ids.
+    var streams: [String: LicenseRecord] = [:]
+    /// The obligations of licenses that this app meets.
+    private(set) var capabilities: HostCapabilities
+
+    /// The obligations that the engine meets by itself: it counts plays, and refuses export and print where a license forbids them.
+    private static var ownCapabilities: HostCapabilities {
+        var own = HostCapabilities()
+        own.obligations = [
+            Obligation.Kind.metering.rawValue, Obligation.Kind.noExport.rawValue, Obligation.Kind.noPrint.rawValue,
+            Evaluation.openOutput,
+        ]
+        return own
+    }
+
+    /// Says which obligations of licenses this app meets besides those that the engine meets by itself.
+    ///
+    /// - Parameters:
+    ///   - obligations: their types, such as `image-constraint`.
+    ///   - protectsOutputs: whether the outputs meet the default output rule.
+    public func meet(_ obligations: Set<String>, protectsOutputs: Bool = false) {
+        capabilities.obligations.formUnion(obligations)
+        capabilities.protectsOutputs = protectsOutputs
+    }
 
     static let signingKey = "player.sign"
     static let agreementKey = "player.agree"
@@ -67,7 +96,6 @@ public actor PlayerEngine {
     ///   - vault: keeps the keys; of a personalised player, the one that it was personalised with.
     ///   - app: for the server's lists.
     ///   - client: for the calls to the server.
-    ///   - clock: the device's.
     ///   - listener: hears of every transaction.
     /// - Throws: `player.store` when the folder's file cannot be read, `player.vault` for another kind of vault than the player's.
     public init(
@@ -75,10 +103,34 @@ public actor PlayerEngine {
         vault: Vault,
         app: App,
         client: HTTPClient = HTTPClient(),
-        clock: any WallClock = SystemClock(),
+        listener: (@Sendable (PlayerTransaction) -> Void)? = nil
+    ) throws(PlayerError) {
+        try self.init(folder: folder, vault: vault, app: app, client: client, clock: SystemClock(), listener: listener)
+    }
+
+    /// A player on a device with other clocks.
+    ///
+    /// - Parameters:
+    ///   - folder: of this installation alone.
+    ///   - vault: keeps the keys.
+    ///   - app: for the server's lists.
+    ///   - client: for the calls to the server.
+    ///   - clock: the device's wall clock.
+    ///   - hostClock: reads all clocks of the device.
+    ///   - listener: hears of every transaction.
+    /// - Throws: as the public initializer.
+    package init(
+        folder: String,
+        vault: Vault,
+        app: App,
+        client: HTTPClient = HTTPClient(),
+        clock: any WallClock,
+        hostClock: @escaping @Sendable (any WallClock) -> HostClock = HostClock.current,
         listener: (@Sendable (PlayerTransaction) -> Void)? = nil
     ) throws(PlayerError) {
         self.folder = folder
+        self.hostClock = hostClock
+        capabilities = Self.ownCapabilities
         self.vault = vault
         self.app = app
         self.client = client
@@ -155,7 +207,7 @@ public actor PlayerEngine {
     @discardableResult
     public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity
     {
-        let calls = try PlayerServer(server, client: client)
+        let calls = try PlayerServer(server, client: client, listener: listener)
         if let state, let identity {
             guard state.server == calls.base else {
                 throw PlayerError(
@@ -178,7 +230,7 @@ public actor PlayerEngine {
         }
     }
 
-    private func requireOriginal(_ state: PlayerState) throws(PlayerError) {
+    func requireOriginal(_ state: PlayerState) throws(PlayerError) {
         guard DeviceFingerprint.make(salt: state.salt, folder: folder) == state.fingerprint else {
             throw PlayerError(.fingerprint, "the folder of this player was copied, or the machine is another one")
         }
@@ -208,6 +260,7 @@ public actor PlayerEngine {
         let answer = try verified(json, nonce: nonce, signing, known: state.answer)
         state.answer = answer
         try await save(state)
+        try await take(answer.time)
         step("stored", 4)
         guard let identity else { throw PlayerError(.rejected, "the server's certificate cannot be read") }
         return identity
@@ -299,7 +352,7 @@ public actor PlayerEngine {
         }
     }
 
-    private func save(_ state: PlayerState) async throws(PlayerError) {
+    func save(_ state: PlayerState) async throws(PlayerError) {
         let (file, bytes) = (file, state.bytes)
         do {
             try await Self.files.run { try file.save(bytes) }
@@ -309,7 +362,14 @@ public actor PlayerEngine {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }
         self.state = state
+        knownTrust = nil
     }
 
-    private static func failure(_ error: VaultError) -> PlayerError { PlayerError(.vault, error.message) }
+    /// The clocks of this device.
+    var host: HostClock { hostClock(clock) }
+
+    /// The folder with everything of this player.
+    var place: String { folder }
+
+    static func failure(_ error: VaultError) -> PlayerError { PlayerError(.vault, error.message) }
 }

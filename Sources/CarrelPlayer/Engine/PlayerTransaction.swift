@@ -28,6 +28,14 @@ public enum PlayerTransaction: Sendable {
     ///   - done: steps done, from 1.
     ///   - total: steps in all.
     case progress(Kind, step: String, done: Int, total: Int)
+    /// The server answered a call, or did not: then there is no status.
+    ///
+    /// - Parameters:
+    ///   - method: of HTTP.
+    ///   - url: without its query, so that no token is in it.
+    ///   - status: of the answer.
+    ///   - duration: of the call.
+    case call(_ method: String, _ url: String, status: Int?, duration: Duration)
     /// A transaction ended; the error is nil where it succeeded.
     case ended(Kind, PlayerError?)
 }

@@ -6,7 +6,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelHome
-import CarrelReader
+import CarrelPlayer
 import CarrelServer
 import CarrelStore
 import CarrelTesting
@@ -15,60 +15,9 @@ import CarrelVault
 import Glibc
 import Testing
 
-/// A server with a certificate authority on a port of its own, and a folder for players.
-private struct AuthorityServer {
-    let directory = TemporaryDirectory()
-    let service: CarrelService
-    let server: HTTPServer
-    let url: String
-    let clock = ManualClock(.now())
-
-    init() async throws {
-        service = try await CarrelService.open(
-            try Home(at: directory.file("home"), missing: .create),
-            missing: .create,
-            clock: clock
-        )
-        var configuration = ServerConfiguration()
-        configuration.workers = 1
-        server = HTTPServer(configuration: configuration, router: service.router)
-        url = "http://127.0.0.1:\(try #require(try server.start().first?.port))"
-    }
-
-    func folder(_ name: String) -> String {
-        let path = directory.file(name)
-        unsafe mkdir(path, 0o700)
-        return path
-    }
-
-    func vault(_ folder: String, create: Bool = true) async throws -> Vault {
-        let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
-        return try await Vault.file(
-            folder: "\(folder)/vault",
-            passphrase: Secret(Array("correct horse".utf8)),
-            create: create,
-            scrypt: cost
-        )
-    }
-
-    func engine(
-        _ folder: String,
-        _ vault: Vault,
-        listener: (@Sendable (PlayerTransaction) -> Void)? = nil
-    ) throws -> PlayerEngine {
-        try PlayerEngine(
-            folder: folder,
-            vault: vault,
-            app: .init(name: "Reader", build: "1", device: "phone"),
-            clock: clock,
-            listener: listener
-        )
-    }
-}
-
 struct `A player` {
     @Test func `of the manual is personalised, and found again at the next start`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let first = try await openVault(in: folder, passphrase: "correct horse", isFirstStart: true)
         let identity = try await player(in: folder, vault: first, server: test.url)
@@ -78,7 +27,7 @@ struct `A player` {
     }
 
     @Test func `is personalised once, and is the same after the app was started again`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let vault = try await test.vault(folder)
         let heard = Locked<[String]>([])
@@ -88,7 +37,9 @@ struct `A player` {
                 case .began(let kind): "began \(kind.rawValue)"
                 case .progress(_, let step, let done, let total): "\(step) \(done)/\(total)"
                 case .ended(let kind, let error): "ended \(kind.rawValue) \(error == nil)"
+                case .call: ""
                 }
+            guard !text.isEmpty else { return }
             heard.withLock { $0.append(text) }
         }
         #expect(await !engine.isPersonalized)
@@ -109,7 +60,7 @@ struct `A player` {
     }
 
     @Test func `is renewed when that is due, and linked when there is a session`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         let first = try await engine.personalize(server: test.url)
@@ -124,7 +75,7 @@ struct `A player` {
     }
 
     @Test func `whose folder was copied is refused, and the copy harms nothing`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let vault = try await test.vault(folder)
         _ = try await test.engine(folder, vault).personalize(server: test.url)
@@ -139,19 +90,19 @@ struct `A player` {
     }
 
     @Test func `follows a new root of its server, and trusts no other server under the same address`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         let first = try await engine.personalize(server: test.url)
         _ = try await test.service.authority.rotate("root", by: .operator)
         #expect(try await engine.personalize(server: test.url, isForced: true).player == first.player)
-        let other = try await AuthorityServer()
+        let other = try await PlayerWorld()
         let strange = try await engine.foreign(other.url)
         #expect(strange?.code == .rejected)
     }
 
     @Test func `hears what kind of failure it was`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         func code(_ server: String) async -> PlayerError.Code? {
@@ -173,7 +124,7 @@ struct `A player` {
     }
 
     @Test func `with a damaged file or another vault says so, and makes nothing anew`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let vault = try await test.vault(folder)
         _ = try await test.engine(folder, vault).personalize(server: test.url)

@@ -1,4 +1,5 @@
 public import CarrelBytes
+public import CarrelRights
 
 /// Why a device was not personalised, or a later step of its life failed. Never holds a key or a token.
 public struct PlayerError: CodedError {
@@ -12,10 +13,14 @@ public struct PlayerError: CodedError {
     /// The server's own code for why it refused, such as `personalization.device-limit`; nil where it did not answer.
     public let serverCode: String?
 
-    package init(_ code: Code, _ message: String, serverCode: String? = nil) {
+    /// Why an evaluation denied the use; nil for other failures.
+    public let reason: ActionResult.Reason?
+
+    package init(_ code: Code, _ message: String, serverCode: String? = nil, reason: ActionResult.Reason? = nil) {
         self.code = code
         self.message = message
         self.serverCode = serverCode
+        self.reason = reason
     }
 
     public var description: String { message }
@@ -64,6 +69,22 @@ public struct PlayerError: CodedError {
         .store: Facts(number: -5010, isRetryable: false, recommendation: "check the folder's permissions and free space"),
         .notPersonalized: Facts(number: -4001, isRetryable: false, recommendation: "personalise the device first"),
         .server: Facts(number: -5011, isRetryable: false, recommendation: "check the address of the server"),
+        .token: Facts(number: -5012, isRetryable: false, recommendation: "ask the shop for another token"),
+        .key: Facts(number: -4019, isRetryable: false, recommendation: "ask the provider: its key store lacks the content's key"),
+        .concurrency: Facts(number: -5013, isRetryable: true, recommendation: "stop another stream, or wait a few minutes"),
+        .ended: Facts(number: -5014, isRetryable: false, recommendation: "get a new license"),
+        .noLicense: Facts(number: -5015, isRetryable: false, recommendation: "get a license for the content first"),
+        .denied: Facts(
+            number: -5016,
+            isRetryable: false,
+            recommendation: "get or renew a license; ask the service for the time if the clock was wrong"
+        ),
+        .stopped: Facts(number: -5017, isRetryable: false, recommendation: "begin again"),
+        .storeDamaged: Facts(
+            number: -5018,
+            isRetryable: false,
+            recommendation: "restore the folder from a backup, or move it away and redeem the tokens again"
+        ),
     ]
 }
 
@@ -90,6 +111,22 @@ extension ErrorCode where Failure == PlayerError {
     public static var store: Self { Self("player.store") }
     /// The device is not personalised.
     public static var notPersonalized: Self { Self("player.not-personalized") }
+    /// The text is not a token, or the service refuses the token: expired, used by another device, for something else.
+    public static var token: Self { Self("player.token") }
+    /// The service does not have the content's key.
+    public static var key: Self { Self("player.key") }
+    /// The account has as many streams as it may have.
+    public static var concurrency: Self { Self("player.concurrency") }
+    /// The license was given back, revoked, or has ended.
+    public static var ended: Self { Self("player.ended") }
+    /// The license is not on this device.
+    public static var noLicense: Self { Self("player.no-license") }
+    /// No license allows the use; ``PlayerError/reason`` says why.
+    public static var denied: Self { Self("player.denied") }
+    /// The use of the license was ended.
+    public static var stopped: Self { Self("player.stopped") }
+    /// A row of the license store was altered.
+    public static var storeDamaged: Self { Self("player.store-damaged") }
     /// The server's address is not one, or is neither TLS nor on this machine.
     public static var server: Self { Self("player.server") }
 }

@@ -1,0 +1,106 @@
+import CarrelBytes
+package import CarrelCrypto
+public import CarrelRights
+
+/// One use of a license: playback of a content, from its begin to its end.
+///
+/// Keys leave it only while the license allows the use: each request is decided again.
+public actor LicenseSession {
+    /// The content that is used.
+    public nonisolated let contentID: String
+    /// The id of the license that allows it.
+    public nonisolated let license: String
+    /// The decision at the begin.
+    public nonisolated let result: ActionResult
+
+    private let engine: PlayerEngine
+    private let granted: License
+    private let action: LicenseAction
+    private let needsOpenOutput: Bool
+    private var isStopped = false
+    private var heartbeat: Task<Void, Never>?
+
+    init(
+        _ engine: PlayerEngine,
+        _ record: LicenseRecord,
+        contentID: String,
+        action: LicenseAction,
+        _ needsOpenOutput: Bool,
+        _ result: ActionResult
+    ) {
+        self.engine = engine
+        granted = record.license
+        self.contentID = contentID
+        license = record.license.id
+        self.action = action
+        self.needsOpenOutput = needsOpenOutput
+        self.result = result
+    }
+
+    deinit { heartbeat?.cancel() }
+
+    /// The ids of the keys that the license has, 32 hexadecimal digits each.
+    public nonisolated var keyIDs: [String] { granted.keys.map(\.id.hex) }
+
+    /// Decides again, such as when an output changes or a time in ``ActionResult/callbacks`` comes.
+    ///
+    /// - Returns: the decision now.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    public func check() async throws(PlayerError) -> ActionResult {
+        try await engine.recheck(license, action, needsOpenOutput)
+    }
+
+    /// Throws unless the license allows the use at this moment.
+    ///
+    /// - Throws: `player.denied`, `player.stopped`.
+    public func requireLive() async throws(PlayerError) {
+        guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
+        let now = try await check()
+        guard now.isGranted else { throw PlayerEngine.denied(now) }
+    }
+
+    /// A key of the content, while the license allows the use.
+    ///
+    /// - Parameter id: of the key.
+    /// - Returns: 16 bytes.
+    /// - Throws: `player.denied`, `player.stopped`, `player.vault`.
+    package func key(_ id: KeyID) async throws(PlayerError) -> Secret {
+        try await requireLive()
+        return try await engine.key(id, of: granted)
+    }
+
+    /// A key of the content as bytes.
+    ///
+    /// - Warning: A process with the key can decrypt the content for ever, no matter the license. No other part of this package needs this
+    ///   call. It is for apps that decrypt by themselves: keep the key in memory only, and overwrite it after use.
+    ///
+    /// - Parameter id: 32 hexadecimal digits.
+    /// - Returns: 16 bytes.
+    /// - Throws: `player.denied` for another key, and where the license does not allow the use now; `player.stopped`, `player.vault`.
+    @_spi(Extended)
+    public func contentKey(_ id: String) async throws(PlayerError) -> [UInt8] {
+        guard let id = KeyID(hex: id) else { throw PlayerError(.denied, "the license does not have this key") }
+        return try await key(id).withBytes { [UInt8](copying: $0) }
+    }
+
+    /// Renews a stream as often as its service demands, until ``stop()``.
+    func keepAlive() {
+        guard let seconds = granted.heartbeat, heartbeat == nil, !isStopped else { return }
+        let (engine, license) = (engine, license)
+        heartbeat = Task {
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: .seconds(seconds)) } catch { return }
+                try? await engine.renewStream(license)
+            }
+        }
+    }
+
+    /// Ends the use. A stream gives its slot back.
+    public func stop() async {
+        guard !isStopped else { return }
+        isStopped = true
+        heartbeat?.cancel()
+        heartbeat = nil
+        await engine.endStream(license)
+    }
+}

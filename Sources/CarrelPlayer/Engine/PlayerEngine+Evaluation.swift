@@ -1,0 +1,139 @@
+import CarrelVault
+import CarrelBytes
+import CarrelCrypto
+public import CarrelRights
+
+/// The outcome of a question for the licenses of a content.
+public struct LicenseDecision: Sendable, Equatable {
+    /// The content that was asked for.
+    public let contentID: String
+    /// The license that was decided by; nil without one.
+    public let license: String?
+    /// Whether the action is allowed, until when, and what it demands of the host.
+    public let result: ActionResult
+}
+
+extension PlayerEngine {
+    /// Decides whether an action is allowed, without changing anything.
+    ///
+    /// Of several licenses the one with the greatest priority that allows it counts.
+    ///
+    /// - Parameters:
+    ///   - contentID: of the content, or `urn:marlin:kid:…`.
+    ///   - action: the use.
+    ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
+    /// - Returns: the decision.
+    /// - Throws: `player.not-personalized`, `player.store`, `player.store-damaged`.
+    public func check(
+        _ contentID: String,
+        action: LicenseAction = .play,
+        needsOpenOutput: Bool = false
+    ) async throws(PlayerError) -> LicenseDecision {
+        let evaluation = try await evaluation()
+        var refusal: LicenseDecision?
+        for (id, record) in try await records(for: contentID) {
+            let result = evaluation.check(action, record, needsOpenOutput: needsOpenOutput)
+            let decision = LicenseDecision(contentID: contentID, license: id, result: result)
+            if result.isGranted { return decision }
+            refusal = refusal ?? decision
+        }
+        return refusal
+            ?? LicenseDecision(contentID: contentID, license: nil, result: evaluation.check(action, nil))
+    }
+
+    /// Begins an action: the first play and the count are kept on the disk before this returns.
+    ///
+    /// - Parameters:
+    ///   - contentID: of the content, or `urn:marlin:kid:…`.
+    ///   - action: the use.
+    ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
+    /// - Returns: the session that returns the content's keys to this package while the license allows it.
+    /// - Throws: `player.denied` where no license allows it; as ``check(_:action:needsOpenOutput:)``.
+    public func begin(
+        _ contentID: String,
+        action: LicenseAction = .play,
+        needsOpenOutput: Bool = false
+    ) async throws(PlayerError) -> LicenseSession {
+        let evaluation = try await evaluation()
+        let decision = try await check(contentID, action: action, needsOpenOutput: needsOpenOutput)
+        guard decision.result.isGranted, let id = decision.license else { throw Self.denied(decision.result) }
+        let keys = try trust().keys
+        let (result, record): (ActionResult, LicenseRecord?)
+        if var stream = streams[id] {
+            let outcome = evaluation.perform(action, stream, needsOpenOutput: needsOpenOutput)
+            if outcome.result.isGranted, let after = outcome.record { stream = after }
+            streams[id] = stream
+            (result, record) = (outcome.result, outcome.record)
+        } else {
+            (result, record) = try await licenses().update(id) { row in
+                guard let known = row else { return (false, (ActionResult.refused(.noLicense), nil)) }
+                let outcome = evaluation.perform(action, try known.record(keys), needsOpenOutput: needsOpenOutput)
+                guard outcome.result.isGranted, let after = outcome.record else { return (false, (outcome.result, nil)) }
+                row?.take(after)
+                return (true, (outcome.result, after))
+            }
+        }
+        guard result.isGranted, let record else { throw Self.denied(result) }
+        return LicenseSession(self, record, contentID: contentID, action: action, needsOpenOutput, result)
+    }
+
+    /// Decides again during an action, by the license as it is now.
+    func recheck(_ id: String, _ action: LicenseAction, _ needsOpenOutput: Bool) async throws(PlayerError) -> ActionResult {
+        let evaluation = try await evaluation()
+        let record: LicenseRecord?
+        if let stream = streams[id] {
+            record = stream
+        } else if let row = try await licenses().row(id) {
+            record = try await self.record(row)
+        } else {
+            record = nil
+        }
+        return evaluation.check(action, record, needsOpenOutput: needsOpenOutput, isUnderWay: true)
+    }
+
+    /// A key of a license, by the vault's own key.
+    func key(_ id: KeyID, of license: License) async throws(PlayerError) -> Secret {
+        if let revocations = try trust().revocations, revocations.keyIDs.contains(id.hex) {
+            throw PlayerError(.denied, "the key was revoked")
+        }
+        let vault = vault
+        do {
+            return try await license.open(id) { try await vault.agree(withKey: Self.agreementKey, other: $0) }
+        } catch let error as VaultError {
+            throw Self.failure(error)
+        } catch let error as RightsError {
+            throw PlayerError(.denied, error.message)
+        } catch {
+            throw PlayerError(.vault, "the vault does not open the content's key")
+        }
+    }
+
+    private func records(for contentID: String) async throws(PlayerError) -> [(id: String, record: LicenseRecord)] {
+        var found = streams.filter { $0.value.license.contentID == contentID }.map { (id: $0.key, record: $0.value) }
+        for row in try await licenses().rows(contentIDs: [contentID]) { found.append((row.id, try await record(row))) }
+        return found
+    }
+
+    /// An evaluation at this moment. The clock's mark is on the disk before anything is decided by it, within a minute.
+    private func evaluation() async throws(PlayerError) -> Evaluation {
+        let (trust, store, host) = (try trust(), try await licenses(), host)
+        var clock = try await store.clock()
+        let reading = clock.read(on: host)
+        let before = clock.mark
+        clock.advance(on: host)
+        if clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
+        return Evaluation(
+            player: trust.player,
+            serial: trust.serial,
+            host: capabilities,
+            time: reading,
+            revocations: trust.revocations
+        )
+    }
+
+    private static var markInterval: Duration { .seconds(60) }
+
+    static func denied(_ result: ActionResult) -> PlayerError {
+        PlayerError(.denied, "the license does not allow it: \(result.reason?.rawValue ?? "no reason")", reason: result.reason)
+    }
+}

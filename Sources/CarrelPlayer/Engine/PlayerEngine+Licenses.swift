@@ -1,0 +1,382 @@
+public import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+package import CarrelJSON
+import CarrelHTTPClient
+import CarrelRights
+import CarrelVault
+
+/// A license that was redeemed.
+public struct RedeemedLicense: Sendable, Equatable {
+    /// The license's id.
+    public let license: String
+    /// The content's id.
+    public let contentID: String
+    /// When it ends; nil for never.
+    public let until: Instant?
+    /// Whether it is in the store. A stream's license is for now, and in no store.
+    public let isStored: Bool
+}
+
+extension PlayerEngine {
+    /// Keeps a license that came some other way, such as with a download.
+    ///
+    /// - Parameters:
+    ///   - data: as the service signed it.
+    ///   - tag: the app's own text, at most 255 bytes.
+    ///   - priority: of several licenses for one content, the greatest is used.
+    /// - Returns: the license as it is kept.
+    /// - Throws: `player.rejected` for one that is not the service's, not for this player, for a stream, or older than the known one.
+    @discardableResult
+    public func addLicense(_ data: String, tag: String = "", priority: Int = 0) async throws(PlayerError) -> StoredLicense {
+        let license: License
+        do throws(RightsError) {
+            license = try await verified { trust throws(RightsError) in try License(data, keys: trust.keys) }
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        return try await keep(license, data, tag: tag, priority: priority)
+    }
+
+    private func keep(_ license: License, _ data: String, tag: String, priority: Int) async throws(PlayerError) -> StoredLicense {
+        let trust = try trust()
+        guard license.player == trust.player else { throw PlayerError(.rejected, "the license is for another device") }
+        guard license.terms.isStorable, license.session == nil else {
+            throw PlayerError(.rejected, "the license is for a stream: it is not kept")
+        }
+        guard tag.utf8.count <= LicenseStore.tagLimit else {
+            throw PlayerError(.rejected, "a tag has at most \(LicenseStore.tagLimit) bytes")
+        }
+        let now = try await licenses().clock().read(on: host).instant
+        let row = LicenseRow(license, data: data, tag: tag, priority: priority, addedAt: now)
+        let stored = try await licenses().add(row, sequence: license.sequence, keys: trust.keys)
+        if license.minimumRevocations > trust.revocations?.number ?? 0 { try await updateRevocations() }
+        return stored
+    }
+
+    /// Redeems a sealed token or a license message, and keeps the license unless it is for a stream.
+    func redeem(
+        _ token: String,
+        _ session: KeyRequest.Session,
+        contentID: String = "",
+        at url: String? = nil,
+        tag: String,
+        priority: Int
+    ) async throws(PlayerError) -> RedeemedLicense {
+        try await transaction(.license) { () throws(PlayerError) in
+            let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
+            let isStored = session == .persist
+            if isStored { _ = try await keep(license, text, tag: tag, priority: priority) } else { hold(license) }
+            await sendReleases()
+            return RedeemedLicense(
+                license: license.id,
+                contentID: license.contentID,
+                until: LicenseRecord(license).end,
+                isStored: isStored
+            )
+        }
+    }
+
+    /// Renews a license of the store: new terms, a larger sequence number; the service learns of the plays.
+    ///
+    /// - Returns: the license as it is kept.
+    /// - Throws: `player.no-license` for an unknown one; ``PlayerError``.
+    @discardableResult
+    public func renew(_ id: String) async throws(PlayerError) -> StoredLicense {
+        try await transaction(.license) { () throws(PlayerError) in
+            let (row, known) = try await stored(id)
+            let (license, text) = try await exchange(.renew, contentID: known.license.contentID) {
+                ($0.license, $0.sequence, $0.plays) = (id, known.license.sequence, row.plays)
+            }
+            guard license.id == id, license.sequence > known.license.sequence else {
+                throw PlayerError(.rejected, "the service answered with another license, or an older one")
+            }
+            _ = try await keep(license, text, tag: row.tag, priority: row.priority)
+            return try await licenses().update(id) { [plays = row.plays] row in
+                guard var known = row else { throw PlayerError(.noLicense, "the license was removed meanwhile") }
+                known.reported = max(known.reported, plays)
+                row = known
+                return (true, known.stored)
+            }
+        }
+    }
+
+    /// Gives a license back. Its keys are gone immediately; the service is told now, or at the next contact.
+    ///
+    /// - Returns: whether the service knows of it.
+    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    @discardableResult
+    public func release(_ id: String) async throws(PlayerError) -> Bool {
+        let (row, known) = try await stored(id)
+        let release = PendingRelease(
+            license: id,
+            sequence: known.license.sequence,
+            contentID: known.license.contentID,
+            plays: row.plays
+        )
+        guard try await licenses().release(release) else {
+            throw PlayerError(.noLicense, "there is no license \(id) on this device")
+        }
+        return await sendReleases()
+    }
+
+    /// Removes a license from this device without giving it back: the service goes on counting it.
+    ///
+    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    public func removeLicense(_ id: String) async throws(PlayerError) {
+        guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }
+    }
+
+    /// Removes the licenses that have ended. Where the clock is not sure, nothing is removed.
+    ///
+    /// - Returns: their number.
+    /// - Throws: `player.clock` where only the service could tell the time; `player.store`.
+    @discardableResult
+    public func expungeExpiredLicenses() async throws(PlayerError) -> Int {
+        let reading = try await licenses().clock().read(on: host)
+        switch reading.certainty {
+        case .signed, .estimated: return try await licenses().expungeExpired(at: reading.instant)
+        case .farAhead, .rolledBack, .unreadable:
+            throw PlayerError(.clock, "the device's clock cannot be trusted now: ask the service for the time first")
+        }
+    }
+
+    /// Tells the service how often licenses were played, of those that it does not know yet.
+    ///
+    /// - Returns: the number of licenses whose plays it knows now.
+    /// - Throws: ``PlayerError`` of the first license that failed; the others are tried too.
+    @discardableResult
+    public func uploadPlays() async throws(PlayerError) -> Int {
+        try await transaction(.metering) { () throws(PlayerError) in
+            var (count, last, failure): (Int, String, PlayerError?) = (0, "", nil)
+            while true {
+                let page = try await licenses().licenses(after: last, limit: 100)
+                for license in page where license.plays > license.reportedPlays {
+                    do throws(PlayerError) {
+                        try await renew(license.id)
+                        count += 1
+                    } catch {
+                        failure = failure ?? error
+                    }
+                }
+                guard let end = page.last?.id, page.count == 100 else { break }
+                last = end
+            }
+            if let failure { throw failure }
+            return count
+        }
+    }
+
+    private func stored(_ id: String) async throws(PlayerError) -> (LicenseRow, LicenseRecord) {
+        guard let row = try await licenses().row(id) else {
+            throw PlayerError(.noLicense, "there is no license \(id) on this device")
+        }
+        return (row, try await record(row))
+    }
+
+    /// The terms of a license as its service signed them, without its keys, for a display.
+    package func terms(of id: String) async throws(PlayerError) -> JSON {
+        let license = try await stored(id).1.license
+        return [
+            "sequence": .integer(license.sequence), "terms": license.terms.json,
+            "obligations": .array(license.obligations.map(\.json)), "kids": .array(license.keys.map { .string($0.id.hex) }),
+            "issuedAt": .string(license.issuedAt.description), "player": .string(license.player),
+        ]
+    }
+
+    /// The license of a row, verified again.
+    func record(_ row: LicenseRow) async throws(PlayerError) -> LicenseRecord {
+        do throws(RightsError) {
+            return try row.record(try trustForRights().keys)
+        } catch {
+            throw PlayerError(.storeDamaged, error.message)
+        }
+    }
+
+    private func trustForRights() throws(RightsError) -> ServiceTrust {
+        do throws(PlayerError) { return try trust() } catch { throw RightsError(.signature, error.message) }
+    }
+
+    /// Holds a stream's license while the app runs.
+    func hold(_ license: License) {
+        if streams.count >= Self.streamLimit,
+            let oldest = streams.min(by: { $0.value.license.signedAt < $1.value.license.signedAt })
+        {
+            streams[oldest.key] = nil
+        }
+        streams[license.id] = LicenseRecord(license)
+    }
+
+    /// Streams that are held at most; the oldest is dropped.
+    private static var streamLimit: Int { 64 }
+
+    /// Renews the lease of a stream.
+    func renewStream(_ id: String) async throws(PlayerError) {
+        guard let known = streams[id] else { return }
+        let (license, _) = try await exchange(.renew, contentID: known.license.contentID) {
+            ($0.license, $0.sequence) = (id, known.license.sequence)
+        }
+        guard license.id == id, var record = streams[id] else { return }
+        record.leaseRenewedAt = license.signedAt
+        streams[id] = record
+    }
+
+    /// Gives the slots of all streams back.
+    public func endStreams() async {
+        for id in streams.keys { await endStream(id) }
+    }
+
+    /// Gives a stream's slot back, if it is a stream. Where the service cannot be reached, the lease ends by itself.
+    func endStream(_ id: String) async {
+        guard let known = streams.removeValue(forKey: id) else { return }
+        _ = try? await exchange(.release, contentID: known.license.contentID) {
+            ($0.license, $0.sequence, $0.plays) = (id, known.license.sequence, known.plays)
+        }
+    }
+
+    /// Sends the releases that wait.
+    ///
+    /// - Returns: whether none waits any longer.
+    @discardableResult
+    func sendReleases() async -> Bool {
+        guard let store = try? await licenses(), let waiting = try? await store.pendingReleases() else { return false }
+        var isDone = true
+        for release in waiting {
+            do throws(PlayerError) {
+                _ = try await exchange(.release, contentID: release.contentID) {
+                    ($0.license, $0.sequence, $0.plays) = (release.license, release.sequence, release.plays)
+                }
+                try await store.removeRelease(release.license)
+            } catch {
+                // The service does not know the license any longer: nothing is left to give back.
+                if error.serverCode == "license.unknown" {
+                    try? await store.removeRelease(release.license)
+                } else {
+                    isDone = false
+                }
+            }
+        }
+        return isDone
+    }
+
+    /// Tells the listener of a transaction.
+    func transaction<Value>(
+        _ kind: PlayerTransaction.Kind,
+        _ body: () async throws(PlayerError) -> Value
+    ) async throws(PlayerError) -> Value {
+        listener?(.began(kind))
+        do throws(PlayerError) {
+            let value = try await body()
+            listener?(.ended(kind, nil))
+            return value
+        } catch {
+            listener?(.ended(kind, error))
+            throw error
+        }
+    }
+}
+
+// MARK: - The exchange
+
+extension PlayerEngine {
+    /// Sends a request for keys, and verifies the answer.
+    ///
+    /// - Parameters:
+    ///   - session: the kind of request.
+    ///   - contentID: of the content; empty for that of the token.
+    ///   - url: where licenses are acquired; nil for the player's own server.
+    ///   - complete: adds token or license.
+    /// - Returns: the license, and its text.
+    /// - Throws: ``PlayerError``.
+    func exchange(
+        _ session: KeyRequest.Session,
+        contentID: String,
+        at url: String? = nil,
+        _ complete: (inout KeyRequest) -> Void
+    ) async throws(PlayerError) -> (license: License, text: String) {
+        try await renewCertificate()
+        do throws(PlayerError) {
+            return try await exchangeOnce(session, contentID, url, complete)
+        } catch {
+            // The service has replaced the key that the request was encrypted to.
+            guard error.serverCode == "license.request" else { throw error }
+            try await updateKeys()
+            return try await exchangeOnce(session, contentID, url, complete)
+        }
+    }
+
+    /// Renews the certificate when that is due; until it has ended, the device works without.
+    private func renewCertificate() async throws(PlayerError) {
+        guard let identity, clock.now >= identity.renewAt else { return }
+        do throws(PlayerError) {
+            try await personalize(server: identity.server)
+        } catch {
+            guard error.isRetryable, clock.now < identity.expiresAt else { throw error }
+        }
+    }
+
+    private func exchangeOnce(
+        _ session: KeyRequest.Session,
+        _ contentID: String,
+        _ url: String?,
+        _ complete: (inout KeyRequest) -> Void
+    ) async throws(PlayerError) -> (license: License, text: String) {
+        let (trust, server) = (try trust(), try server())
+        listener?(.progress(.license, step: "challenge", done: 1, total: 4))
+        let challenge = try await server.post("/v1/personalize/challenge", type: nil, "")
+        guard let nonce = challenge["nonce"]?.string else {
+            throw PlayerError(.host, "the server's answer has no nonce: is it a Carrel server?")
+        }
+        let (host, known) = (host, try await licenses().clock())
+        var request = KeyRequest(
+            id: Random.uuid(),
+            environment: trust.keys.environment,
+            session: session,
+            contentID: contentID,
+            nonce: nonce,
+            clock: host.wall,
+            level: vault.level
+        )
+        request.trustedTime = known.signed
+        request.bootID = host.bootID
+        request.secondsSinceBoot = Int(host.sinceBoot?.components.seconds ?? 0)
+        request.revocations = trust.revocations?.number ?? 0
+        request.capabilities = Array(capabilities.obligations.sorted().prefix(32))
+        complete(&request)
+        let (text, digest) = try await sealed(request, trust, at: known.read(on: host).instant)
+        listener?(.progress(.license, step: "request", done: 2, total: 4))
+        let answer = try await server.post(url ?? server.base + "/v1/license", jose: text)
+        listener?(.progress(.license, step: "answer", done: 3, total: 4))
+        let license: License
+        do throws(RightsError) {
+            license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
+            guard license.player == trust.player, license.request == digest, license.nonce == nonce,
+                license.offered == request.versions, license.version == request.versions.max()
+            else { throw RightsError(.signature, "the license is not the answer to this request") }
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        try await take(license.signedAt)
+        listener?(.progress(.license, step: "verified", done: 4, total: 4))
+        return (license, answer)
+    }
+
+    private func sealed(
+        _ request: KeyRequest,
+        _ trust: ServiceTrust,
+        at now: Instant
+    ) async throws(PlayerError) -> (text: String, digest: [UInt8]) {
+        let key = trust.keys.agreementKey(at: now) ?? trust.keys.agreementKey(at: clock.now)
+        guard let key else { throw PlayerError(.rejected, "the service has no key for requests at this time") }
+        let vault = vault
+        do {
+            return try await request.sealed(certificate: trust.certificate.thumbprint, to: key) {
+                try await vault.sign($0, withKey: Self.signingKey)
+            }
+        } catch let error as VaultError {
+            throw Self.failure(error)
+        } catch {
+            throw PlayerError(.vault, "the vault does not sign")
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import CarrelVault
+public import CarrelBytes
+import CarrelCrypto
+import CarrelRights
+
+/// The time of the service, and how sure it is.
+public struct PlayerTime: Sendable, Equatable {
+    /// The time.
+    public let instant: Instant
+    /// `signed`, `estimated`, `far-ahead`, `rolled-back` or `unreadable`.
+    public let certainty: String
+}
+
+extension PlayerEngine {
+    /// The verified trust of the personalised player.
+    ///
+    /// - Throws: `player.not-personalized`, `player.store`, `player.fingerprint` for a copied folder.
+    func trust() throws(PlayerError) -> ServiceTrust {
+        guard let state, let answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        try requireOriginal(state)
+        if let knownTrust { return knownTrust }
+        let trust = try ServiceTrust(answer)
+        knownTrust = trust
+        return trust
+    }
+
+    /// The calls to the server that personalised the player.
+    func server() throws(PlayerError) -> PlayerServer {
+        guard let state, state.answer != nil else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        return try PlayerServer(state.server, client: client, listener: listener)
+    }
+
+    /// The time by which licenses are judged.
+    ///
+    /// - Throws: `player.store`.
+    public func trustedTime() async throws(PlayerError) -> PlayerTime {
+        let reading = try await licenses().clock().read(on: host)
+        return PlayerTime(instant: reading.instant, certainty: reading.certainty.rawValue)
+    }
+
+    /// Asks the service for the time, such as after the clock was set back.
+    ///
+    /// - Returns: the signed time.
+    /// - Throws: ``PlayerError``.
+    @discardableResult
+    public func updateTrustedTime() async throws(PlayerError) -> PlayerTime {
+        let nonce = Base64URL.encode(Random.bytes(16))
+        let text = try await server().text("/v1/license/time?nonce=\(nonce)")
+        let time: TrustedTime
+        do throws(RightsError) {
+            time = try await verified { trust throws(RightsError) in try TrustedTime(text, keys: trust.keys) }
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        guard time.nonce == nonce else { throw PlayerError(.rejected, "the time of the service is not for this request") }
+        try await take(time.instant)
+        return try await trustedTime()
+    }
+
+    /// Fetches the service's keys, its list of revocations and the time.
+    ///
+    /// - Throws: ``PlayerError``; the known data stay.
+    public func updateSecurityData() async throws(PlayerError) {
+        listener?(.began(.revocations))
+        do throws(PlayerError) {
+            try await updateKeys()
+            try await updateRevocations()
+            try await updateTrustedTime()
+            listener?(.ended(.revocations, nil))
+        } catch {
+            listener?(.ended(.revocations, error))
+            throw error
+        }
+    }
+
+    /// Fetches the service's keys: after a rotation of one.
+    func updateKeys() async throws(PlayerError) {
+        guard var state, var answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        let known = try trust()
+        let json = try await server().json("/v1/license/keys")
+        do throws(RightsError) {
+            let document = try TrustDocument(json)
+            let (_, keys) = try document.verified(from: answer.trust.root, notBefore: known.keys.number)
+            guard keys.environment == known.keys.environment else {
+                throw RightsError(.signature, "the service's keys are of another environment")
+            }
+            answer.trust = document
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        state.answer = answer
+        try await save(state)
+    }
+
+    /// Fetches the list of revocations; a smaller number than the known one is refused.
+    func updateRevocations() async throws(PlayerError) {
+        let text = try await server().text("/v1/license/revocations")
+        let list: Revocations
+        do throws(RightsError) {
+            list = try await verified { trust throws(RightsError) in try Revocations(text, keys: trust.keys) }
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        guard var state, var answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        guard list.number >= (try trust().revocations?.number ?? 0) else {
+            throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
+        }
+        answer.revocations = text
+        state.answer = answer
+        try await save(state)
+    }
+
+    /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.
+    func verified<Value>(_ read: (ServiceTrust) throws(RightsError) -> Value) async throws(RightsError) -> Value {
+        do {
+            let trust = try trust()
+            do throws(RightsError) {
+                return try read(trust)
+            } catch {
+                guard error.code == .signature else { throw error }
+                try await updateKeys()
+                return try read(try self.trust())
+            }
+        } catch let error as RightsError {
+            throw error
+        } catch {
+            throw RightsError(.signature, "\(error)")
+        }
+    }
+
+    /// Takes over a time that the service signed.
+    func take(_ time: Instant) async throws(PlayerError) {
+        let host = host
+        try await licenses().updateClock { $0.take(time, on: host) }
+    }
+
+    /// Takes over the time of a verified answer.
+    func take(_ signed: String) async throws(PlayerError) {
+        let keys = try trust().keys
+        guard let time = try? TrustedTime(signed, keys: keys) else { return }
+        try await take(time.instant)
+    }
+
+    /// The store of licenses, opened at first use.
+    ///
+    /// - Throws: `player.store`, `player.store-damaged`, `player.vault`.
+    public func licenses() async throws(PlayerError) -> LicenseStore {
+        if let openStore { return openStore }
+        let store = try await LicenseStore.open(folder: place, vault: vault)
+        // another task may have opened it meanwhile
+        if let openStore {
+            await store.close()
+            return openStore
+        }
+        openStore = store
+        return store
+    }
+
+    /// Makes what was removed unreadable on the disk.
+    ///
+    /// - Throws: `player.store`.
+    public func vacuum() async throws(PlayerError) {
+        try await licenses().vacuum()
+    }
+
+    /// Closes the store and the vault. The engine is not used afterwards.
+    public func shutdown() async {
+        await openStore?.close()
+        openStore = nil
+        await vault.close()
+    }
+}

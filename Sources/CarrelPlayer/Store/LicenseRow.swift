@@ -1,0 +1,97 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelRights
+import CarrelStore
+
+/// A license in the store, and what happened to it here.
+struct LicenseRow: Sendable {
+    let id: String
+    var data: String
+    var contentIDs: [String]
+    var tag: String
+    var priority: Int
+    var expiresAt: Instant?
+    let addedAt: Instant
+    var firstPlay: Instant?
+    var plays = 0
+    var reported = 0
+
+    /// A license that comes into the store.
+    init(_ license: License, data: String, tag: String, priority: Int, addedAt: Instant) {
+        id = license.id
+        self.data = data
+        contentIDs = Self.contentIDs(license)
+        self.tag = tag
+        self.priority = priority
+        self.addedAt = addedAt
+        expiresAt = LicenseRecord(license).end
+    }
+
+    /// The content's own id, and the ids of its keys as content ids (`urn:marlin:kid:`).
+    private static func contentIDs(_ license: License) -> [String] {
+        var ids = [license.contentID]
+        for key in license.keys where !ids.contains("urn:marlin:kid:\(key.id.hex)") { ids.append("urn:marlin:kid:\(key.id.hex)") }
+        return ids
+    }
+
+    static func place(_ id: String) -> String { "license \(id)" }
+
+    var json: JSON {
+        var object: JSONObject = [
+            "license": .string(data), "contents": .array(contentIDs.map { .string($0) }), "tag": .string(tag),
+            "plays": .integer(plays), "reported": .integer(reported),
+        ]
+        object["first"] = firstPlay.map { .integer($0.milliseconds) }
+        return .object(object)
+    }
+
+    /// Reads the columns `id, sealed, priority, expires, added`.
+    init(_ row: Row, _ seal: RowSeal) throws {
+        id = try row.text(0)
+        let json = try seal.open(try row.blob(1), at: Self.place(id))
+        guard let data = json["license"]?.string, let contents = json["contents"]?.array?.compactMap(\.string),
+            let tag = json["tag"]?.string, let plays = json["plays"]?.int, let reported = json["reported"]?.int
+        else { throw RowSeal.damaged }
+        self.data = data
+        contentIDs = contents
+        self.tag = tag
+        priority = Int(try row.integer(2))
+        expiresAt = try row.instantIfPresent(3)
+        addedAt = try row.instant(4)
+        self.plays = plays
+        self.reported = reported
+        firstPlay = json["first"]?.int.map { Instant(milliseconds: Int64($0)) }
+    }
+
+    /// The license, when a key of the service signed it, and its state.
+    ///
+    /// - Throws: `rights.signature`, `rights.malformed`.
+    func record(_ keys: ServiceKeys) throws(RightsError) -> LicenseRecord {
+        var record = LicenseRecord(try License(data, keys: keys))
+        record.firstPlay = firstPlay
+        record.plays = plays
+        return record
+    }
+
+    /// Takes over the state after an action.
+    mutating func take(_ record: LicenseRecord) {
+        firstPlay = record.firstPlay
+        plays = record.plays
+        expiresAt = record.end
+    }
+
+    var stored: StoredLicense {
+        StoredLicense(
+            id: id,
+            contentIDs: contentIDs,
+            data: data,
+            expiresAt: expiresAt,
+            priority: priority,
+            addedAt: addedAt,
+            tag: tag,
+            firstPlayedAt: firstPlay,
+            plays: plays,
+            reportedPlays: reported
+        )
+    }
+}

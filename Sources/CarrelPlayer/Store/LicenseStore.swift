@@ -1,0 +1,351 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+import CarrelRights
+import CarrelStore
+import CarrelVault
+
+/// The licenses of a player on its device: rows of an SQLite database, each encrypted under a key that the vault keeps.
+///
+/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service notices it at the
+/// next contact, by the numbers of licenses and plays.
+public final class LicenseStore: Sendable {
+    let database: SQLiteDatabase
+    let seal: RowSeal
+
+    /// Bytes of a row at most.
+    static let rowLimit = 1 << 20
+    /// Licenses for one content that are looked at.
+    private static let contentLimit = 64
+    /// The longest tag, in bytes.
+    static let tagLimit = 255
+    private static let keyContext = Array("carrel license store 1".utf8)
+
+    private init(_ database: SQLiteDatabase, _ seal: RowSeal) {
+        self.database = database
+        self.seal = seal
+    }
+
+    /// Opens the store of a player's folder, or makes it.
+    ///
+    /// - Parameters:
+    ///   - folder: of the player.
+    ///   - vault: of the player; it opens the key of the store.
+    /// - Returns: the store.
+    /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
+    static func open(folder: String, vault: Vault) async throws(PlayerError) -> LicenseStore {
+        let database = try mapped { try SQLiteDatabase(path: "\(folder)/player.sqlite", migrations: migrations, readers: 1) }
+        do throws(PlayerError) {
+            let sealed: [UInt8]
+            if let known = try await mapped({ try await database.read { try $0.row(Statement.value, ["key"])?.blob(0) } }) {
+                sealed = known
+            } else {
+                sealed = try await makeKey(database, vault)
+            }
+            let key: Secret
+            do throws(VaultError) {
+                key = try await vault.open(sealed, associated: keyContext)
+            } catch {
+                throw PlayerError(.vault, "the vault does not open the license store: \(error.message)")
+            }
+            let store = LicenseStore(database, RowSeal(key: key))
+            try await store.makeClock()
+            return store
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+
+    /// Makes the store's key; where another process made one meanwhile, that one stays.
+    private static func makeKey(_ database: SQLiteDatabase, _ vault: Vault) async throws(PlayerError) -> [UInt8] {
+        let fresh: [UInt8]
+        do throws(VaultError) {
+            fresh = try await vault.seal(.random(count: AESGCM.keyByteCount), associated: keyContext)
+        } catch {
+            throw PlayerError(.vault, "the vault does not seal the license store's key: \(error.message)")
+        }
+        return try await mapped {
+            try await database.write { transaction in
+                try transaction.run(Statement.addValue, ["key", .blob(fresh)])
+                return try transaction.row(Statement.value, ["key"])?.blob(0) ?? fresh
+            }
+        }
+    }
+
+    /// Closes the store. Every later call throws `player.store`.
+    public func close() async {
+        await database.close()
+    }
+
+    // MARK: looking
+
+    /// The licenses for any of some contents, the best first: by priority, then the newest.
+    ///
+    /// - Parameter contentIDs: ids of content, or of keys as `urn:marlin:kid:…`; at most 64 licenses of each are looked at.
+    /// - Returns: the licenses that are here.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    public func find(contentIDs: [String]) async throws(PlayerError) -> [StoredLicense] {
+        try await rows(contentIDs: contentIDs).map(\.stored)
+    }
+
+    /// The ids that a license is found by; none for an unknown license.
+    public func contentIDs(of license: String) async throws(PlayerError) -> [String] {
+        try await row(license)?.contentIDs ?? []
+    }
+
+    /// A license; nil when it is not in the store.
+    public func license(_ id: String) async throws(PlayerError) -> StoredLicense? { try await row(id)?.stored }
+
+    /// Licenses in the order of their ids, a page at a time.
+    ///
+    /// - Parameters:
+    ///   - tag: only those with the tag.
+    ///   - id: those after this license; empty for the first page.
+    ///   - limit: 1 to 1,000.
+    /// - Returns: as many as there are, `limit` at most.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    public func licenses(tag: String? = nil, after id: String = "", limit: Int = 100) async throws(PlayerError) -> [StoredLicense]
+    {
+        let seal = seal
+        let count = SQLValue.integer(Int64(min(max(limit, 1), 1000)))
+        return try await read { transaction in
+            let rows =
+                if let tag {
+                    try transaction.rows(Statement.taggedPage, [.text(id), count, .blob(seal.digest("tag", tag))])
+                } else { try transaction.rows(Statement.page, [.text(id), count]) }
+            return try rows.map { try LicenseRow($0, seal).stored }
+        }
+    }
+
+    /// The number of licenses.
+    public func count() async throws(PlayerError) -> Int {
+        try await read { Int(try $0.row(Statement.count)?.integer(0) ?? 0) }
+    }
+
+    func row(_ id: String) async throws(PlayerError) -> LicenseRow? {
+        let seal = seal
+        return try await read { try $0.row(Statement.license, [.text(id)]).map { try LicenseRow($0, seal) } }
+    }
+
+    func rows(contentIDs: [String]) async throws(PlayerError) -> [LicenseRow] {
+        let seal = seal
+        return try await read { transaction in
+            var found: [LicenseRow] = []
+            for id in contentIDs {
+                let values: [SQLValue] = [.blob(seal.digest("content", id)), .integer(Int64(Self.contentLimit))]
+                for row in try transaction.rows(Statement.ofContent, values) {
+                    let row = try LicenseRow(row, seal)
+                    if !found.contains(where: { $0.id == row.id }) { found.append(row) }
+                }
+            }
+            return found.sorted { ($0.priority, $0.addedAt) > ($1.priority, $1.addedAt) }
+        }
+    }
+
+    // MARK: changing
+
+    /// Keeps a license. The state of one with the same id stays; one with a smaller sequence number is refused.
+    ///
+    /// - Parameters:
+    ///   - row: the license as it came.
+    ///   - sequence: of that license.
+    ///   - keys: of the service, by which the known one is read.
+    /// - Returns: the license as it is kept.
+    /// - Throws: `player.store`, `player.rejected` for an older license.
+    func add(_ row: LicenseRow, sequence: Int, keys: ServiceKeys) async throws(PlayerError) -> StoredLicense {
+        let seal = seal
+        return try await write { transaction in
+            var row = row
+            if let known = try transaction.row(Statement.license, [.text(row.id)]).map({ try LicenseRow($0, seal) }) {
+                if let license = try? known.record(keys).license, license.sequence > sequence {
+                    throw PlayerError(.rejected, "the license is older than the one in the store")
+                }
+                (row.firstPlay, row.plays, row.reported) = (known.firstPlay, known.plays, known.reported)
+                if let record = try? row.record(keys) { row.expiresAt = record.end }
+            }
+            try Self.put(row, seal, transaction)
+            return row.stored
+        }
+    }
+
+    /// Changes a license in one transaction.
+    ///
+    /// - Parameters:
+    ///   - id: of the license.
+    ///   - change: gets the row; nil where it is gone. Returns whether the row changed, and a value.
+    /// - Returns: the value.
+    /// - Throws: `player.store`; what `change` throws.
+    func update<Value: Sendable>(
+        _ id: String,
+        _ change: @escaping @Sendable (inout LicenseRow?) throws -> (isChanged: Bool, value: Value)
+    ) async throws(PlayerError) -> Value {
+        let seal = seal
+        return try await write { transaction in
+            var row = try transaction.row(Statement.license, [.text(id)]).map { try LicenseRow($0, seal) }
+            let (isChanged, value) = try change(&row)
+            if isChanged, let row { try Self.put(row, seal, transaction) }
+            return value
+        }
+    }
+
+    /// Removes a license. The keys in it are gone with it; the bytes on the disk are overwritten by ``vacuum()``.
+    ///
+    /// - Returns: whether it was there.
+    /// - Throws: `player.store`.
+    @discardableResult
+    public func remove(_ id: String) async throws(PlayerError) -> Bool {
+        try await write { try Self.remove(id, $0) }
+    }
+
+    /// Removes the licenses that have ended at a time.
+    ///
+    /// - Returns: their number.
+    /// - Throws: `player.store`.
+    func expungeExpired(at now: Instant) async throws(PlayerError) -> Int {
+        var total = 0
+        while true {
+            let removed = try await write { transaction in
+                let rows = try transaction.rows(Statement.expired, [.instant(now), 500])
+                for row in rows { try Self.remove(try row.text(0), transaction) }
+                return rows.count
+            }
+            total += removed
+            if removed < 500 { return total }
+        }
+    }
+
+    private static func put(_ row: LicenseRow, _ seal: RowSeal, _ transaction: any Transaction) throws {
+        let sealed = try seal.seal(row.json, at: LicenseRow.place(row.id))
+        let values: [SQLValue] = [
+            .text(row.id), .blob(sealed), .integer(Int64(row.priority)), .instant(row.expiresAt), .instant(row.addedAt),
+            .blob(seal.digest("tag", row.tag)),
+        ]
+        try transaction.run(Statement.put, values)
+        try transaction.run(Statement.removeContents, [.text(row.id)])
+        for id in row.contentIDs {
+            try transaction.run(Statement.addContent, [.blob(seal.digest("content", id)), .text(row.id)])
+        }
+    }
+
+    @discardableResult
+    private static func remove(_ id: String, _ transaction: any Transaction) throws -> Bool {
+        try transaction.run(Statement.removeContents, [.text(id)])
+        return try transaction.run(Statement.remove, [.text(id)]) > 0
+    }
+
+    /// Makes what was removed unreadable on the disk, in the database's log too.
+    ///
+    /// - Throws: `player.store`.
+    public func vacuum() async throws(PlayerError) {
+        _ = try await Self.mapped { try await database.expunge() }
+    }
+}
+
+// MARK: - Releases
+
+extension LicenseStore {
+    /// Removes a license, and keeps in the same transaction what the service has to be told.
+    ///
+    /// - Returns: false where there is no such license.
+    func release(_ release: PendingRelease) async throws(PlayerError) -> Bool {
+        let seal = seal
+        return try await write { transaction in
+            guard try Self.remove(release.license, transaction) else { return false }
+            let json: JSON = [
+                "sequence": .integer(release.sequence), "content": .string(release.contentID), "plays": .integer(release.plays),
+            ]
+            let sealed = try seal.seal(json, at: "release \(release.license)")
+            try transaction.run(Statement.addRelease, [.text(release.license), .blob(sealed)])
+            return true
+        }
+    }
+
+    /// The releases that the service does not know of, 100 at most.
+    func pendingReleases() async throws(PlayerError) -> [PendingRelease] {
+        let seal = seal
+        return try await read { transaction in
+            try transaction.rows(Statement.releases, [100]).map { row in
+                let id = try row.text(0)
+                let json = try seal.open(try row.blob(1), at: "release \(id)")
+                guard let sequence = json["sequence"]?.int, let content = json["content"]?.string, let plays = json["plays"]?.int
+                else { throw RowSeal.damaged }
+                return PendingRelease(license: id, sequence: sequence, contentID: content, plays: plays)
+            }
+        }
+    }
+
+    /// Notes that the service knows of a release.
+    func removeRelease(_ license: String) async throws(PlayerError) {
+        try await write { try $0.run(Statement.removeRelease, [.text(license)]) }
+    }
+}
+
+// MARK: - The clock
+
+extension LicenseStore {
+    private static let clockPlace = "store clock"
+
+    /// Writes a first clock where there is none. A store with licenses whose clock is gone was altered.
+    private func makeClock() async throws(PlayerError) {
+        let sealed = try seal.seal(TrustedClock().json, at: Self.clockPlace)
+        try await write { transaction in
+            guard try transaction.row(Statement.value, ["clock"]) == nil else { return }
+            guard try transaction.row(Statement.count)?.integer(0) == 0 else { throw RowSeal.damaged }
+            try transaction.run(Statement.addValue, ["clock", .blob(sealed)])
+        }
+    }
+
+    func clock() async throws(PlayerError) -> TrustedClock {
+        let seal = seal
+        return try await read { try Self.clock($0, seal) }
+    }
+
+    /// Changes the clock in one transaction.
+    func updateClock(_ change: @escaping @Sendable (inout TrustedClock) -> Void) async throws(PlayerError) {
+        let seal = seal
+        try await write { transaction in
+            var clock = try Self.clock(transaction, seal)
+            change(&clock)
+            try transaction.run(Statement.setValue, ["clock", .blob(try seal.seal(clock.json, at: Self.clockPlace))])
+        }
+    }
+
+    private static func clock(_ transaction: any Transaction, _ seal: RowSeal) throws -> TrustedClock {
+        guard let bytes = try transaction.row(Statement.value, ["clock"])?.blob(0) else { throw RowSeal.damaged }
+        return try TrustedClock(try seal.open(bytes, at: clockPlace))
+    }
+}
+
+// MARK: - Errors
+
+extension LicenseStore {
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Transaction) throws -> Value
+    ) async throws(PlayerError) -> Value {
+        try await Self.mapped { try await database.readBriefly(body) }
+    }
+
+    @discardableResult
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any Transaction) throws -> Value
+    ) async throws(PlayerError) -> Value {
+        try await Self.mapped { try await database.write(body) }
+    }
+
+    private static func failure(_ error: any Error) -> PlayerError {
+        switch error {
+        case let error as PlayerError: error
+        case let error as StoreError: PlayerError(.store, "the license store cannot be used: \(error.message)")
+        default: PlayerError(.store, "the license store cannot be read")
+        }
+    }
+
+    private static func mapped<Value>(_ body: () throws -> Value) throws(PlayerError) -> Value {
+        do { return try body() } catch { throw failure(error) }
+    }
+
+    private static func mapped<Value>(_ body: () async throws -> Value) async throws(PlayerError) -> Value {
+        do { return try await body() } catch { throw failure(error) }
+    }
+}

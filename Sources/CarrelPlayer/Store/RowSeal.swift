@@ -1,0 +1,58 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+
+/// Encrypts the rows of a store (AES-256-GCM), each under a nonce of its own and bound to its place, so that rows cannot be exchanged.
+struct RowSeal: Sendable {
+    private let key: Secret
+    private let index: HMACSHA256
+
+    /// - Parameter key: 32 bytes, which the vault keeps sealed.
+    init(key: Secret) {
+        self.key = key
+        index = HMACSHA256(key: key)
+    }
+
+    /// The digest that an id is found by, without being readable in the file: 16 bytes.
+    func digest(_ kind: String, _ text: String) -> [UInt8] {
+        let message = Array("\(kind)\n\(text)".utf8)
+        return Array(index.authenticate(message.rawSpan).prefix(16))
+    }
+
+    /// Encrypts a row.
+    ///
+    /// - Parameters:
+    ///   - json: the row.
+    ///   - place: table and key of the row.
+    /// - Returns: nonce, ciphertext and tag.
+    /// - Throws: `player.store`.
+    func seal(_ json: JSON, at place: String) throws(PlayerError) -> [UInt8] {
+        let nonce = Random.bytes(AESGCM.nonceByteCount)
+        let plaintext = json.write()
+        do throws(CryptoError) {
+            return nonce + (try AESGCM.seal(plaintext.rawSpan, key: key, nonce: nonce, associated: Array(place.utf8)))
+        } catch {
+            throw PlayerError(.store, "the license store cannot encrypt: \(error.message)")
+        }
+    }
+
+    /// Decrypts a row.
+    ///
+    /// - Throws: `player.store-damaged` for an altered row, and for one of another place or another store.
+    func open(_ bytes: [UInt8], at place: String) throws(PlayerError) -> JSON {
+        let nonce = Array(bytes.prefix(AESGCM.nonceByteCount))
+        guard nonce.count == AESGCM.nonceByteCount else { throw Self.damaged }
+        let secret: Secret
+        do throws(CryptoError) {
+            let sealed = bytes.rawSpan.extracting(AESGCM.nonceByteCount..<bytes.count)
+            secret = try AESGCM.open(sealed, key: key, nonce: nonce, associated: Array(place.utf8))
+        } catch {
+            throw Self.damaged
+        }
+        let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: LicenseStore.rowLimit)) }
+        guard let json else { throw Self.damaged }
+        return json
+    }
+
+    static let damaged = PlayerError(.storeDamaged, "a row of the license store was altered, or belongs to another store")
+}

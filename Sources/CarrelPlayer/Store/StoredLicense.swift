@@ -1,0 +1,33 @@
+public import CarrelBytes
+
+/// A license in the store of a device.
+public struct StoredLicense: Sendable, Equatable {
+    /// The license's id, which the service gave it.
+    public let id: String
+    /// The ids that it is found by: the content's own, then `urn:marlin:kid:…` of each key.
+    public let contentIDs: [String]
+    /// The license as the service signed it: a JWS, with keys that only this player's vault opens.
+    public let data: String
+    /// When it ends, by its terms and its first play; nil for never.
+    public let expiresAt: Instant?
+    /// Of several licenses for one content, the one with the greatest priority is used.
+    public let priority: Int
+    /// When it came into the store.
+    public let addedAt: Instant
+    /// The app's own text; empty for none.
+    public let tag: String
+    /// When it was first played.
+    public let firstPlayedAt: Instant?
+    /// How often it was played, and how many of those plays the service knows.
+    public let plays: Int
+    /// The plays that the service knows.
+    public let reportedPlays: Int
+}
+
+/// A license that was given back and is removed here; the service has not been told yet.
+struct PendingRelease: Sendable, Equatable {
+    let license: String
+    let sequence: Int
+    let contentID: String
+    let plays: Int
+}

@@ -1,0 +1,131 @@
+import CarrelAuthority
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTPServer
+import CarrelHome
+import CarrelLicensing
+import CarrelPlayer
+import CarrelRights
+import CarrelServer
+import CarrelTesting
+import CarrelThreads
+import CarrelVault
+import Glibc
+import Testing
+
+/// A server with a certificate authority on a port of its own, folders for players, and the clocks of all.
+struct PlayerWorld {
+    let directory = TemporaryDirectory()
+    let service: CarrelService
+    let server: HTTPServer
+    let url: String
+    let clock = ManualClock(.now())
+    let host = TestHost()
+
+    static let kid = KeyID(label: "film")
+    static let key = Secret(Array(0..<16))
+
+    init() async throws {
+        service = try await CarrelService.open(
+            try Home(at: directory.file("home"), missing: .create),
+            missing: .create,
+            clock: clock
+        )
+        var configuration = ServerConfiguration()
+        configuration.workers = 1
+        server = HTTPServer(configuration: configuration, router: service.router)
+        url = "http://127.0.0.1:\(try #require(try server.start().first?.port))"
+    }
+
+    func folder(_ name: String) -> String {
+        let path = directory.file(name)
+        unsafe mkdir(path, 0o700)
+        return path
+    }
+
+    func vault(_ folder: String, create: Bool = true) async throws -> Vault {
+        let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
+        return try await Vault.file(
+            folder: "\(folder)/vault",
+            passphrase: Secret(Array("correct horse".utf8)),
+            create: create,
+            scrypt: cost
+        )
+    }
+
+    func engine(
+        _ folder: String,
+        _ vault: Vault,
+        listener: (@Sendable (PlayerTransaction) -> Void)? = nil
+    ) throws -> PlayerEngine {
+        let host = host
+        return try PlayerEngine(
+            folder: folder,
+            vault: vault,
+            app: .init(name: "Reader", build: "1", device: "phone"),
+            clock: clock,
+            hostClock: { host.read($0) },
+            listener: listener
+        )
+    }
+
+    /// A personalised player of a new folder.
+    func player(_ name: String = "reader") async throws -> PlayerEngine {
+        let folder = folder(name)
+        let engine = try engine(folder, try await vault(folder))
+        try await engine.personalize(server: url)
+        return engine
+    }
+
+    /// The player of a folder after its app was started again.
+    func restarted(_ engine: PlayerEngine, _ name: String = "reader") async throws -> PlayerEngine {
+        await engine.shutdown()
+        let folder = directory.file(name)
+        return try self.engine(folder, try await vault(folder, create: false))
+    }
+
+    /// Both clocks of the device and the server's go on.
+    func wait(_ duration: Duration) {
+        clock.advance(by: duration)
+        host.wait(duration)
+    }
+
+    /// A sealed token for one piece of content.
+    func sealed(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> SealedToken {
+        var rules = BusinessRules(kind: .license, expiresAt: clock.now + .seconds(86_400))
+        rules.contents = [.init(contentID: "cid:film", keyID: Self.kid, key: Self.key)]
+        rules.rights = .buyToOwn
+        rules.isStorable = true
+        change(&rules)
+        return try await service.businessTokens.seal(rules, at: clock.now)
+    }
+
+    /// An action token that leads to this server.
+    func action(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> String {
+        let place = try ActionToken.Configuration(
+            serviceID: "urn:carrel:broadband:1",
+            version: 1,
+            location: "\(url)/hms/bb/configuration"
+        )
+        let token = try ActionToken(.licenseAcquisition, configuration: place, businessToken: try await sealed(change).bytes)
+        return String(decoding: token.write(), as: UTF8.self)
+    }
+}
+
+/// The kernel's clock of a device: a boot, and the time since it.
+final class TestHost: Sendable {
+    private let state = Locked((boot: 1, since: Duration.seconds(1000)))
+
+    func read(_ wall: any WallClock) -> HostClock {
+        let (boot, since) = state.withLock(\.self)
+        return HostClock(wall: wall.now, bootID: "boot \(boot)", sinceBoot: since)
+    }
+
+    func wait(_ duration: Duration) {
+        state.withLock { $0.since += duration }
+    }
+
+    func reboot() {
+        state.withLock { $0 = ($0.boot + 1, .seconds(5)) }
+    }
+}
