@@ -111,7 +111,7 @@ let package = Package(
             "CarrelBytes",
         ]),
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
-        product(["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product([
             "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
@@ -189,7 +189,7 @@ let package = Package(
             bytes: true,
             ["CLinux"] + carrel("Archive Audio Bytes Crypto Files HTTP HTTPClient JSON MP4 PDF Store Threads XML Zlib")
         ),
-        library("CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads XML")),
+        library("CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads Vault XML")),
         library("CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
         library("CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
         library("CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
@@ -340,7 +340,7 @@ let package = Package(
         tests(
             "CarrelLCPTests",
             ["ProtectedPublications"]
-                + carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON LCP Publication Store Testing Threads")
+                + carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON LCP Publication Store Testing Threads Vault")
         ),
         tests("CarrelPDFTests", carrel("JSON PDF Testing Threads")),
         tests("CarrelArchiveTests", carrel("Archive Bytes Testing")),

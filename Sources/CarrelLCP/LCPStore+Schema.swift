@@ -59,9 +59,18 @@ extension LCPStore {
                 SQL("DROP TABLE lcp_standing"),
             ]
         ),
+        Migration(
+            version: 5,
+            name: "a store that a vault seals",
+            statements: [SQL("CREATE TABLE lcp_store_key (place BIGINT PRIMARY KEY, sealed BLOB NOT NULL)")]
+        ),
     ]
 
     enum Statement {
+        static let storeKey = SQL("SELECT sealed FROM lcp_store_key WHERE place = 1")
+        static let addStoreKey = SQL("INSERT INTO lcp_store_key (place, sealed) VALUES (1, $1)")
+        static let clearDigests = SQL("SELECT DISTINCT digest FROM lcp_passphrase WHERE LENGTH(digest) = $1")
+        static let sealDigest = SQL("UPDATE lcp_passphrase SET digest = $2 WHERE digest = $1")
         static let passphrases = SQL(
             """
             SELECT digest, license, provider, user_id FROM lcp_passphrase ORDER BY CASE

@@ -2,39 +2,65 @@ import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
 package import CarrelStore
+public import CarrelVault
 import CarrelThreads
 import Glibc
 
 /// The data of LCP on a device, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
 /// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
 ///
-/// Digests are not encrypted beyond that: a process that can read the file can open the publications with it, as with the publications'
-/// reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
+/// With a vault, digests are encrypted under a key that the vault seals. Without one they are not: a process that can read the file can open
+/// the publications with it, as with the publications' reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
 /// left readable of its user, where it did.
 public final class LCPStore: PassphraseStore {
-    typealias Opening = @Sendable () async throws -> any Database
+    typealias Opening = @Sendable () async throws -> Opened
+
+    /// An open database, and the seal of its digests; nil where they are in the clear.
+    struct Opened: Sendable {
+        let database: any Database
+        let seal: DigestSeal?
+    }
 
     private let opening: Opening
     /// The opening that is under way or done.
-    private let database: Locked<Task<any Database, any Error>?>
+    private let database: Locked<Task<Opened, any Error>?>
     /// Opening a database waits for the disk, and for other processes that have it open.
     private static let threads = BlockingThreadPool(name: "carrel-licenses", count: 1)
 
     /// - Parameter database: with the tables of `migrations`; closed with this one.
     package init(_ database: any Database) {
-        opening = { database }
-        self.database = Locked(Task { database })
+        let opened = Opened(database: database, seal: nil)
+        opening = { opened }
+        self.database = Locked(Task { opened })
     }
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
     public convenience init(path: String) {
-        self.init { try await Self.open(path) }
+        self.init(path: path) { _ in nil }
+    }
+
+    /// The same, sealed by a vault. A store in the clear is taken over at the first opening; from then on it needs the vault.
+    ///
+    /// - Parameters:
+    ///   - path: of the database's file.
+    ///   - vault: of this device.
+    public convenience init(path: String, vault: Vault) {
+        self.init(path: path) { _ in vault }
+    }
+
+    /// The same with a vault that is opened when the store is.
+    ///
+    /// - Parameters:
+    ///   - path: of the database's file.
+    ///   - vault: opens the vault; nil where there is none.
+    package convenience init(path: String, vault: @escaping VaultOpening) {
+        self.init { try await Self.open(path, vault) }
     }
 
     /// The store of another process, left as it is, of whatever version: a call that would have to write fails with
     /// `lcp.store`.
     public convenience init(lookingInto path: String) {
-        self.init { ReadOnlySQLiteDatabase(path: path) }
+        self.init { Opened(database: ReadOnlySQLiteDatabase(path: path), seal: nil) }
     }
 
     /// One whose database is opened so when it is first needed.
@@ -47,13 +73,15 @@ public final class LCPStore: PassphraseStore {
     ///
     /// - Returns: a store that is closed with this one.
     /// - Throws: `lcp.store`.
-    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(migrated: try await opened()) }
+    public func rights() async throws(LCPError) -> any UserRightsStore {
+        DatabaseUserRightsStore(migrated: try await opened().database)
+    }
 
     /// Closes the database. Calls that come later throw `lcp.store`.
     public func close() async {
         // an unused database is not created for this
         guard let task = database.withLock({ $0 }) else { return }
-        if let database = try? await task.value { await database.close() }
+        if let opened = try? await task.value { await opened.database.close() }
     }
 
     /// Makes the folders that are missing on the way to a file, for this user alone.
@@ -65,7 +93,7 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    private func opened() async throws(LCPError) -> any Database {
+    private func opened() async throws(LCPError) -> Opened {
         let task = database.withLock { task in
             let current = task ?? Task { [opening] in try await opening() }
             task = current
@@ -78,10 +106,16 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    static func open(_ path: String) async throws -> any Database {
-        try await threads.run {
+    static func open(_ path: String, _ vault: VaultOpening) async throws -> Opened {
+        let database = try await threads.run {
             makeFolders(of: path)
             return try SQLiteDatabase(path: path, migrations: migrations)
+        }
+        do {
+            return Opened(database: database, seal: try await digestSeal(database, vault))
+        } catch {
+            await database.close()
+            throw error
         }
     }
 
@@ -91,10 +125,12 @@ public final class LCPStore: PassphraseStore {
         let values =
             [.integer(Int64(PassphraseOrder.limit))] + Self.key(license) + [SQLValue(license.user.id)]
         let rows = try await read { try $0.rows(Statement.passphrases, values) }
+        let seal = try await opened().seal
         let known = try Self.checked { () throws(StoreError) in
             try rows.map { row throws(StoreError) in
-                (
-                    key: UserKey(digest: Secret(try row.blob(0))),
+                let digest = try row.blob(0)
+                return (
+                    key: (seal.map { $0.open(digest) } ?? Secret(digest)).flatMap { UserKey(digest: $0) },
                     owner: PassphraseOwner(
                         license: try row.textIfPresent(1),
                         provider: try row.textIfPresent(2),
@@ -110,8 +146,9 @@ public final class LCPStore: PassphraseStore {
 
     public func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError) {
         let owned = [SQLValue(owner.license), SQLValue(owner.provider), SQLValue(owner.user)]
+        let seal = try await opened().seal
         let rows = keys.map { key in
-            [.blob(key.secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } })] + owned
+            [.blob(seal?.seal(key.secret) ?? key.secret.withBytes { [UInt8](copying: $0) })] + owned
         }
         try await write { transaction in
             // mostly all are known, and nothing has to reach the disk
@@ -296,7 +333,7 @@ public final class LCPStore: PassphraseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await opened()
+        let database = try await opened().database
         do { return try await database.read(body) } catch { throw Self.failure(error) }
     }
 
@@ -304,7 +341,7 @@ public final class LCPStore: PassphraseStore {
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await opened()
+        let database = try await opened().database
         do { return try await database.write(body) } catch { throw Self.failure(error) }
     }
 
@@ -313,7 +350,7 @@ public final class LCPStore: PassphraseStore {
     }
 
     private static func failure(_ error: any Error) -> LCPError {
-        let message = (error as? StoreError)?.message ?? "it does not answer"
+        let message = (error as? StoreError)?.message ?? (error as? LCPError)?.message ?? "it does not answer"
         return LCPError(.store, "the database of licenses cannot be used: \(message)")
     }
 }

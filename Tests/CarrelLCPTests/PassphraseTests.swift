@@ -1,3 +1,5 @@
+import CarrelCrypto
+import CarrelVault
 import CarrelBytes
 import CarrelJSON
 import CarrelStore
@@ -79,6 +81,40 @@ struct PassphraseTests {
         #expect(try await again.userKeys(for: license) == [UserKey(passphrase: "open sesame")])
     }
 
+    @Test func `are sealed by a vault, with those that were in the clear before`() async throws {
+        let license = try await license()
+        let (path, folder) = (directory.file("lcp.sqlite"), directory.file("vault"))
+        let (first, second) = (UserKey(passphrase: "first"), UserKey(passphrase: "second"))
+        let clear = LCPStore(path: path)
+        try await clear.add(first, of: PassphraseOwner(license))
+        await clear.close()
+        func shows(_ key: UserKey) -> Bool {
+            let digest = key.secret.withBytes { [UInt8](copying: $0) }
+            return ["", "-wal"].contains { end in
+                let bytes = directory.read("lcp.sqlite" + end) ?? []
+                return bytes.indices.contains { bytes[$0...].starts(with: digest) }
+            }
+        }
+        #expect(shows(first))
+        let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
+        let vault = try await Vault.file(folder: folder, passphrase: Secret([1, 2, 3]), create: true, scrypt: cost)
+        let sealed = LCPStore(path: path, vault: vault)
+        #expect(try await sealed.userKeys(for: license) == [first])
+        try await sealed.add(second, of: PassphraseOwner(license))
+        try await sealed.add(second, of: PassphraseOwner(license))
+        #expect(try await sealed.userKeys(for: license) == [second, first])
+        await sealed.close()
+        #expect(!shows(first) && !shows(second))
+        let again = LCPStore(path: path, vault: vault)
+        #expect(try await again.userKeys(for: license) == [second, first])
+        await again.close()
+        let without = LCPStore(path: path)
+        await #expect(throws: LCPError(.store, "")) { try await without.userKeys(for: license) }
+        let other = try await Vault.file(folder: folder + "2", passphrase: Secret([1, 2, 3]), create: true, scrypt: cost)
+        let foreign = LCPStore(path: path, vault: other)
+        await #expect(throws: LCPError(.store, "")) { try await foreign.userKeys(for: license) }
+    }
+
     @Test func `of catalogs are forgotten after a thousand, those that opened something are not`() async throws {
         let license = try await license()
         for store in try stores() {
@@ -157,7 +193,7 @@ struct PassphraseTests {
                 return count
             }
             if number == 1 { throw LCPError(.store, "the first time it fails") }
-            return try await LCPStore.open(path)
+            return try await LCPStore.open(path) { _ in nil }
         }
         await #expect(throws: LCPError(.store, "")) { try await store.userKeys(for: license) }
         let counts = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -1,3 +1,5 @@
+import CarrelCrypto
+import CarrelVault
 import CarrelBytes
 import CarrelHTTP
 import CarrelReader
@@ -153,6 +155,39 @@ struct `A subscription client` {
         #expect(directory.read("subscription") == nil)
         _ = directory.write("subscription", "{\"version\": 2}")
         #expect(throws: ReaderError.self) { try client(provider, store: store) }
+        await provider.stop()
+    }
+
+    @Test func `keeps the token sealed by a vault, and takes over a file in the clear`() async throws {
+        let directory = TemporaryDirectory()
+        let provider = try Self.provider()
+        let path = directory.file("subscription")
+        _ = try await client(provider, store: FileSubscriptionStore(path: path)).signIn(name: "somebody", password: "swordfish")
+        let clear = try #require(directory.read("subscription"))
+        let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
+        let vault = try await Vault.file(folder: directory.file("vault"), passphrase: Secret([1]), create: true, scrypt: cost)
+        let store = try await FileSubscriptionStore(path: path, sealedBy: vault)
+        let sealed = try #require(directory.read("subscription"))
+        #expect(
+            sealed.starts(with: Array("carrel sealed file 1\n".utf8))
+                && !String(decoding: sealed, as: UTF8.self).contains("\"T\"")
+        )
+        #expect(try store.load() == clear)
+        let again = try await FileSubscriptionStore(path: path, sealedBy: vault)
+        #expect(await (try client(provider, store: again)).isSignedIn)
+        #expect(throws: ReaderError(.store, "")) { try FileSubscriptionStore(path: path).load() }
+        let other = try await Vault.file(folder: directory.file("other"), passphrase: Secret([1]), create: true, scrypt: cost)
+        await #expect(throws: ReaderError(.store, "")) { try await FileSubscriptionStore(path: path, sealedBy: other) }
+        #expect(directory.read("subscription") == sealed)
+        for place in [25, sealed.count / 2, sealed.count - 1] {
+            var altered = sealed
+            altered[place] ^= 1
+            _ = directory.write("subscription", altered)
+            #expect(throws: ReaderError(.store, "")) { try again.load() }
+        }
+        _ = directory.write("subscription", sealed)
+        try await client(provider, store: again).signOut()
+        #expect(directory.read("subscription") == nil)
         await provider.stop()
     }
 

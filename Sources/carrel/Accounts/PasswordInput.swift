@@ -7,10 +7,11 @@ enum PasswordInput {
     /// The longest password and its line end, in bytes.
     private static let limit = 2048
 
-    static func read(_ console: Console) throws(UsageError) -> String {
+    /// - Parameter console: shows that a password is wanted; nil writes that to standard error.
+    static func read(_ console: Console?) throws(UsageError) -> String {
         var bytes: [UInt8] = []
         if isatty(STDIN_FILENO) == 1 {
-            console.note("password:")
+            if let console { console.note("password:") } else { unsafe _ = Glibc.write(STDERR_FILENO, "password:\n", 10) }
             bytes = [UInt8](repeating: 0, count: limit + 1)
             let count = unsafe bytes.withUnsafeMutableBytes { unsafe clinux_read_hidden(STDIN_FILENO, $0.baseAddress, $0.count) }
             bytes.removeLast(bytes.count - max(0, count))

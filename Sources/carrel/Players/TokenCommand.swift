@@ -88,9 +88,8 @@ struct TokenShow: Command {
 enum TokenText {
     static func read(_ argument: String) throws -> String {
         if argument == "-" { return try file("/dev/stdin") }
-        // a URL or a JWT has no file of its name
-        let isFile = unsafe access(argument, F_OK) == 0
-        return isFile && !argument.contains("://") ? try file(argument) : argument
+        let isMessage = argument.split(separator: ".").count == 3 && argument.utf8.count > 100
+        return argument.contains("://") || isMessage ? argument : try file(argument)
     }
 
     private static func file(_ path: String) throws -> String {

@@ -37,10 +37,10 @@ struct VaultOptions: ParameterGroup, Sendable {
     ///
     /// - Parameters:
     ///   - folder: of the player.
-    ///   - console: asks for a passphrase.
+    ///   - console: shows that a passphrase is wanted; nil writes that to standard error.
     /// - Returns: the vault.
     /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
-    func open(in folder: String, _ console: Console) async throws -> Vault {
+    func open(in folder: String, _ console: Console?) async throws -> Vault {
         let known = try PlayerEngine.vaultKind(of: folder)
         if let known, let kind, known != kind {
             throw UsageError(
@@ -64,7 +64,7 @@ struct VaultOptions: ParameterGroup, Sendable {
     }
 
     /// The token named by the environment; its PIN from there, or from the terminal.
-    private static func token(_ console: Console) async throws -> Vault {
+    private static func token(_ console: Console?) async throws -> Vault {
         guard let module = ReaderFolder.variable(moduleVariable), let label = ReaderFolder.variable(tokenVariable) else {
             throw UsageError(
                 .badValue,
@@ -75,10 +75,10 @@ struct VaultOptions: ParameterGroup, Sendable {
         return try await Vault.pkcs11(module: module, token: .label(label), pin: pin)
     }
 
-    private static func passphrase(_ console: Console, isNew: Bool) throws -> String {
+    private static func passphrase(_ console: Console?, isNew: Bool) throws -> String {
         if let text = ReaderFolder.variable(passphraseVariable) { return text }
         guard isatty(STDIN_FILENO) == 1 else { throw VaultProblem() }
-        if isNew { console.note("choose a passphrase for this device's keys; it cannot be recovered") }
+        if isNew { console?.note("choose a passphrase for this device's keys; it cannot be recovered") }
         return try PasswordInput.read(console)
     }
 }

@@ -1,6 +1,7 @@
 package import CarrelCommandLine
 import CarrelHTTPClient
 package import CarrelLCP
+import CarrelVault
 import Glibc
 
 /// Options of Readium LCP: trusted certificates and the license store.
@@ -10,6 +11,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
     var isOffline = false
     var allowsPrivateNetworks = false
     var store: String?
+    var seals = false
 
     static var parameters: [Parameter<LicenseOptions>] {
         [
@@ -43,6 +45,13 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 group: "Protection",
                 completion: .file
             ),
+            .flag(
+                \.seals,
+                "--seal-licenses",
+                help:
+                    "Encrypt the passphrase digests under the vault of this device's player; from then on the vault is needed to open them.",
+                group: "Protection"
+            ),
         ]
     }
 
@@ -61,10 +70,16 @@ struct LicenseOptions: ParameterGroup, Sendable {
         configuration.profiles = try profiles()
         configuration.isOffline = isOffline
         return LCPService(
-            store: LCPStore(path: storePath),
+            store: LCPStore(path: storePath) { [seals] isSealed in isSealed || seals ? try await Self.vault() : nil },
             client: client,
             configuration: configuration
         )
+    }
+
+    /// The vault of this device's player, or of the one to come.
+    private static func vault() async throws -> Vault {
+        let folder = ReaderFolder(home: ReaderFolder.variable("CARREL_READER_HOME"))
+        return try await VaultOptions().open(in: try folder.make(), nil)
     }
 
     /// The user's store of licenses, read-only; nil without one.

@@ -1,0 +1,56 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+package import CarrelVault
+
+extension LCPStore {
+    /// Opens the vault of a store; nil where there is none. It hears whether the store is sealed.
+    package typealias VaultOpening = @Sendable (_ isSealed: Bool) async throws -> Vault?
+
+    private static let keyContext = Array("carrel lcp store 1".utf8)
+
+    /// The seal of a store's digests: none for a store in the clear.
+    ///
+    /// A store in the clear is sealed when there is a vault, with the digests that are in it. A sealed one needs its vault.
+    static func digestSeal(_ database: any Database, _ vault: VaultOpening) async throws -> DigestSeal? {
+        let known = try await database.read { try $0.row(Statement.storeKey)?.blob(0) }
+        guard let vault = try await vault(known != nil) else {
+            guard known == nil else {
+                throw LCPError(.store, "it is sealed, and needs the vault that sealed it")
+            }
+            return nil
+        }
+        do {
+            if let known { return DigestSeal(key: try await vault.open(known, associated: keyContext)) }
+            let key = Secret.random(count: AESGCM.keyByteCount)
+            return try await seal(database, key, sealed: try await vault.seal(key, associated: keyContext), vault)
+        } catch let error as VaultError {
+            throw LCPError(.store, "the vault does not open it: \(error.message)")
+        }
+    }
+
+    /// Keeps a new key, and seals what is in the clear, in one transaction. Another process may have done so meanwhile.
+    private static func seal(
+        _ database: any Database,
+        _ key: Secret,
+        sealed: [UInt8],
+        _ vault: Vault
+    ) async throws -> DigestSeal {
+        let fresh = DigestSeal(key: key)
+        let known = try await database.write { transaction -> [UInt8]? in
+            if let known = try transaction.row(Statement.storeKey)?.blob(0) { return known }
+            try transaction.run(Statement.addStoreKey, [.blob(sealed)])
+            for row in try transaction.rows(Statement.clearDigests, [.integer(Int64(DigestSeal.digestByteCount))]) {
+                let digest = try row.blob(0)
+                try transaction.run(Statement.sealDigest, [.blob(digest), .blob(fresh.seal(Secret(digest)))])
+            }
+            return nil
+        }
+        guard let known else {
+            // the clear digests are in free pages and in the log still
+            _ = try await database.expunge()
+            return fresh
+        }
+        return DigestSeal(key: try await vault.open(known, associated: keyContext))
+    }
+}
