@@ -1,3 +1,4 @@
+import CarrelVaultTPM
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
@@ -195,6 +196,32 @@ struct `An error of a vault` {
         let codes: [VaultError.Code] = [.unavailable, .locked, .absent, .exists, .pin, .refused, .damaged, .full, .use]
         #expect(Set(codes.map { VaultError($0, "").recommendation }).count == codes.count)
         #expect(codes.allSatisfy { $0.identifier.hasPrefix("vault.") })
+    }
+
+    @Test func `is the first that answers, unless a stronger one has an error of its own`() async throws {
+        let directory = TemporaryDirectory()
+        let (first, second) = (directory.file("first"), directory.file("second"))
+        let missing: @Sendable () async throws -> Vault = {
+            try await Vault.tpm(folder: first, tcti: "device:/nowhere/tpm", create: true)
+        }
+        let file: @Sendable () async throws -> Vault = {
+            try await Vault.file(
+                folder: first,
+                passphrase: Secret([1]),
+                create: true,
+                scrypt: Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
+            )
+        }
+        let vault = try await Vault.first(of: [missing, file])
+        #expect(vault.kind == .file)
+        #expect(try Vault.kind(inFolder: first) == .file)
+        #expect(try Vault.kind(inFolder: second) == nil)
+        // there is one already: an answer, though an error
+        let never: @Sendable () async throws -> Vault = { throw VaultError(.locked, "not to be asked") }
+        await #expect(throws: VaultError(.exists, "")) { try await Vault.first(of: [missing, file, never]) }
+        await #expect(throws: VaultError(.unavailable, "")) { try await Vault.first(of: [missing]) }
+        directory.write("first/vault.json", Array("{}".utf8))
+        #expect(throws: VaultError(.damaged, "")) { try Vault.kind(inFolder: first) }
     }
 
     @Test func `levels have an order and a text`() {

@@ -17,7 +17,8 @@ struct VaultOptions: ParameterGroup, Sendable {
             .option(
                 \.kind,
                 "--vault",
-                help: "The vault for the keys; default: the player's, or file for a new one.",
+                help:
+                    "The vault for the keys; default: the player's; for a new one the first of tpm, pkcs11, secret-service and file that answers.",
                 group: "Vault",
                 environment: "CARREL_VAULT"
             )
@@ -42,25 +43,43 @@ struct VaultOptions: ParameterGroup, Sendable {
     /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
     func open(in folder: String, _ console: Console?) async throws -> Vault {
         let known = try PlayerEngine.vaultKind(of: folder)
-        if let known, let kind, known != kind {
+        let place = "\(folder)/vault"
+        // A vault without a player is one of a first start that failed.
+        let found = try known ?? Vault.kind(inFolder: place)
+        if let found, let kind, found != kind {
             throw UsageError(
                 .badValue,
-                "the player's keys are in the vault '\(known.rawValue)'; another one is never taken instead"
+                "the player's keys are in the vault '\(found.rawValue)'; another one is never taken instead"
             )
         }
-        let place = "\(folder)/vault"
-        // A player without its vault is not given another one.
-        let isNew = unsafe known == nil && access("\(place)/vault.json", F_OK) != 0
-        switch known ?? kind ?? .file {
+        if let kind = found ?? kind { return try await Self.open(kind, place, isNew: found == nil, console) }
+        let vault = try await Self.first(place, console)
+        console?.note("the keys of this device are in the vault '\(vault.kind.rawValue)', level \(vault.level.rawValue)")
+        return vault
+    }
+
+    private static func open(_ kind: VaultKind, _ place: String, isNew: Bool, _ console: Console?) async throws -> Vault {
+        switch kind {
         case .file:
-            let passphrase = try Self.passphrase(console, isNew: isNew)
+            let passphrase = try passphrase(console, isNew: isNew)
             return try await Vault.file(folder: place, passphrase: passphrase, create: isNew)
         case .secretService: return try await Vault.secretService(folder: place, create: isNew)
-        case .tpm:
-            let tcti = ReaderFolder.variable(Self.tpmVariable) ?? "device:/dev/tpmrm0"
-            return try await Vault.tpm(folder: place, tcti: tcti, create: isNew)
-        case .pkcs11: return try await Self.token(console)
+        case .tpm: return try await Vault.tpm(folder: place, tcti: tpm, create: isNew)
+        case .pkcs11: return try await token(console)
         }
+    }
+
+    private static var tpm: String { ReaderFolder.variable(tpmVariable) ?? "device:/dev/tpmrm0" }
+
+    /// The first vault that answers: TPM, the token that the environment names, keyring, file.
+    private static func first(_ place: String, _ console: Console?) async throws -> Vault {
+        let hasTPM = unsafe access("/dev/tpmrm0", F_OK) == 0
+        var kinds: [VaultKind] = hasTPM || ReaderFolder.variable(tpmVariable) != nil ? [.tpm] : []
+        if ReaderFolder.variable(moduleVariable) != nil { kinds.append(.pkcs11) }
+        if ReaderFolder.variable("DBUS_SESSION_BUS_ADDRESS") != nil { kinds.append(.secretService) }
+        return try await Vault.first(
+            of: (kinds + [.file]).map { kind in { try await open(kind, place, isNew: true, console) } }
+        )
     }
 
     /// The token named by the environment; its PIN from there, or from the terminal.
