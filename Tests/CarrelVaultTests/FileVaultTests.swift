@@ -200,9 +200,9 @@ struct `An error of a vault` {
 
     @Test func `is the first that answers, unless a stronger one has an error of its own`() async throws {
         let directory = TemporaryDirectory()
-        let (first, second) = (directory.file("first"), directory.file("second"))
+        let (first, second, third) = (directory.file("first"), directory.file("second"), directory.file("third"))
         let missing: @Sendable () async throws -> Vault = {
-            try await Vault.tpm(folder: first, tcti: "device:/nowhere/tpm", create: true)
+            try await Vault.tpm(folder: third, tcti: "device:/nowhere/tpm", create: true)
         }
         let file: @Sendable () async throws -> Vault = {
             try await Vault.file(
