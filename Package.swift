@@ -233,7 +233,7 @@ let package = Package(
         // tokens, licenses, content keys
         server(
             "Licensing",
-            over: "Home WebAPI Audit Throttling Accounts Authority",
+            over: "Home WebAPI Audit Throttling Accounts Orders Authority",
             "Bytes Crypto HTTP JSON Metrics Rights Store"
         ),
         // other systems and app stores as sources

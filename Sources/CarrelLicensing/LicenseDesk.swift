@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelRights
 import CarrelStore
 
@@ -12,13 +13,22 @@ struct LicenseDesk {
     private let licenses: Licenses
     private let player: Player
     private let request: KeyRequest
+    private let place: Leases.Reservation
     private let now: Instant
     private let transaction: any Transaction
 
-    init(_ licenses: Licenses, _ player: Player, _ request: KeyRequest, at now: Instant, _ transaction: any Transaction) {
+    init(
+        _ licenses: Licenses,
+        _ player: Player,
+        _ request: KeyRequest,
+        _ place: Leases.Reservation,
+        at now: Instant,
+        _ transaction: any Transaction
+    ) {
         self.licenses = licenses
         self.player = player
         self.request = request
+        self.place = place
         self.now = now
         self.transaction = transaction
     }
@@ -93,10 +103,11 @@ struct LicenseDesk {
         }
         let subject = player.account ?? rules.account ?? "player:\(player.id)"
         let isStream = request.session == .stream
-        if isStream { try takeSlot(of: subject) }
+        let id = Random.uuid(at: now)
+        if isStream { try takeSlot(id, of: subject) }
         let keys = try rules.contents.map(key(of:))
         return LicenseStore.Issued(
-            id: Random.uuid(at: now),
+            id: id,
             player: player.id,
             subject: subject,
             contentID: request.contentID.isEmpty ? rules.contents[0].contentID : request.contentID,
@@ -140,22 +151,22 @@ struct LicenseDesk {
         return terms
     }
 
-    /// Counts the streams of a subject in the transaction: a counter of its own could differ from the rows.
-    private func takeSlot(of subject: String) throws {
-        let settings = licenses.settings
-        guard settings.concurrency > 0, settings.mode != .none else { return }
-        let live = try LicenseStore.leases(of: subject, at: now, limit: settings.concurrency + 1000, in: transaction)
-        guard live.count >= settings.concurrency else { return }
-        guard settings.mode == .evictOldest else {
+    /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own could
+    /// differ from the rows.
+    private func takeSlot(_ license: String, of subject: String) throws {
+        let leases = licenses.leases
+        guard leases.limit > 0 else { return }
+        let streams = try LicenseStore.streams(of: subject, at: now, limit: leases.limit + 1000, in: transaction)
+        switch leases.reserve(place, license, of: subject, beside: streams, at: now) {
+        case .refused(let seconds):
             throw HTTPError(
                 .conflict,
                 "license.concurrency",
-                "there are \(settings.concurrency) streams already: stop one of them",
-                headers: ["Retry-After": String(leaseLife.components.seconds)]
+                "there are \(leases.limit) streams already: stop one of them",
+                headers: ["Retry-After": String(seconds)]
             )
-        }
-        for oldest in live.prefix(live.count - settings.concurrency + 1) {
-            _ = try LicenseStore.end(oldest, by: "evicted", at: now, in: transaction)
+        case .held(let ending):
+            for stream in ending { try LicenseStreams.evict(stream, of: subject, at: now, in: transaction) }
         }
     }
 
@@ -181,7 +192,7 @@ struct LicenseDesk {
     }
 
     private func extended(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
-        if let lease = license.leaseUntil, lease <= now { try takeSlot(of: license.subject) }
+        if let lease = license.leaseUntil, lease <= now { try takeSlot(license.id, of: license.subject) }
         let lease = license.leaseUntil.map { _ in now + leaseLife }
         guard try LicenseStore.renew(license.id, leaseUntil: lease, in: transaction),
             let renewed = try LicenseStore.license(license.id, in: transaction)

@@ -1,6 +1,7 @@
 package import CarrelBytes
 import CarrelHome
 import CarrelJSON
+import CarrelOrders
 package import CarrelRights
 package import CarrelStore
 
@@ -37,7 +38,7 @@ package enum LicenseStore {
         "UPDATE licenses SET ended_at = $2, ended_by = $3, lease_until = NULL, plays = plays + $4 WHERE id = $1 AND ended_at IS NULL"
     )
     static let leases = SQL(
-        "SELECT id FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
+        "SELECT id, issued_at, lease_until FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
     )
     static let redemption = SQL("SELECT license_id FROM redemptions WHERE token_id = $1 AND player_id = $2")
     static let redemptionCount = SQL("SELECT COUNT(*) FROM redemptions WHERE token_id = $1")
@@ -166,8 +167,12 @@ package enum LicenseStore {
     }
 
     /// The licenses of a subject that hold a slot, the oldest first.
-    static func leases(of subject: String, at now: Instant, limit: Int, in transaction: any Transaction) throws -> [String] {
-        try transaction.rows(leases, [.text(subject), .instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
+    static func streams(of subject: String, at now: Instant, limit: Int, in transaction: any Transaction) throws
+        -> [CountedStream]
+    {
+        try transaction.rows(leases, [.text(subject), .instant(now), .integer(Int64(limit))]).map {
+            CountedStream(id: try $0.text(0), since: try $0.instant(1), until: try $0.instant(2))
+        }
     }
 
     static func redemption(of token: String, by player: String, in transaction: any Transaction) throws -> String? {

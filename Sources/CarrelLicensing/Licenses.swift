@@ -4,27 +4,15 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
+import CarrelOrders
 package import CarrelRights
 import CarrelStore
 import CarrelThrottling
 
 /// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
 package struct Licenses: Sendable {
-    /// The consequence of one stream more than a subject may have.
-    package enum ConcurrencyMode: String, Sendable, CaseIterable {
-        /// A further stream is refused.
-        case blockNewDevice = "BLOCK_NEW_DEVICE"
-        /// The oldest stream ends.
-        case evictOldest = "EVICT_OLDEST"
-        /// Streams are not counted.
-        case none = "NONE"
-    }
-
     /// The operator's settings of licenses.
     package struct Settings: Sendable {
-        /// Streams of one subject at the same time; 0 for any number.
-        package var concurrency = 3
-        package var mode = ConcurrencyMode.blockNewDevice
         /// How often a stream is renewed, and how long it may be late.
         package var interval = Duration.seconds(300)
         package var grace = Duration.seconds(60)
@@ -38,6 +26,8 @@ package struct Licenses: Sendable {
     let clock: any WallClock
     let master: MasterKeyring.Shared
     let tokens: Tokens
+    /// The places of streams: those of licenses and of listeners together.
+    let leases: Leases
     let audit: AuditFold
     let limiter: TokenBucketLimiter
     let settings: Settings
@@ -114,11 +104,14 @@ package struct Licenses: Sendable {
         guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
         var rules: BusinessRules?
         if let token = request.token { rules = try await opened(token, at: now) }
+        let place = leases.reservation()
+        var isCommitted = false
+        defer { leases.settle(place, isCommitted: isCommitted) }
         let outcome = try await database.write { [rules] transaction in
             guard let player = try PlayerStore.player(id: known.id, in: transaction) else { throw Self.nonce }
             try Personalizations.requireActive(player)
             guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
-            let desk = LicenseDesk(self, player, request, at: now, transaction)
+            let desk = LicenseDesk(self, player, request, place, at: now, transaction)
             let issued = try desk.issued(for: rules)
             try AuditStore.append(
                 actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: issued.contentID),
@@ -126,6 +119,7 @@ package struct Licenses: Sendable {
             )
             return Outcome(issued: issued, player: player, revocations: Int(try PlayerStore.revocationNumber(in: transaction)))
         }
+        isCommitted = true
         return (outcome, version)
     }
 

@@ -5,6 +5,7 @@ import CarrelBytes
 package import CarrelHTTP
 package import CarrelHome
 import CarrelMetrics
+package import CarrelOrders
 import CarrelThrottling
 package import CarrelStore
 package import CarrelWebAPI
@@ -39,6 +40,7 @@ package struct LicensingCapability: Capability {
         _ settings: Settings,
         _ accounts: AccountsCapability,
         _ authority: AuthorityCapability,
+        leases: Leases,
         audit: AuditFold
     ) async throws {
         tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
@@ -49,6 +51,7 @@ package struct LicensingCapability: Capability {
             clock: context.clock,
             master: context.master,
             tokens: tokens,
+            leases: leases,
             audit: audit,
             limiter: TokenBucketLimiter(perMinute: Self.playerLimit),
             settings: settings.licenses
@@ -58,6 +61,7 @@ package struct LicensingCapability: Capability {
         self.context = context
         self.settings = settings
         accounts.lifecycle.join(LicenseErasure())
+        leases.count(LicenseStreams(database: context.database))
     }
 
     package static let tables: [String: PersonalData.Treatment] = [

@@ -2,29 +2,64 @@ package import CarrelBytes
 import CarrelThreads
 
 /// Leases on listening: bound how many listeners one subject (an account, or an order where orders are capabilities) has at the
-/// same time.
+/// same time, together with its other streams, of which a ``StreamLedger`` tells.
 ///
 /// A lease is taken and renewed by requests of keys and segments, and renewed by reports of positions. It ends two minutes after the
 /// last of them. Leases are kept in memory: after a restart every listener takes a new one.
 package final class Leases: Sendable {
-    /// Lifetime of a lease after its last renewal.
+    /// Lifetime of a lease after its last renewal, and the time for which a listener that lost its place is refused.
     package static let life = Duration.seconds(120)
 
-    private struct State {
-        var listeners: [String: [String: Instant]] = [:]
+    /// The consequence of one stream more than a subject may have.
+    package enum Mode: String, Sendable, CaseIterable {
+        /// A further stream is refused.
+        case blockNewDevice = "BLOCK_NEW_DEVICE"
+        /// The oldest stream ends.
+        case evictOldest = "EVICT_OLDEST"
+        /// Streams are not counted.
+        case none = "NONE"
+    }
+
+    struct Lease {
+        let since: Instant
+        var last: Instant
+    }
+
+    struct State {
+        var listeners: [String: [String: Lease]] = [:]
+        /// Listeners that lost their place to a newer one, and until when they are refused.
+        var evicted: [String: [String: Instant]] = [:]
+        var reservations: [UInt64: Reserved] = [:]
+        var lastReservation: UInt64 = 0
+        /// Streams that lost their place and are about to be ended.
+        var ending: Set<String> = []
+        /// Numbers that grow when a stream of a subject took or gave back a place; by hash, so that their count is bounded.
+        var changes = [UInt64](repeating: 0, count: 256)
         var sweepAt = Instant(milliseconds: 0)
     }
 
     /// Listeners of one subject that are counted where any number may listen.
     private static let noted = 1000
+    /// Readings of the ledger for one new listener: another follows where a stream took a place meanwhile.
+    private static let readings = 8
 
-    /// Maximum number of concurrent listeners per subject; 0 = unlimited.
-    private let limit: Int
-    private let state = Locked(State())
+    /// Maximum number of concurrent streams per subject; 0 = unlimited.
+    package let limit: Int
+    let mode: Mode
+    let state = Locked(State())
+    private let ledger = Locked<(any StreamLedger)?>(nil)
 
-    /// - Parameter limit: maximum number of concurrent listeners per subject; 0 = unlimited.
-    package init(limit: Int) {
-        self.limit = limit
+    /// - Parameters:
+    ///   - limit: maximum number of concurrent streams per subject; 0 = unlimited.
+    ///   - mode: the consequence of one stream more.
+    package init(limit: Int, mode: Mode = .blockNewDevice) {
+        self.limit = mode == .none ? 0 : limit
+        self.mode = mode
+    }
+
+    /// Counts the streams of a ledger along with the listeners.
+    package func count(_ streams: any StreamLedger) {
+        ledger.withLock { $0 = streams }
     }
 
     /// The outcome of a lease request.
@@ -34,54 +69,143 @@ package final class Leases: Sendable {
         case refused(retryAfter: Int64)
     }
 
-    /// Takes or renews the lease of `listener` on `subject`.
-    package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
-        state.withLock { state -> Outcome in
-            Self.sweep(&state, at: now)
-            let own = state.listeners[subject]?[listener]
-            if own.map({ now - $0 >= Self.life }) ?? true, let others = state.listeners[subject] {
-                let live = others.filter { now - $0.value < Self.life }
-                state.listeners[subject] = live
-                if live.count >= (limit > 0 ? limit : Self.noted), let oldest = live.values.min() {
-                    guard limit > 0 else { return .held }
-                    return .refused(retryAfter: Self.seconds(from: now, to: oldest + Self.life))
+    /// Takes or renews the lease of `listener` on `subject`. The ledger is read for a new listener alone.
+    ///
+    /// - Parameters:
+    ///   - subject: an account, or an order.
+    ///   - listener: its name.
+    ///   - now: the time.
+    /// - Returns: whether it may listen.
+    /// - Throws: the ledger's error.
+    package func take(_ subject: String, _ listener: String, at now: Instant) async throws -> Outcome {
+        if let known = known(subject, listener, at: now) { return known }
+        guard let ledger = ledger.withLock(\.self) else { return renew(subject, listener, at: now) }
+        for _ in 0..<Self.readings {
+            let mark = state.withLock { $0.changes[Self.bucket(subject)] }
+            let streams = try await ledger.streams(of: subject, at: now)
+            let decision = state.withLock { state in
+                state.changes[Self.bucket(subject)] == mark ? decide(subject, listener, &state, beside: streams, at: now) : nil
+            }
+            guard let decision else { continue }
+            guard !decision.ending.isEmpty else { return decision.outcome }
+            // The next reading sees that they ended.
+            defer {
+                state.withLock { state in
+                    state.ending.subtract(decision.ending)
+                    state.changes[Self.bucket(subject)] &+= 1
                 }
             }
-            state.listeners[subject, default: [:]][listener] = now
-            return .held
+            do {
+                try await ledger.end(decision.ending, of: subject, at: now)
+            } catch {
+                state.withLock { _ = $0.listeners[subject]?.removeValue(forKey: listener) }
+                throw error
+            }
+            return decision.outcome
         }
+        return .refused(retryAfter: 1)
+    }
+
+    /// The answer that needs no ledger: to a listener with a live lease, to one that lost its place, and where listeners alone have
+    /// all places.
+    private func known(_ subject: String, _ listener: String, at now: Instant) -> Outcome? {
+        state.withLock { state -> Outcome? in
+            Self.sweep(&state, at: now)
+            if let until = state.evicted[subject]?[listener], now < until {
+                return .refused(retryAfter: Self.seconds(from: now, to: until))
+            }
+            if let own = state.listeners[subject]?[listener], now - own.last < Self.life {
+                state.listeners[subject]?[listener]?.last = now
+                return .held
+            }
+            if limit == 0 { return decide(subject, listener, &state, beside: [], at: now).outcome }
+            guard mode == .blockNewDevice else { return nil }
+            let live = Self.live(state, subject, at: now)
+            guard live.count >= limit, let first = live.values.map(\.last).min() else { return nil }
+            return .refused(retryAfter: Self.seconds(from: now, to: first + Self.life))
+        }
+    }
+
+    /// Takes or renews the lease of `listener` on `subject`, where there are no other streams.
+    package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
+        if let known = known(subject, listener, at: now) { return known }
+        return state.withLock { decide(subject, listener, &$0, beside: [], at: now).outcome }
+    }
+
+    private func decide(
+        _ subject: String,
+        _ listener: String,
+        _ state: inout State,
+        beside streams: [CountedStream],
+        at now: Instant
+    ) -> (outcome: Outcome, ending: [String]) {
+        let live = Self.live(state, subject, at: now)
+        state.listeners[subject] = live.isEmpty ? nil : live
+        guard live[listener] == nil else {
+            state.listeners[subject]?[listener]?.last = now
+            return (.held, [])
+        }
+        guard limit > 0 else {
+            if live.count < Self.noted { state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now) }
+            return (.held, [])
+        }
+        let others = streams.filter { !state.ending.contains($0.id) }
+        let pending = state.reservations.values.filter { place in
+            place.subject == subject && !others.contains { $0.id == place.stream }
+        }
+        let held = live.count + others.count + pending.count
+        if held >= limit {
+            let ends = live.values.map { $0.last + Self.life } + others.map(\.until)
+            let refused = Outcome.refused(retryAfter: Self.seconds(from: now, to: ends.min() ?? now))
+            guard mode == .evictOldest, let ended = Self.evict(held - limit + 1, &state, subject, others, at: now) else {
+                return (refused, [])
+            }
+            state.ending.formUnion(ended.streams)
+            state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now)
+            return (.held, ended.streams)
+        }
+        state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now)
+        return (.held, [])
     }
 
     /// Renews the lease of a listener that holds one; takes none.
     package func touch(_ subject: String, _ listener: String, at now: Instant) {
         state.withLock { state in
-            guard let last = state.listeners[subject]?[listener], now - last < Self.life else { return }
-            state.listeners[subject]?[listener] = now
+            guard let own = state.listeners[subject]?[listener], now - own.last < Self.life else { return }
+            state.listeners[subject]?[listener]?.last = now
         }
     }
 
-    /// The current listeners of a subject; takes no lease.
+    /// The current streams of a subject; takes no lease.
     ///
     /// - Parameters:
     ///   - subject: an account, or an order.
     ///   - now: the time.
-    /// - Returns: how many listen, how many may (0 means any number), and where all places are taken, in how many seconds the first
-    ///   is free if it is not renewed.
-    package func usage(of subject: String, at now: Instant) -> (held: Int, limit: Int, wait: Int64?) {
-        let live = state.withLock { $0.listeners[subject, default: [:]].values.filter { now - $0 < Self.life } }
-        guard limit > 0, live.count >= limit, let oldest = live.min() else { return (live.count, limit, nil) }
-        return (live.count, limit, Self.seconds(from: now, to: oldest + Self.life))
+    /// - Returns: how many there are, how many there may be (0 means any number), and where all places are taken, in how many
+    ///   seconds the first is free if it is not renewed.
+    /// - Throws: the ledger's error.
+    package func usage(of subject: String, at now: Instant) async throws -> (held: Int, limit: Int, wait: Int64?) {
+        let streams = try await ledger.withLock(\.self)?.streams(of: subject, at: now) ?? []
+        let live = state.withLock { Self.live($0, subject, at: now).values.map { $0.last + Self.life } } + streams.map(\.until)
+        guard limit > 0, live.count >= limit, let first = live.min() else { return (live.count, limit, nil) }
+        return (live.count, limit, Self.seconds(from: now, to: first))
     }
 
-    private static func seconds(from now: Instant, to free: Instant) -> Int64 {
+    static func seconds(from now: Instant, to free: Instant) -> Int64 {
         max(1, (free.milliseconds - now.milliseconds + 999) / 1000)
     }
+
+    static func live(_ state: borrowing State, _ subject: String, at now: Instant) -> [String: Lease] {
+        state.listeners[subject, default: [:]].filter { now - $0.value.last < Self.life }
+    }
+
+    static func bucket(_ subject: String) -> Int { Int(UInt(bitPattern: subject.hashValue) % 256) }
 
     /// Leases held now, for the metrics.
     package func count(at now: Instant) -> Int {
         state.withLock { state in
             state.listeners.values.reduce(0) { sum, held in
-                sum + held.values.count { now - $0 < Self.life }
+                sum + held.values.count { now - $0.last < Self.life }
             }
         }
     }
@@ -91,8 +215,12 @@ package final class Leases: Sendable {
         guard now >= state.sweepAt else { return }
         state.sweepAt = now + .seconds(60)
         for (subject, held) in state.listeners {
-            let live = held.filter { now - $0.value < Self.life }
+            let live = held.filter { now - $0.value.last < Self.life }
             state.listeners[subject] = live.isEmpty ? nil : live
+        }
+        for (subject, held) in state.evicted {
+            let live = held.filter { now < $0.value }
+            state.evicted[subject] = live.isEmpty ? nil : live
         }
     }
 }

@@ -125,7 +125,15 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, settings.players, accounts) {
             try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
         }
-        let licensing = try await LicensingCapability(context, settings.licensing, accounts, authority, audit: audit.audit.fold)
+        let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
+        let licensing = try await LicensingCapability(
+            context,
+            settings.licensing,
+            accounts,
+            authority,
+            leases: leases,
+            audit: audit.audit.fold
+        )
         let sources = try EntitlementSourcesCapability(
             context,
             accounts,
@@ -139,7 +147,7 @@ package final class CarrelService: Sendable {
             audit: audit.audit.fold,
             onFailure: settings.onFailure
         )
-        let streaming = try await StreamingCapability(context, settings.stream, catalog, orders.orders, accounts.callers)
+        let streaming = try await StreamingCapability(context, settings.stream, catalog, orders.orders, leases, accounts.callers)
         let listening = ListeningCapability(context, accounts, streaming.streaming, lateDays: settings.lateDays)
         let delivery = try await EditionDeliveryCapability(
             context,
@@ -170,7 +178,7 @@ package final class CarrelService: Sendable {
                 sources: sources.sources,
                 products: catalog.products,
                 access: settings.stream.access,
-                leases: streaming.streaming.leases
+                leases: leases
             ),
             version: settings.version,
             isDraining: { draining.withLock(\.self) }
@@ -250,6 +258,7 @@ extension CarrelService {
     package var licenses: Licenses { licensingCapability.licenses }
     package var businessTokens: Tokens { licensingCapability.tokens }
     package var players: Players { authorityCapability.players }
+    package var leases: Leases { streaming.streaming.leases }
     package var tickets: TicketKeyring { streaming.tickets }
     package var listening: Listening { listeningCapability.listening }
     package var credentials: CredentialKeyring { delivery.credentials }
@@ -274,7 +283,6 @@ extension CarrelService.Settings {
 
     fileprivate var licensing: LicensingCapability.Settings {
         var made = LicensingCapability.Settings()
-        made.licenses.concurrency = stream.concurrency
         made.publicURL = stream.publicURL
         made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made

@@ -108,7 +108,7 @@ struct StreamRoutes {
         try Streaming.requireLive(grant, at: now)
         // HEAD does not listen: no lease, and the order stays unchanged
         let listens = request.method != .head
-        if listens { try streaming.requireLease(subject, listener, at: now) }
+        if listens { try await streaming.requireLease(subject, listener, at: now) }
         if purpose == .key {
             let response = try await key(grant, period: number, activates: listens)
             if listens { activity.count(.streams) }

@@ -3,8 +3,10 @@ package import CarrelOrders
 /// Settings of streaming.
 package struct StreamSettings: Sendable {
     package var access = AccessMode.orderURL
-    /// Maximum number of concurrent listeners per account (`session`) or per order (`order-url`); 0 = unlimited.
+    /// Maximum number of concurrent streams per account (`session`) or per order (`order-url`); 0 = unlimited.
     package var concurrency = 3
+    /// The consequence of one stream more.
+    package var mode = Leases.Mode.blockNewDevice
     /// Segments under one key; 0 means one key for the whole title.
     package var keyRotation = 0
     /// The least life of a ticket in milliseconds; a title's tickets live at least twice its duration.

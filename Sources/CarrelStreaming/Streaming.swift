@@ -33,6 +33,7 @@ package final class Streaming: Sendable {
         grants: PlaybackGrantCache,
         tickets: TicketKeyring,
         blobs: BlobIOPool,
+        leases: Leases,
         clock: any WallClock
     ) {
         self.settings = settings
@@ -41,7 +42,7 @@ package final class Streaming: Sendable {
         self.tickets = tickets
         self.blobs = blobs
         self.clock = clock
-        leases = Leases(limit: settings.concurrency)
+        self.leases = leases
     }
 
     /// Refuses an order that is not live, or whose account is suspended, with the reason.
@@ -74,8 +75,8 @@ package final class Streaming: Sendable {
     }
 
     /// Takes or renews the listener's lease, or refuses.
-    func requireLease(_ subject: String, _ listener: String, at now: Instant) throws(HTTPError) {
-        guard case .refused(let seconds) = leases.renew(subject, listener, at: now) else { return }
+    func requireLease(_ subject: String, _ listener: String, at now: Instant) async throws {
+        guard case .refused(let seconds) = try await leases.take(subject, listener, at: now) else { return }
         throw HTTPError(
             .forbidden,
             "order.concurrency",

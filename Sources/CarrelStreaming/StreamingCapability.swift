@@ -23,6 +23,7 @@ package struct StreamingCapability: Capability {
         _ settings: StreamSettings,
         _ catalog: CatalogCapability,
         _ orders: Orders,
+        _ leases: Leases,
         _ callers: RequestAuthenticator
     ) async throws {
         self.catalog = catalog
@@ -37,6 +38,7 @@ package struct StreamingCapability: Capability {
             grants: grants,
             tickets: tickets,
             blobs: catalog.coldBlobs,
+            leases: leases,
             clock: context.clock
         )
     }

@@ -67,10 +67,10 @@ struct OrderExplanations: Sendable {
         }
         switch access {
         case .session where live.isEmpty: break
-        case .session: explanation.findings.append(listeners("listeners", account.id, at: now))
+        case .session: explanation.findings.append(try await listeners("listeners", account.id, at: now))
         case .orderURL:
             for order in live {
-                explanation.findings.append(listeners("listeners of \(Self.rule(of: order))", order.id, at: now))
+                explanation.findings.append(try await listeners("listeners of \(Self.rule(of: order))", order.id, at: now))
             }
         }
         return explanation
@@ -98,8 +98,8 @@ struct OrderExplanations: Sendable {
         }
     }
 
-    private func listeners(_ rule: String, _ subject: String, at now: Instant) -> Entitlement.Finding {
-        let (held, limit, wait) = leases.usage(of: subject, at: now)
+    private func listeners(_ rule: String, _ subject: String, at now: Instant) async throws -> Entitlement.Finding {
+        let (held, limit, wait) = try await leases.usage(of: subject, at: now)
         let (effect, reason): (Entitlement.Finding.Effect, String) =
             if let wait {
                 (.none, "all \(limit) places are taken; if a listener stops now, its place is free in \(wait) seconds")

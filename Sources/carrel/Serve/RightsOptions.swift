@@ -1,6 +1,9 @@
 import CarrelAuthority
 import CarrelCommandLine
+import CarrelOrders
 import CarrelSettings
+
+extension Leases.Mode: TextValue {}
 
 /// Which copies of apps are personalised.
 enum PersonalizationMode: String, CaseIterable, Sendable, TextValue {
@@ -12,6 +15,7 @@ enum PersonalizationMode: String, CaseIterable, Sendable, TextValue {
 struct RightsOptions: Sendable {
     var personalization = PersonalizationMode.open
     var unlinked = Personalizations.Settings().unlinkedLimit
+    var concurrencyMode = Leases.Mode.blockNewDevice
 
     static let settings: [Setting<ServeSettings>] = [
         Setting(
@@ -24,6 +28,12 @@ struct RightsOptions: Sendable {
             "devices.unlinked",
             allowed: .range(0...100_000_000),
             help: "Maximum number of personalised copies without an account; they are deleted when their certificate expires."
+        ),
+        Setting(
+            \.rights.concurrencyMode,
+            "rights.concurrency-mode",
+            help:
+                "One stream more than stream.concurrency, of listeners and of licenses together: refused (BLOCK_NEW_DEVICE), or the oldest one ends (EVICT_OLDEST), or streams are not counted (NONE)."
         ),
     ]
 

@@ -154,7 +154,7 @@ struct ServeSettings: SettingsTable {
             "stream.concurrency",
             allowed: .range(0...1_000_000),
             help:
-                "Concurrent listeners per account, or per order with order-url; 0 = unlimited. A listener is a session's device, else a network address (IPv6: its /64): people behind one address count once. A place is free two minutes after the last request."
+                "Concurrent streams per account, or per order with order-url: listeners and stream licenses together; 0 = unlimited. A listener is a session's device, else a network address (IPv6: its /64): people behind one address count once. A place is free two minutes after the last request."
         ),
         Setting(
             \.keyRotation,
@@ -304,6 +304,7 @@ struct ServeSettings: SettingsTable {
         var made = CarrelService.Settings()
         made.stream.access = access
         made.stream.concurrency = concurrency
+        made.stream.mode = rights.concurrencyMode
         made.stream.keyRotation = keyRotation
         made.stream.ticketLife = ticketLife.components.seconds * 1000
         made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }

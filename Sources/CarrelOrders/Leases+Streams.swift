@@ -1,0 +1,145 @@
+package import CarrelBytes
+import CarrelThreads
+
+/// A stream that takes a place of a subject beside its listeners.
+package struct CountedStream: Sendable, Equatable {
+    package let id: String
+    package let since: Instant
+    /// The end of its lease, if it is not renewed.
+    package let until: Instant
+
+    package init(id: String, since: Instant, until: Instant) {
+        self.id = id
+        self.since = since
+        self.until = until
+    }
+}
+
+/// The streams beside the listeners: those of a capability above.
+package protocol StreamLedger: Sendable {
+    /// The streams of a subject whose leases last, the oldest first.
+    func streams(of subject: String, at now: Instant) async throws -> [CountedStream]
+
+    /// Ends streams that lost their place.
+    func end(_ streams: [String], of subject: String, at now: Instant) async throws
+}
+
+extension Leases {
+    /// A place for a stream that is being written: it counts from the decision on, and is in the ledger once it is committed.
+    package struct Reservation: Sendable {
+        let number: UInt64
+    }
+
+    struct Reserved {
+        let subject: String
+        let stream: String
+        /// The listeners that lost their places to it.
+        let evicted: [String: Lease]
+        /// The streams that did.
+        let ending: [String]
+    }
+
+    /// The answer to a stream that asks for a place.
+    package enum Place: Equatable, Sendable {
+        /// It has one, when these streams are ended in the same transaction.
+        case held(ending: [String])
+        case refused(retryAfter: Int64)
+    }
+
+    /// A number for a stream that may take a place.
+    package func reservation() -> Reservation {
+        state.withLock { state in
+            state.lastReservation += 1
+            return Reservation(number: state.lastReservation)
+        }
+    }
+
+    /// Takes a place for a stream, in the transaction that writes it. A repeated attempt of the same reservation replaces the former.
+    ///
+    /// - Parameters:
+    ///   - reservation: to be settled after the transaction.
+    ///   - stream: its id.
+    ///   - subject: whose place it takes.
+    ///   - streams: those of the subject, as the transaction sees them.
+    ///   - now: the time.
+    /// - Returns: whether there is a place.
+    package func reserve(
+        _ reservation: Reservation,
+        _ stream: String,
+        of subject: String,
+        beside streams: [CountedStream],
+        at now: Instant
+    ) -> Place {
+        guard limit > 0 else { return .held(ending: []) }
+        return state.withLock { state in
+            Self.restore(reservation, &state)
+            let live = Self.live(state, subject, at: now)
+            let others = streams.filter { $0.id != stream && !state.ending.contains($0.id) }
+            let held = live.count + others.count
+            var (ending, evicted): ([String], [String: Lease]) = ([], [:])
+            if held >= limit {
+                guard mode == .evictOldest, let ended = Self.evict(held - limit + 1, &state, subject, others, at: now) else {
+                    let ends = live.values.map { $0.last + Self.life } + others.map(\.until)
+                    return .refused(retryAfter: Self.seconds(from: now, to: ends.min() ?? now))
+                }
+                (ending, evicted) = (ended.streams, ended.listeners)
+            }
+            state.ending.formUnion(ending)
+            state.reservations[reservation.number] = Reserved(
+                subject: subject,
+                stream: stream,
+                evicted: evicted,
+                ending: ending
+            )
+            return .held(ending: ending)
+        }
+    }
+
+    /// Ends a reservation after its transaction.
+    ///
+    /// - Parameters:
+    ///   - reservation: one that took a place, or none.
+    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places again.
+    package func settle(_ reservation: Reservation, isCommitted: Bool) {
+        state.withLock { state in
+            guard isCommitted else { return Self.restore(reservation, &state) }
+            guard let place = state.reservations.removeValue(forKey: reservation.number) else { return }
+            state.ending.subtract(place.ending)
+            state.changes[Self.bucket(place.subject)] &+= 1
+        }
+    }
+
+    private static func restore(_ reservation: Reservation, _ state: inout State) {
+        guard let place = state.reservations.removeValue(forKey: reservation.number) else { return }
+        state.ending.subtract(place.ending)
+        for (listener, lease) in place.evicted {
+            state.evicted[place.subject]?[listener] = nil
+            if state.listeners[place.subject]?[listener] == nil {
+                state.listeners[place.subject, default: [:]][listener] = lease
+            }
+        }
+        state.changes[bucket(place.subject)] &+= 1
+    }
+
+    /// Takes the places of the oldest listeners and streams; nil where there are fewer than that.
+    static func evict(
+        _ count: Int,
+        _ state: inout State,
+        _ subject: String,
+        _ streams: [CountedStream],
+        at now: Instant
+    ) -> (listeners: [String: Lease], streams: [String])? {
+        let live = live(state, subject, at: now)
+        let candidates =
+            live.map { (since: $0.value.since, id: $0.key, isStream: false) }
+            + streams.map { (since: $0.since, id: $0.id, isStream: true) }
+        guard candidates.count >= count else { return nil }
+        let oldest = candidates.sorted { ($0.since, $0.id) < ($1.since, $1.id) }.prefix(count)
+        let listeners = live.filter { name, _ in oldest.contains { !$0.isStream && $0.id == name } }
+        for name in listeners.keys {
+            state.listeners[subject]?[name] = nil
+            state.evicted[subject, default: [:]][name] = now + life
+        }
+        return (listeners, oldest.filter(\.isStream).map(\.id))
+    }
+}

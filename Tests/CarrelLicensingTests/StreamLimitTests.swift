@@ -1,0 +1,147 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelHTTP
+import CarrelLicensing
+import CarrelOrders
+import CarrelRights
+import CarrelServer
+import CarrelServerTesting
+import CarrelStreaming
+import Testing
+
+/// An account that listens in browsers, and streams with players.
+private struct Household {
+    let test: TestService
+    let account: String
+    let key: String
+    let session: HTTPFields
+
+    init(_ limit: Int, _ mode: Leases.Mode) async throws {
+        test = try await TestService(.silence) {
+            $0.stream.access = .session
+            $0.stream.concurrency = limit
+            $0.stream.mode = mode
+        }
+        let order = try await test.order()
+        account = order.accountID
+        let reader = try await test.service.accounts.findOrCreate(named: "alice")
+        session = ["Authorization": "Bearer \(try await test.service.accounts.issueSession(for: reader))"]
+        let list = try await test.send(.get, "/v1/stream/hls/\(order.id)/playlist.m3u8", headers: session)
+        let text = String(decoding: list.body, as: UTF8.self)
+        key = test.path(of: String(try #require(text.split(separator: "\"").first { $0.hasSuffix(".key") })))
+    }
+
+    /// The status of a key for the listener at an address.
+    func listen(_ number: Int) async throws -> Int {
+        let peer = Peer.network(address: "10.0.\(number / 256).\(number % 256)", port: 1)
+        return try await test.send(.get, key, headers: session, peer: peer).status
+    }
+
+    /// A stream of a player with a token of the account.
+    func stream(_ player: TestPlayer.Personalized) async throws -> (license: License?, problem: String?) {
+        let account = account
+        let token = try await `A token redeemed for a license`().token(test, kind: .ms3) { $0.account = account }
+        return try await player.send(try await player.request(.stream, of: test, token: token), to: test)
+    }
+
+    func renew(_ license: License, by player: TestPlayer.Personalized) async throws -> String? {
+        var request = try await player.request(.renew, of: test)
+        (request.license, request.sequence) = (license.id, license.sequence)
+        return try await player.send(request, to: test).problem
+    }
+
+    /// How many streams last: those of licenses, and those of listeners.
+    func streams() async throws -> (licenses: Int, listeners: Int) {
+        let now = test.clock.now
+        let rows = try await test.service.licenses.list(of: nil, after: nil, limit: 2000)
+        return (rows.count { $0.endedAt == nil }, test.service.leases.count(at: now))
+    }
+}
+
+@Suite(.onBothDatabases) struct `The limit of an account's streams` {
+    @Test func `counts listeners and licenses together`() async throws {
+        let home = try await Household(2, .blockNewDevice)
+        let player = try await TestPlayer().personalized(by: home.test)
+        #expect(try await home.listen(1) == 200)
+        let license = try #require(try await home.stream(player).license)
+        #expect(try await home.listen(2) == 403)
+        #expect(try await home.stream(player).problem == "license.concurrency")
+        #expect(try await home.listen(1) == 200, "a listener keeps its place")
+        #expect(try await home.renew(license, by: player) == nil, "so does a license")
+        var release = try await player.request(.release, of: home.test)
+        (release.license, release.sequence) = (license.id, 2)
+        #expect(try await player.send(release, to: home.test).problem == nil)
+        #expect(try await home.listen(2) == 200, "the license gave its place back")
+        #expect(try await home.stream(player).problem == "license.concurrency")
+        home.test.clock.advance(by: Leases.life)
+        #expect(try await home.stream(player).license != nil, "the leases of both listeners ended")
+    }
+
+    @Test func `ends the oldest stream truly where that is wanted, be it a listener's or a license`() async throws {
+        let home = try await Household(2, .evictOldest)
+        let player = try await TestPlayer().personalized(by: home.test)
+        #expect(try await home.listen(1) == 200)
+        home.test.clock.advance(by: .seconds(1))
+        let first = try #require(try await home.stream(player).license)
+        home.test.clock.advance(by: .seconds(1))
+        let second = try #require(try await home.stream(player).license)
+        #expect(try await home.listen(1) == 403, "the first listener lost its place")
+        home.test.clock.advance(by: .seconds(1))
+        #expect(try await home.listen(2) == 200)
+        #expect(try await home.renew(first, by: player) == "license.ended")
+        #expect(try await home.renew(second, by: player) == nil)
+        #expect(try await home.listen(1) == 403)
+        #expect(try await home.streams() == (1, 1))
+        var filter = Audit.Filter()
+        filter.action = "license.evict"
+        #expect(try await home.test.service.audit.list(filter).map(\.subject) == [first.id])
+        home.test.clock.advance(by: Leases.life)
+        #expect(try await home.listen(1) == 200, "it may listen again after two minutes")
+    }
+
+    @Test func `is none where streams are not counted`() async throws {
+        let home = try await Household(1, .none)
+        let player = try await TestPlayer().personalized(by: home.test)
+        for number in 0..<5 { #expect(try await home.listen(number) == 200) }
+        for _ in 0..<3 { #expect(try await home.stream(player).license != nil) }
+    }
+
+    @Test func `gives a listener its place back when the license that replaced it was not written`() async throws {
+        let home = try await Household(1, .evictOldest)
+        let player = try await TestPlayer().personalized(by: home.test)
+        #expect(try await home.listen(1) == 200)
+        let account = home.account
+        // The key is looked for after the place was taken.
+        let token = try await `A token redeemed for a license`().token(home.test, kind: .ms3) {
+            $0.account = account
+            $0.contents = [.init(contentID: "cid:film", keyID: KeyID(label: "unknown"))]
+        }
+        let request = try await player.request(.stream, of: home.test, token: token)
+        #expect(try await player.send(request, to: home.test).problem == "license.key")
+        #expect(try await home.listen(1) == 200)
+        #expect(try await home.streams() == (0, 1))
+    }
+
+    @Test(arguments: [Leases.Mode.blockNewDevice, .evictOldest])
+    func `gives the last place to one of a thousand clients`(_ mode: Leases.Mode) async throws {
+        let home = try await Household(3, mode)
+        var players: [TestPlayer.Personalized] = []
+        for _ in 0..<25 { players.append(try await TestPlayer().personalized(by: home.test)) }
+        #expect(try await home.listen(2000) == 200)
+        #expect(try await home.stream(players[0]).license != nil)
+        // every player asks eight times, beside eight hundred listeners
+        let granted = try await withThrowingTaskGroup(of: Bool.self) { [players] group in
+            for client in 0..<1000 {
+                group.addTask {
+                    guard client % 5 == 0 else { return try await home.listen(client) == 200 }
+                    return try await home.stream(players[client / 5 % players.count]).license != nil
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        let (licenses, listeners) = try await home.streams()
+        #expect(licenses + listeners == 3)
+        if mode == .blockNewDevice { #expect(granted == 1) } else { #expect(granted >= 1) }
+    }
+}
