@@ -49,6 +49,24 @@ package enum DurableFile {
         }
     }
 
+    /// Writes a file of mode 0600 where there is none, and syncs it.
+    ///
+    /// - Parameters:
+    ///   - path: the new file.
+    ///   - bytes: the content.
+    /// - Throws: ``FileError`` `file.write` where there is a file already, which stays, or the content cannot be written.
+    package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError(.write, path) }
+        defer { close(descriptor) }
+        guard write(bytes, to: descriptor) && fsync(descriptor) == 0 else {
+            let number = errno
+            unsafe unlink(path)
+            throw FileError(.write, path, number)
+        }
+        try? syncFolder(of: path)
+    }
+
     /// Syncs the folder that holds a file, so that the file's name survives a power cut.
     ///
     /// - Throws: ``FileError`` `file.sync`.

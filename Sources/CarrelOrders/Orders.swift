@@ -13,9 +13,10 @@ import CarrelThreads
 package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
-    private let master: MasterKeyring.Shared
+    let master: MasterKeyring.Shared
     /// Observers called with every order that this process changed, before the change is acknowledged.
     private let observers = Locked<[@Sendable (_ order: String) -> Void]>([])
+    private let participants = Locked<[Participant]>([])
 
     package init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
         self.database = database
@@ -30,6 +31,18 @@ package final class Orders: Sendable {
 
     private func noteChange(of id: String) {
         for observer in observers.withLock(\.self) { observer(id) }
+    }
+
+    /// Acts on the end of an order, in its transaction.
+    package typealias Participant = @Sendable (_ order: String, _ now: Instant, any Transaction) throws -> Void
+
+    /// Adds a participant, which acts whenever an order is cancelled, returned or revoked.
+    package func onEnd(_ participant: @escaping Participant) {
+        participants.withLock { $0.append(participant) }
+    }
+
+    private func noteEnd(of id: String, at now: Instant, in transaction: any Transaction) throws {
+        for participant in participants.withLock(\.self) { try participant(id, now, transaction) }
     }
 
     /// The request for an order.
@@ -219,6 +232,7 @@ package final class Orders: Sendable {
             order.state = state
             order.endedAt = order.endedAt ?? now
             try OrderStore.update(order, in: transaction)
+            try self.noteEnd(of: id, at: now, in: transaction)
             let entry = actor.entry("order.\(state.rawValue)", on: order.accountID, at: now, reason: order.titleID)
             try AuditStore.append(entry, in: transaction)
             return order
@@ -263,7 +277,10 @@ extension Orders: AccountParticipant {
         default: return []
         }
         let live = try OrderStore.live(ofAccount: account, at: now, in: transaction)
-        if case .erased = change { try OrderStore.revokeLive(ofAccount: account, at: now, in: transaction) }
+        if case .erased = change {
+            try OrderStore.revokeLive(ofAccount: account, at: now, in: transaction)
+            for order in live { try noteEnd(of: order, at: now, in: transaction) }
+        }
         return live.map { order in { self.noteChange(of: order) } }
     }
 }
