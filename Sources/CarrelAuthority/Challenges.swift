@@ -5,6 +5,9 @@ package import CarrelCrypto
 package struct Challenges: Sendable {
     private let key: HMACSHA256
 
+    /// The bytes of a nonce, and when its time ends.
+    package typealias Nonce = (bytes: [UInt8], end: Instant)
+
     package static let life = Duration.seconds(300)
     private static let randomByteCount = 16
     private static let tagByteCount = 16
@@ -20,7 +23,7 @@ package struct Challenges: Sendable {
     }
 
     /// The bytes of a nonce of ours whose time has not ended, and when it ends; nil for every other text.
-    package func read(_ nonce: String, at now: Instant) -> (bytes: [UInt8], end: Instant)? {
+    package func read(_ nonce: String, at now: Instant) -> Nonce? {
         guard let bytes = Base64URL.decode(nonce), bytes.count == 8 + Self.randomByteCount + Self.tagByteCount else { return nil }
         let content = Array(bytes.dropLast(Self.tagByteCount))
         let (tag, right) = (

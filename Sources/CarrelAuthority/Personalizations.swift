@@ -236,7 +236,7 @@ package struct Personalizations: Sendable {
     }
 
     /// Links a player to an account: it has the device slot of the session, or takes one.
-    private func link(_ player: inout Player, to reader: Reader, at now: Instant, in transaction: any Transaction) throws {
+    func link(_ player: inout Player, to reader: Reader, at now: Instant, in transaction: any Transaction) throws {
         guard player.account == nil || player.account == reader.account else {
             throw HTTPError(
                 .conflict,
