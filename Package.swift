@@ -233,8 +233,8 @@ let package = Package(
         // tokens, licenses, content keys
         server(
             "Licensing",
-            over: "Home WebAPI Audit Throttling Accounts Orders Authority",
-            "Bytes Crypto HTTP JSON Metrics Rights Store"
+            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority",
+            "Bytes Crypto HTTP JSON Metrics Rights Store Threads"
         ),
         // other systems and app stores as sources
         server(

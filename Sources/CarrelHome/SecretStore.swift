@@ -20,6 +20,8 @@ package enum SecretStore {
         case credential
         /// Business tokens.
         case token
+        /// License messages.
+        case message
     }
 
     /// Purposes of secrets that never change.

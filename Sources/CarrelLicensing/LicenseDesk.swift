@@ -1,3 +1,4 @@
+import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto
@@ -10,17 +11,19 @@ import CarrelStore
 
 /// Decides on one request for keys, in one transaction.
 struct LicenseDesk {
-    private let licenses: Licenses
-    private let player: Player
-    private let request: KeyRequest
-    private let place: Leases.Reservation
-    private let now: Instant
-    private let transaction: any Transaction
+    let licenses: Licenses
+    let player: Player
+    let request: KeyRequest
+    let actor: AuditActor
+    let place: Leases.Reservation
+    let now: Instant
+    let transaction: any Transaction
 
     init(
         _ licenses: Licenses,
         _ player: Player,
         _ request: KeyRequest,
+        by actor: AuditActor,
         _ place: Leases.Reservation,
         at now: Instant,
         _ transaction: any Transaction
@@ -28,6 +31,7 @@ struct LicenseDesk {
         self.licenses = licenses
         self.player = player
         self.request = request
+        self.actor = actor
         self.place = place
         self.now = now
         self.transaction = transaction
@@ -39,52 +43,56 @@ struct LicenseDesk {
         case .stream, .persist: "issue"
         case .renew: "renew"
         case .release: "release"
+        case .register: "register"
+        case .deregister: "deregister"
         }
     }
 
     /// The license to answer with.
     ///
-    /// - Parameter rules: of the token; nil without one.
+    /// - Parameter grant: of the token; nil without one.
     /// - Returns: the license.
     /// - Throws: ``HTTPError`` with the reason for a refusal.
-    func issued(for rules: BusinessRules?) throws -> LicenseStore.Issued {
+    func issued(for grant: Grant?) throws -> LicenseStore.Issued {
         switch request.session {
         case .stream, .persist:
-            guard let rules else { throw HTTPError(.forbidden, "license.token", "a license needs a token") }
-            return try redeemed(rules)
+            guard let grant else { throw HTTPError(.forbidden, "license.token", "a license needs a token") }
+            return try redeemed(grant)
         case .renew: return try renewed()
         case .release: return try released()
+        case .register, .deregister:
+            throw HTTPError(.badRequest, "license.request", "registrations are asked for at /v1/registration")
         }
     }
 
-    private func redeemed(_ rules: BusinessRules) throws -> LicenseStore.Issued {
+    private func redeemed(_ grant: Grant) throws -> LicenseStore.Issued {
+        let rules = grant.rules
         if let bound = rules.deviceThumbprint, bound != player.signingKey {
             throw HTTPError(.forbidden, "license.token-device", "the token is for another device")
         }
         guard request.session == .stream || rules.isStorable else {
             throw HTTPError(.forbidden, "license.not-storable", "the token is for a stream: its license is not kept")
         }
-        let content = request.contentID
-        guard content.isEmpty || rules.contents.isEmpty || rules.contents.contains(where: { $0.contentID == content }) else {
-            throw HTTPError(.forbidden, "license.content", "the token is for other content")
-        }
-        if let known = try LicenseStore.redemption(of: rules.idText, by: player.id, in: transaction),
+        try requireContent(grant)
+        // a message that may be used again has a license for the store and one for now
+        let token = grant.isReusable && request.session == .stream ? grant.redemption + "/stream" : grant.redemption
+        if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction),
             let license = try LicenseStore.license(known, in: transaction)
         {
-            guard license.endedAt == nil else { throw Self.ended }
-            guard license.session == request.session else {
-                throw HTTPError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
-            }
-            return license.leaseUntil == nil ? license : try extended(license)
+            if !grant.isReusable || license.endedBy == "staff" || isLive(license) { return try repeated(license) }
+            // given back, evicted or over: its place is taken
+            try LicenseStore.remove(license, redeemedWith: token, in: transaction)
         }
-        guard try LicenseStore.redemptionCount(of: rules.idText, in: transaction) < rules.redemptions else {
+        guard try grant.isReusable || LicenseStore.redemptionCount(of: token, in: transaction) < rules.redemptions else {
             throw HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
         }
-        let license = try made(rules)
+        let content = try content(of: grant)
+        let license = try made(grant, content, countedBy: token)
         try LicenseStore.insert(license, in: transaction)
+        if let order = content.order { try LicenseStore.set(order: order, of: license.id, in: transaction) }
         try LicenseStore.insert(
             LicenseStore.Redemption(
-                token: rules.idText,
+                token: token,
                 player: player.id,
                 license: license.id,
                 at: now,
@@ -97,35 +105,68 @@ struct LicenseDesk {
         return license
     }
 
-    private func made(_ rules: BusinessRules) throws -> LicenseStore.Issued {
-        guard !rules.contents.isEmpty else {
-            throw HTTPError(.notFound, "license.content", "the token names a title, and licenses for titles are not issued yet")
+    /// Refuses content and keys that the token is not for.
+    private func requireContent(_ grant: Grant) throws {
+        let (content, contents) = (request.contentID, grant.rules.contents)
+        let isListed =
+            if let title = grant.rules.title, contents.isEmpty {
+                content.isEmpty || content == Self.contentID(ofTitle: title)
+            } else if grant.message != nil {
+                // a message has keys and no name for their content
+                request.keyIDs.allSatisfy { id in contents.contains { $0.keyID == id } }
+            } else {
+                content.isEmpty || contents.contains { $0.contentID == content }
+            }
+        guard isListed else { throw HTTPError(.forbidden, "license.content", "the token is for other content") }
+    }
+
+    /// Whether a license can still be used: it did not end, and neither did its time.
+    private func isLive(_ license: LicenseStore.Issued) -> Bool {
+        license.endedAt == nil && license.terms.notAfter.map { now < $0 } ?? true
+    }
+
+    /// The license of a token that the player redeemed before.
+    private func repeated(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
+        guard license.endedAt == nil else { throw Self.ended }
+        guard license.session == request.session else {
+            throw HTTPError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
         }
-        let subject = player.account ?? rules.account ?? "player:\(player.id)"
+        try requireOrder(of: license)
+        guard license.leaseUntil != nil else { return license }
+        guard isLive(license) else { throw Self.ended }
+        return try extended(license)
+    }
+
+    private func made(_ grant: Grant, _ content: Content, countedBy token: String) throws -> LicenseStore.Issued {
         let isStream = request.session == .stream
         let id = Random.uuid(at: now)
-        if isStream { try takeSlot(id, of: subject) }
-        let keys = try rules.contents.map(key(of:))
+        if isStream {
+            try takeSlot(id, of: content.subject)
+            try takeSlot(of: grant.message?.access, countedBy: token)
+        }
+        var terms = try terms(grant, isStream: isStream)
+        if let end = content.end { terms.notAfter = min(end, terms.notAfter ?? end) }
+        if let end = terms.notAfter, end <= now { throw Self.ended }
         return LicenseStore.Issued(
             id: id,
             player: player.id,
-            subject: subject,
-            contentID: request.contentID.isEmpty ? rules.contents[0].contentID : request.contentID,
+            subject: content.subject,
+            contentID: content.id,
             session: request.session,
             sequence: 1,
-            terms: terms(rules, isStream: isStream),
-            obligations: Self.obligations(rules),
-            keyIDs: rules.contents.map(\.keyID),
+            terms: terms,
+            obligations: Self.obligations(grant.rules) + content.obligations,
+            keyIDs: content.keys.map(\.id),
             issuedAt: now,
             leaseUntil: isStream ? now + leaseLife : nil,
             endedAt: nil,
             endedBy: nil,
             plays: 0,
-            wrapped: try licenses.master.current.wrap(Secret.joined(keys))
+            wrapped: try licenses.master.current.wrap(Secret.joined(content.keys.map(\.key)))
         )
     }
 
-    private func key(of content: BusinessRules.Content) throws -> Secret {
+    func key(of content: BusinessRules.Content) throws -> Secret {
         if let key = content.key { return key }
         guard let stored = try LicenseStore.key(content.keyID, in: transaction) else {
             throw HTTPError(
@@ -140,12 +181,20 @@ struct LicenseDesk {
 
     private var leaseLife: Duration { licenses.settings.interval + licenses.settings.grace }
 
-    private func terms(_ rules: BusinessRules, isStream: Bool) -> LicenseTerms {
+    private func terms(_ grant: Grant, isStream: Bool) throws -> LicenseTerms {
         var terms = LicenseTerms()
-        terms.isStorable = rules.isStorable && !isStream
-        if case .rental(let end, let duration)? = rules.rights {
-            terms.notAfter = end
-            terms.playbackSeconds = duration
+        terms.isStorable = grant.rules.isStorable && !isStream
+        if let message = grant.message {
+            let ends = [message.expiresAt, message.narrowestDuration.map { now + .seconds($0) }]
+            (terms.notBefore, terms.notAfter) = (message.startsAt, ends.compactMap(\.self).min())
+            terms.playbackSeconds = message.narrowestPlayDuration
+        } else if case .rental(let end, let duration)? = grant.rules.rights {
+            (terms.notAfter, terms.playbackSeconds) = (end, duration)
+        }
+        if isStream, grant.rules.title != nil, let duration = terms.playbackSeconds {
+            // a stream is played from its issue on
+            let end = now + .seconds(duration)
+            (terms.notAfter, terms.playbackSeconds) = (min(end, terms.notAfter ?? end), nil)
         }
         if isStream { terms.leaseSeconds = Int(leaseLife.components.seconds) }
         return terms
@@ -170,6 +219,29 @@ struct LicenseDesk {
         }
     }
 
+    /// Counts the streams of a license message that sets a limit of its own.
+    private func takeSlot(of access: LicenseMessage.AccessControl?, countedBy token: String) throws {
+        guard let access, let limit = access.concurrencyLimit, access.concurrencyMode != .none else { return }
+        let bound = min(limit, 1_000_000)
+        let live = try LicenseStore.leases(redeemedWith: token, at: now, limit: bound + 1000, in: transaction)
+        try makeRoom(for: bound, beside: live, evicts: access.concurrencyMode == .evictOldest)
+    }
+
+    private func makeRoom(for limit: Int, beside live: [String], evicts: Bool) throws {
+        guard live.count >= limit else { return }
+        guard evicts, limit > 0 else {
+            throw HTTPError(
+                .conflict,
+                "license.concurrency",
+                "there are \(live.count) streams already: stop one of them",
+                headers: ["Retry-After": String(leaseLife.components.seconds)]
+            )
+        }
+        for oldest in live.prefix(live.count - limit + 1) {
+            _ = try LicenseStore.end(oldest, by: "evicted", at: now, in: transaction)
+        }
+    }
+
     private func own() throws -> LicenseStore.Issued {
         guard let id = request.license, let license = try LicenseStore.license(id, in: transaction), license.player == player.id
         else {
@@ -180,8 +252,8 @@ struct LicenseDesk {
 
     private func renewed() throws -> LicenseStore.Issued {
         let license = try own()
-        guard license.endedAt == nil else { throw Self.ended }
-        if let end = license.terms.notAfter, end <= now { throw Self.ended }
+        guard isLive(license) else { throw Self.ended }
+        try requireOrder(of: license)
         // A stream is for now: a lease that ended is not taken up again without a token.
         if let lease = license.leaseUntil, lease <= now { throw Self.ended }
         // A device whose number is larger than the service's comes from another history; a smaller one missed an answer.
@@ -206,7 +278,7 @@ struct LicenseDesk {
         return try LicenseStore.license(license.id, in: transaction) ?? license
     }
 
-    private static let ended = HTTPError(.forbidden, "license.ended", "the license was given back, revoked, or has ended")
+    static let ended = HTTPError(.forbidden, "license.ended", "the license was given back, revoked, or has ended")
 
     /// The obligations of a token's extensions and output rules.
     private static func obligations(_ rules: BusinessRules) -> [Obligation] {

@@ -86,7 +86,31 @@ package enum LicenseStore {
     )
     static let removeRedemption = SQL("DELETE FROM redemptions WHERE token_id = $1 AND player_id = $2")
 
+    static let setOrder = SQL("UPDATE licenses SET order_id = $2 WHERE id = $1")
+    static let orderOf = SQL("SELECT order_id FROM licenses WHERE id = $1")
+    static let liveOfOrder = SQL("SELECT id FROM licenses WHERE order_id = $1 AND ended_at IS NULL ORDER BY id")
+    static let liveOfPlayer = SQL(
+        "SELECT id FROM licenses WHERE player_id = $1 AND subject = $2 AND ended_at IS NULL ORDER BY id"
+    )
+    static let leasesOfToken = SQL(
+        """
+        SELECT licenses.id FROM redemptions JOIN licenses ON licenses.id = redemptions.license_id
+        WHERE redemptions.token_id = $1 AND licenses.lease_until > $2 ORDER BY licenses.issued_at, licenses.id LIMIT $3
+        """
+    )
+    static let communicationKey = SQL("SELECT master_version, wrapped FROM communication_keys WHERE id = $1")
+    static let communicationKeyCount = SQL("SELECT COUNT(*) FROM communication_keys")
+    static let insertCommunicationKey = SQL(
+        "INSERT INTO communication_keys (id, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4)"
+    )
+    static let communicationKeysNotUnder = SQL(
+        "SELECT id, master_version, wrapped FROM communication_keys WHERE master_version <> $1 ORDER BY id LIMIT $2"
+    )
+    static let rewrapCommunicationKey = SQL("UPDATE communication_keys SET master_version = $2, wrapped = $3 WHERE id = $1")
+
     package static let statements = [
+        setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
+        insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
         insert, byID, byPlayer, page, renew, end, leases, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
         insertKey,
         keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, removeOfSubject, bySubject, over, remove,

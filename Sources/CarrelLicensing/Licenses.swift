@@ -21,13 +21,14 @@ package struct Licenses: Sendable {
     }
 
     let authority: Authority
-    let challenges: Challenges
+    let personalizations: Personalizations
     let database: any Database
     let clock: any WallClock
     let master: MasterKeyring.Shared
     let tokens: Tokens
     /// The places of streams: those of licenses and of listeners together.
     let leases: Leases
+    let orders: Orders
     let audit: AuditFold
     let limiter: TokenBucketLimiter
     let settings: Settings
@@ -36,10 +37,30 @@ package struct Licenses: Sendable {
     ///
     /// - Parameters:
     ///   - text: as it came.
+    ///   - message: a license message that came beside it, as its token.
     ///   - requestID: for the audit log.
     /// - Returns: the signed license.
     /// - Throws: ``HTTPError`` with a code `license.…`.
-    package func answer(_ text: String, requestID: String) async throws -> String {
+    package func answer(_ text: String, message: String? = nil, requestID: String) async throws -> String {
+        let (asked, keys) = try await verified(text)
+        let (request, player, now) = (asked.request, asked.player, asked.now)
+        let actor = AuditActor(player.account ?? player.id, requestID: requestID)
+        return try await recordingDenial("license.deny", of: actor, at: now) {
+            let (outcome, version) = try await decided(request, message: message, player, by: actor, at: now)
+            return try signed(outcome, request, digest: asked.digest, version: version, keys, at: now)
+        }
+    }
+
+    /// A request whose player was verified.
+    struct Asked: Sendable {
+        let request: KeyRequest
+        let player: Player
+        let digest: [UInt8]
+        let now: Instant
+    }
+
+    /// Verifies a request: its player is certified, signed it, and did not ask too often.
+    func verified(_ text: String) async throws -> (Asked, keys: Authority.Keys) {
         let now = clock.now.wholeSecond
         let keys = try await authority.keys()
         let sealed: KeyRequest.Unverified
@@ -77,12 +98,20 @@ package struct Licenses: Sendable {
                 headers: ["Retry-After": String(max(1, wait.components.seconds))]
             )
         }
-        let actor = AuditActor(found.player.account ?? found.player.id, requestID: requestID)
+        return (Asked(request: request, player: found.player, digest: sealed.digest, now: now), keys)
+    }
+
+    /// Does something for a verified player, and records it where it is denied.
+    func recordingDenial<Result>(
+        _ action: String,
+        of actor: AuditActor,
+        at now: Instant,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
         do {
-            let (outcome, version) = try await decided(request, found.player, by: actor, at: now)
-            return try signed(outcome, request, digest: sealed.digest, version: version, keys, at: now)
+            return try await body()
         } catch let error as HTTPError {
-            try await audit.recordRefused("license.deny", of: actor.id, by: actor, at: now, reason: error.code)
+            try await audit.recordRefused(action, of: actor.id, by: actor, at: now, reason: error.code)
             throw error
         }
     }
@@ -90,29 +119,26 @@ package struct Licenses: Sendable {
     /// Decides on a verified request.
     private func decided(
         _ request: KeyRequest,
+        message: String?,
         _ known: Player,
         by actor: AuditActor,
         at now: Instant
     ) async throws -> (Outcome, version: Int) {
-        guard let version = request.versions.filter({ KeyRequest.versions.contains($0) }).max() else {
-            throw HTTPError(
-                .badRequest,
-                "license.version",
-                "the player speaks no version of the protocol that this service speaks"
-            )
+        let (version, nonce) = try admitted(request)
+        guard message == nil || request.token == nil || request.token == message else {
+            throw HTTPError(.badRequest, "license.token", "the request has a token, and another license message beside it")
         }
-        guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
-        var rules: BusinessRules?
-        if let token = request.token { rules = try await opened(token, at: now) }
+        var grant: Grant?
+        if request.session == .stream || request.session == .persist, let token = request.token ?? message {
+            grant = try await opened(token, at: now)
+        }
         let place = leases.reservation()
         var isCommitted = false
         defer { leases.settle(place, isCommitted: isCommitted) }
-        let outcome = try await database.write { [rules] transaction in
-            guard let player = try PlayerStore.player(id: known.id, in: transaction) else { throw Self.nonce }
-            try Personalizations.requireActive(player)
-            guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
-            let desk = LicenseDesk(self, player, request, place, at: now, transaction)
-            let issued = try desk.issued(for: rules)
+        let outcome = try await database.write { [grant] transaction in
+            let player = try active(known.id, using: nonce, in: transaction)
+            let desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
+            let issued = try desk.issued(for: grant)
             try AuditStore.append(
                 actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: issued.contentID),
                 in: transaction
@@ -129,9 +155,41 @@ package struct Licenses: Sendable {
         let revocations: Int
     }
 
-    private func opened(_ token: String, at now: Instant) async throws -> BusinessRules {
+    /// The version to answer in, and the nonce, which is not used yet.
+    func admitted(_ request: KeyRequest) throws -> (version: Int, nonce: Challenges.Nonce) {
+        guard let version = request.versions.filter({ KeyRequest.versions.contains($0) }).max() else {
+            throw HTTPError(
+                .badRequest,
+                "license.version",
+                "the player speaks no version of the protocol that this service speaks"
+            )
+        }
+        guard let nonce = personalizations.challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
+        return (version, nonce)
+    }
+
+    /// The player as it is now, which is active, once for each nonce.
+    func active(_ id: String, using nonce: Challenges.Nonce, in transaction: any Transaction) throws -> Player {
+        guard let player = try PlayerStore.player(id: id, in: transaction) else { throw Self.nonce }
+        try Personalizations.requireActive(player)
+        guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
+        return player
+    }
+
+    private func opened(_ token: String, at now: Instant) async throws -> Grant {
+        try await Self.refusing { try await tokens.grant(of: token, from: Self.address, at: now) }
+    }
+
+    /// The address of the client whose request is being answered.
+    private static var address: IPAddress? {
+        guard case .network(let text, _) = Peer.current else { return nil }
+        return IPAddress(text)
+    }
+
+    /// Opens a token, whose errors become refusals.
+    static func refusing<Result>(_ open: () async throws -> Result) async throws -> Result {
         do {
-            return try await tokens.open(token, at: now)
+            return try await open()
         } catch let error as RightsError {
             throw HTTPError(.forbidden, error.code == .expired ? "license.token-expired" : "license.token", error.message)
         }

@@ -39,6 +39,7 @@ package struct LicensingCapability: Capability {
         _ context: ServiceContext,
         _ settings: Settings,
         _ accounts: AccountsCapability,
+        _ orders: OrdersCapability,
         _ authority: AuthorityCapability,
         leases: Leases,
         audit: AuditFold
@@ -46,12 +47,13 @@ package struct LicensingCapability: Capability {
         tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
         licenses = Licenses(
             authority: authority.authority,
-            challenges: authority.personalizations.challenges,
+            personalizations: authority.personalizations,
             database: context.database,
             clock: context.clock,
             master: context.master,
             tokens: tokens,
             leases: leases,
+            orders: orders.orders,
             audit: audit,
             limiter: TokenBucketLimiter(perMinute: Self.playerLimit),
             settings: settings.licenses
@@ -62,16 +64,26 @@ package struct LicensingCapability: Capability {
         self.settings = settings
         accounts.lifecycle.join(LicenseErasure())
         leases.count(LicenseStreams(database: context.database))
+        orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, at: $1, in: $2) }
     }
 
     package static let tables: [String: PersonalData.Treatment] = [
         "content_keys": .nothing("keys of content"),
+        "communication_keys": .nothing("keys that portals sign messages with"),
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
     package static let statements = LicenseStore.statements
 
     package func addRoutes(to router: inout Router) {
+        let addresses = ServiceAddresses(publicURL: settings.publicURL)
+        TokenRoutes(
+            titles: TitleTokens(database: context.database, clock: context.clock, tokens: tokens),
+            keys: tokens.communicationKeys,
+            addresses: addresses,
+            callers: accounts.callers,
+            clock: context.clock
+        ).add(to: &router)
         LicensingRoutes(
             licenses: licenses,
             tokens: tokens,
@@ -79,7 +91,7 @@ package struct LicensingCapability: Capability {
             callers: accounts.callers,
             clock: context.clock,
             limiter: limiter,
-            publicURL: settings.publicURL,
+            addresses: addresses,
             refusesQuerySecrets: settings.refusesQuerySecrets,
             secretsInQuery: context.metrics.counter(
                 "carrel_query_secrets_total",
@@ -112,6 +124,10 @@ package struct LicensingCapability: Capability {
             WrappedKeys(
                 notUnder: { try LicenseStore.wrapped(LicenseStore.keysNotUnder, notUnder: $0, limit: $1, in: $2) },
                 rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapKey, $0, $1, in: $2) }
+            ),
+            WrappedKeys(
+                notUnder: { try LicenseStore.wrapped(LicenseStore.communicationKeysNotUnder, notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapCommunicationKey, $0, $1, in: $2) }
             ),
             WrappedKeys(
                 notUnder: { try LicenseStore.wrapped(LicenseStore.licensesNotUnder, notUnder: $0, limit: $1, in: $2) },

@@ -18,8 +18,7 @@ struct LicensingRoutes: Sendable {
     let callers: RequestAuthenticator
     let clock: any WallClock
     let limiter: TokenBucketLimiter
-    /// The public URL of the server, without a slash at the end.
-    let publicURL: String?
+    let addresses: ServiceAddresses
     let refusesQuerySecrets: Bool
     let secretsInQuery: Counter
 
@@ -27,22 +26,15 @@ struct LicensingRoutes: Sendable {
 
     func add(to router: inout Router) {
         router.on(.post, "v1/license") { request, _ in
-            if let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) {
-                throw HTTPError(
-                    .tooManyRequests,
-                    "license.throttled",
-                    "there were too many requests for licenses from this network",
-                    headers: ["Retry-After": String(max(1, wait.components.seconds))]
-                )
-            }
-            guard request.contentType == "application/jose" else {
-                throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/jose")
-            }
-            let bytes = try await request.body.collect(upTo: KeyRequest.maxByteCount)
-            guard let text = String(validating: bytes, as: UTF8.self) else { throw ServerError(.invalid, "the body is not text") }
-            var response = HTTPResponse(.ok, body: .bytes(Array(try await licenses.answer(text, requestID: request.id).utf8)))
+            let text = try await signed(request)
+            let answer = try await licenses.answer(text, message: request.headers["X-AxDRM-Message"], requestID: request.id)
+            var response = HTTPResponse(.ok, body: .bytes(Array(answer.utf8)))
             response.headers["Content-Type"] = "application/jose"
             return response.unstored
+        }
+        router.on(.post, "v1/registration") { request, _ in
+            let text = try await signed(request)
+            return .json(try await licenses.register(text, requestID: request.id).json).unstored
         }
         for (path, service) in [("hms/ms3/token", TokenRequest.Service.ms3), ("hms/bb/token", .broadband)] {
             for method in [HTTPMethod.get, .post] {
@@ -71,6 +63,24 @@ struct LicensingRoutes: Sendable {
             }
         }
         addStaff(to: &router)
+    }
+
+    /// The text of a player's request.
+    private func signed(_ request: HTTPRequest) async throws -> String {
+        if let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) {
+            throw HTTPError(
+                .tooManyRequests,
+                "license.throttled",
+                "there were too many requests for licenses from this network",
+                headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            )
+        }
+        guard request.contentType == "application/jose" else {
+            throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/jose")
+        }
+        let bytes = try await request.body.collect(upTo: KeyRequest.maxByteCount)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw ServerError(.invalid, "the body is not text") }
+        return text
     }
 
     private func addStaff(to router: inout Router) {
@@ -153,18 +163,14 @@ struct LicensingRoutes: Sendable {
         try await licenses.noteToken(asked.rules, by: AuditActor(actor.id, requestID: request.id))
         switch service {
         case .ms3:
-            guard let publicURL, publicURL.hasPrefix("https://") else {
-                throw TokenRefusal(.internalFault, "streams need an https address: set http.public-url")
+            guard let location = addresses.rightsLocation(nil) else {
+                throw TokenRefusal(.internalFault, ServiceAddresses.noRightsLocation)
             }
-            return try TokenReply.stream(sealed, for: asked, rights: "\(publicURL)/hms/ms3/rights/")
+            return try TokenReply.stream(sealed, for: asked, rights: location)
         case .broadband:
             guard let operation = ActionToken.Operation(asked.rules.kind) else { throw TokenRefusal(.value) }
             do throws(RightsError) {
-                let place = try ActionToken.Configuration(
-                    serviceID: Self.serviceID,
-                    version: 1,
-                    location: "\(base(request))/hms/bb/configuration"
-                )
+                let place = try addresses.configuration(at: addresses.base(request))
                 return .actionToken(try ActionToken(operation, configuration: place, businessToken: sealed.bytes))
             } catch {
                 throw TokenRefusal(.internalFault, error.message)
@@ -172,20 +178,16 @@ struct LicensingRoutes: Sendable {
         }
     }
 
-    private static let serviceID = "urn:carrel:broadband:1"
-
-    private func base(_ request: HTTPRequest) -> String { publicURL ?? "\(request.scheme)://\(request.authority)" }
-
     private func configuration(_ request: HTTPRequest) throws -> BroadbandConfiguration {
-        let base = base(request)
+        let base = addresses.base(request)
         do throws(RightsError) {
             return try BroadbandConfiguration(
-                serviceID: Self.serviceID,
+                serviceID: ServiceAddresses.serviceID,
                 version: 1,
                 personalization: "\(base)/v1/personalize",
-                registration: "\(base)/v1/personalize",
+                registration: "\(base)/v1/registration",
                 licenseAcquisition: "\(base)/v1/license",
-                deregistration: "\(base)/v1/personalize"
+                deregistration: "\(base)/v1/registration"
             )
         } catch {
             throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
@@ -207,7 +209,8 @@ struct LicensingRoutes: Sendable {
         )
         let list = found.map { record -> JSON in
             [
-                "token": .string(record.token), "player": .string(record.player), "license": .string(record.license),
+                "token": .string(record.token), "player": .string(record.player),
+                "license": record.license.isEmpty ? .null : .string(record.license),
                 "time": .string(record.at.description), "contentId": .string(record.contentID),
                 "cookie": record.cookie.map { .string($0) } ?? .null,
             ]

@@ -1,5 +1,6 @@
 package import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 package import CarrelHome
 package import CarrelRights
 package import CarrelStore
@@ -9,6 +10,8 @@ import CarrelThreads
 package final class Tokens: Sendable {
     private let database: any Database
     private let master: MasterKeyring.Shared
+    /// The keys of license messages.
+    let communicationKeys: CommunicationKeys
     /// Every node reads the secrets again once a minute.
     private let cache = SnapshotCache<Int, [SigningSecret]>(limit: 1, life: .seconds(60))
 
@@ -17,6 +20,7 @@ package final class Tokens: Sendable {
         self.database = database
         self.master = master
         try await SigningSecret.makeFirst(.token, master, in: database, at: now)
+        communicationKeys = try await CommunicationKeys(database: database, master: master, at: now)
     }
 
     private func secrets(at now: Instant) async throws -> [SigningSecret] {
@@ -39,12 +43,41 @@ package final class Tokens: Sendable {
         return try SealedToken.seal(rules, under: SealedToken.Key(id: signing.id, secret: signing.secret))
     }
 
-    /// Opens a token that can be redeemed for a license: of a stream, or of a license.
+    /// Opens a token that can be redeemed for a license: sealed, of a stream or of a license, or a license message.
     ///
+    /// - Parameters:
+    ///   - text: base 64 for URLs, or a JSON Web Token, which has two dots.
+    ///   - address: the client's, for messages that name addresses.
+    ///   - now: the time.
+    /// - Returns: the grant.
+    /// - Throws: `rights.token`, `rights.malformed`, `rights.signature`, `rights.expired`; ``HTTPError`` for restrictions; the database's error.
+    func grant(of text: String, from address: IPAddress?, at now: Instant) async throws -> Grant {
+        guard text.utf8.contains(UInt8(ascii: ".")) else {
+            let token = try SealedToken(text)
+            let kind: BusinessRules.Kind = token.bytes[2] == BusinessRules.Kind.ms3.rawValue ? .ms3 : .license
+            return Grant(try await open(token, as: kind, at: now))
+        }
+        let id = try LicenseMessage.unverifiedKeyID(of: text)
+        guard let (key, isOwn) = try await communicationKeys.find(id, at: now) else {
+            throw RightsError(.token, "the license message is for another service: its communication key is not known")
+        }
+        let message = try LicenseMessage.read(text, keys: [key], at: now)
+        return try Grant(message, text: text, isOwn: isOwn, from: address, at: now)
+    }
+
+    /// Opens a token of registration or deregistration.
+    ///
+    /// - Parameters:
+    ///   - text: base 64 for URLs.
+    ///   - kind: which of both.
+    ///   - now: the time.
+    /// - Returns: its rules.
     /// - Throws: `rights.token`, `rights.expired`; the database's error.
-    package func open(_ text: String, at now: Instant) async throws -> BusinessRules {
-        let token = try SealedToken(text)
-        let kind: BusinessRules.Kind = token.bytes[2] == BusinessRules.Kind.ms3.rawValue ? .ms3 : .license
+    func registration(of text: String, as kind: BusinessRules.Kind, at now: Instant) async throws -> BusinessRules {
+        try await open(try SealedToken(text), as: kind, at: now)
+    }
+
+    private func open(_ token: SealedToken, as kind: BusinessRules.Kind, at now: Instant) async throws -> BusinessRules {
         let keys = Dictionary(try await secrets(at: now).map { ($0.id, $0.secret) }) { first, _ in first }
         return try token.open(as: kind, keys: keys, at: now)
     }

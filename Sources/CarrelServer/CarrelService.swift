@@ -130,6 +130,7 @@ package final class CarrelService: Sendable {
             context,
             settings.licensing,
             accounts,
+            orders,
             authority,
             leases: leases,
             audit: audit.audit.fold

@@ -126,6 +126,19 @@ struct `The audit log` {
                 as: "content-key.add",
                 on: "000102030405060708090a0b0c0d0e0f"
             ),
+            Act(
+                "POST /admin/v1/tokens",
+                nil,
+                ["title": .string(test.title.id), "account": "dora", "serviceURL": "https://books.example.org"],
+                as: "token.issue"
+            ),
+            Act(
+                "PUT /admin/v1/communication-keys/{id}",
+                "/admin/v1/communication-keys/11111111-2222-3333-4444-555555555555",
+                ["key": "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"],
+                as: "communication-key.add",
+                on: "11111111-2222-3333-4444-555555555555"
+            ),
             Act("POST /admin/v1/pki/rotate", nil, ["use": "license"], as: "pki.rotate", on: "license"),
             Act(
                 "POST /admin/v1/accounts",
@@ -290,6 +303,7 @@ struct `The audit log` {
         "app_passwords": SQL("SELECT * FROM app_passwords"),
         "audit": SQL("SELECT * FROM audit"), "audit_pages": SQL("SELECT * FROM audit_pages"),
         "audit_marks": SQL("SELECT * FROM audit_marks"),
+        "communication_keys": SQL("SELECT * FROM communication_keys"),
         "bookmarks": SQL("SELECT * FROM bookmarks"),
         "content_keys": SQL("SELECT * FROM content_keys"), "licenses": SQL("SELECT * FROM licenses"),
         "redemptions": SQL("SELECT * FROM redemptions"),

@@ -74,7 +74,8 @@ struct `A capability` {
         // The server's own secrets are rewrapped by the rotation itself.
         #expect(
             wrapped == [
-                "content_keys.master_version", "licenses.master_version", "orders.master_version", "pki_keys.master_version",
+                "communication_keys.master_version", "content_keys.master_version", "licenses.master_version",
+                "orders.master_version", "pki_keys.master_version",
                 "secrets.master_version",
             ]
         )

@@ -7,7 +7,7 @@ package enum Schema {
     package static let migrations = [
         first, subscriptions, editions, ownPages, staff, revocations, identities, upstream, guarding, receipts, holdings,
         auditIndexes, deviceNames, orderISBNs, auditPages, clientNumbers, provenIdentities, installation,
-        editionSearch, throttleKinds, masterKeys, contents, auditMarks, editionSearchTimes, players, licenses,
+        editionSearch, throttleKinds, masterKeys, contents, auditMarks, editionSearchTimes, players, licenses, titleLicenses,
     ]
 
     private static let first = Migration(

@@ -16,6 +16,10 @@ package struct KeyRequest: Sendable, Equatable {
         case renew
         /// The player gives a license back.
         case release
+        /// Joins the player to the user of a token; asked for at `/v1/registration`, as is the next.
+        case register
+        /// Takes the player from its user.
+        case deregister
     }
 
     /// Names the request; random.

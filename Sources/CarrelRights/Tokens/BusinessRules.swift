@@ -40,7 +40,7 @@ package struct BusinessRules: Sendable, Equatable {
         case session
         /// Without an end; in `license` alone.
         case buyToOwn
-        /// Until the end of a period, and for some seconds from the first play on; in `license` alone.
+        /// Until the end of a period, and for some seconds from the first play on; in `license`, and in `ms3` for a title.
         case rental(periodEnd: Instant, playDuration: Int)
     }
 
@@ -185,17 +185,26 @@ extension BusinessRules {
         switch (kind, rights) {
         case (.ms3, .session):
             guard !isStorable else { throw RightsError(.malformed, "a stream is not stored") }
+        case (.ms3, .rental(let end, let duration)):
+            guard title != nil, !isStorable else {
+                throw RightsError(.malformed, "only the stream of a title has a rental's end")
+            }
+            try checkRental(end, duration)
         case (.license, .buyToOwn):
             break
         case (.license, .rental(let end, let duration)):
-            try check(end)
-            guard 1...Self.maxPlayDuration ~= duration else {
-                throw RightsError(.malformed, "a rental is played for 1 s to ten years")
-            }
+            try checkRental(end, duration)
         case (.registration, nil), (.deregistration, nil):
             guard user != nil, !isStorable else { throw RightsError(.malformed, "a registration names its user and no license") }
         default:
             throw RightsError(.malformed, "the rights of a token do not go with its kind")
+        }
+    }
+
+    private func checkRental(_ end: Instant, _ duration: Int) throws(RightsError) {
+        try check(end)
+        guard 1...Self.maxPlayDuration ~= duration else {
+            throw RightsError(.malformed, "a rental is played for 1 s to ten years")
         }
     }
 

@@ -41,6 +41,20 @@ extension LicenseMessage {
         return try LicenseMessage(members, key, at: now)
     }
 
+    /// The communication key that a message names, before anything of it is checked: to find the key.
+    ///
+    /// - Parameter text: as for ``read(_:keys:at:)``.
+    /// - Returns: the key's id.
+    /// - Throws: `rights.malformed`.
+    package static func unverifiedKeyID(of text: some StringProtocol) throws(RightsError) -> KeyID {
+        do throws(JOSEError) {
+            let payload = try TypedJWS.Unverified(text, as: kind).unverifiedPayload
+            let json = try? JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12, byteCount: 16_384, values: 2048))
+            if let id = json?["com_key_id"]?.string.flatMap({ KeyID(uuid: $0) }) { return id }
+        } catch {}
+        throw RightsError(.malformed, "the license message is not signed with HS256 as a JWT, or names no communication key")
+    }
+
     private init(_ members: MessageMembers, _ key: CommunicationKey, at now: Instant) throws(RightsError) {
         guard try members.number("version") == 1 else {
             throw RightsError(.malformed, "the license message is of a version that is not known")

@@ -1,0 +1,86 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+import CarrelRights
+import CarrelStore
+import CarrelThreads
+
+/// The keys that license messages are signed with: one of the service's own, and those that operators share with portals.
+final class CommunicationKeys: Sendable {
+    private let database: any Database
+    private let master: MasterKeyring.Shared
+    /// Every node reads its own secrets again once a minute.
+    private let cache = SnapshotCache<Int, [LicenseMessage.CommunicationKey]>(limit: 1, life: .seconds(60))
+
+    /// Keys of operators at most.
+    private static let limit = 1000
+
+    /// The first key of its own is made at first use.
+    init(database: any Database, master: MasterKeyring.Shared, at now: Instant) async throws {
+        self.database = database
+        self.master = master
+        try await SigningSecret.makeFirst(.message, master, in: database, at: now)
+    }
+
+    /// The service's own keys, the one that signs first.
+    private func own(at now: Instant) async throws -> [LicenseMessage.CommunicationKey] {
+        let found = cache.find(0, at: now)
+        if let keys = found.value, found.isFresh { return keys }
+        let master = master
+        let secrets = try await database.read { try SigningSecret.all(.message, master, in: $0) }
+        let signing = SigningSecret.signing(at: now, of: secrets) ?? secrets.first
+        let keys = try secrets.sorted { first, second in first.id == signing?.id && second.id != signing?.id }.map { secret in
+            try LicenseMessage.CommunicationKey(id: Self.id(of: secret.secret), secret: secret.secret)
+        }
+        cache.insert(keys, for: 0, readAt: now, since: found)
+        return keys
+    }
+
+    /// The id of a key of our own, which messages name: no secret, and the same on every node.
+    private static func id(of secret: Secret) -> KeyID {
+        let label = Array("carrel communication key".utf8)
+        let digest = HMACSHA256(key: secret).authenticate(label.rawSpan)
+        guard let id = KeyID(Array(digest.prefix(KeyID.byteCount))) else { preconditionFailure("a digest is longer than an id") }
+        return id
+    }
+
+    /// The key that signs messages of the service.
+    func signing(at now: Instant) async throws -> LicenseMessage.CommunicationKey {
+        guard let key = try await own(at: now).first else {
+            throw ServerError(.home, "the database has no secret for license messages")
+        }
+        return key
+    }
+
+    /// The key of an id, and whether it is one of our own; nil for one that is not known.
+    func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, isOwn: Bool)? {
+        if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, true) }
+        guard let wrapped = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
+        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(wrapped)), false)
+    }
+
+    /// Adds a key that a portal signs with; an existing one stays.
+    ///
+    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or there are too many.
+    func add(_ id: KeyID, _ secret: Secret, by actor: AuditActor, at now: Instant) async throws {
+        guard try await !own(at: now).contains(where: { $0.id == id }) else {
+            throw ServerError(.conflict, "a key of the service has this id", conflictingID: id.uuid)
+        }
+        let wrapped = try master.current.wrap(secret)
+        let master = master
+        try await database.write { transaction in
+            if let known = try LicenseStore.communicationKey(id, in: transaction) {
+                guard try master.unwrap(known) == secret else {
+                    throw ServerError(.conflict, "another key has this id", conflictingID: id.uuid)
+                }
+                return
+            }
+            guard try LicenseStore.communicationKeyCount(in: transaction) < Self.limit else {
+                throw ServerError(.conflict, "there are \(Self.limit) communication keys already")
+            }
+            try LicenseStore.insertCommunicationKey(id, wrapped, at: now, in: transaction)
+            try AuditStore.append(actor.entry("communication-key.add", on: id.uuid, at: now), in: transaction)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelJSON
+package import CarrelRights
+
+/// The grant of a token in any of its forms: a sealed token, or a license message.
+package struct Grant: Sendable {
+    package var rules: BusinessRules
+    /// The id that its redemptions are counted by.
+    package let redemption: String
+    /// The message that it comes from; nil for a sealed token.
+    let message: LicenseMessage.Entitlement?
+    /// Whether a player may redeem it again when its license is over.
+    let isReusable: Bool
+
+    /// The grant of a sealed token.
+    ///
+    /// A title's token for a stream has the id of the one for the license: both are one grant, and each is redeemed for itself.
+    init(_ rules: BusinessRules) {
+        self.rules = rules
+        redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
+        message = nil
+        isReusable = false
+    }
+
+    private static let streamSuffix = "/stream"
+    /// The time at which messages end that do not say so.
+    private static let never = Instant(milliseconds: 253_402_300_799_000)
+
+    /// The grant of a license message.
+    ///
+    /// - Parameters:
+    ///   - message: verified.
+    ///   - text: the message as it came.
+    ///   - isOwn: whether this service's own key signed it: only then it may name a title and an account.
+    ///   - address: the client's address; nil for one that is not known.
+    ///   - now: the time.
+    /// - Throws: ``HTTPError`` for restrictions that are not met or cannot be enforced.
+    init(_ message: LicenseMessage, text: String, isOwn: Bool, from address: IPAddress?, at now: Instant) throws(HTTPError) {
+        let entitlement = message.entitlement
+        if let unknown = entitlement.access.unknown.first {
+            throw Self.restricted("this service cannot enforce the restriction \(unknown.prefix(64)) of the license message")
+        }
+        guard entitlement.allowsPlayback else { throw Self.restricted("the license message forbids to play") }
+        if !entitlement.access.addresses.isEmpty {
+            guard let address, entitlement.access.allows(address) else {
+                throw HTTPError(.forbidden, "license.address", "the license message is for clients at other addresses")
+            }
+        }
+        let title = isOwn ? try Self.title(entitlement.session) : nil
+        var rules = BusinessRules(kind: .license, expiresAt: message.expiresAt ?? Self.never)
+        if let title, let id = message.id.flatMap({ Hex.decode($0) }), id.count == BusinessRules.idByteCount {
+            (rules.id, redemption) = (id, Hex.encode(id))
+            (rules.title, rules.account, rules.redemptions) = (title.id, title.account, title.redemptions)
+            isReusable = false
+        } else {
+            guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
+            let bytes = Array(text.utf8)
+            redemption = message.communicationKeyID.hex + ":" + (message.id ?? Hex.encode(SHA256.hash(bytes.rawSpan)))
+            rules.contents = try Self.contents(entitlement)
+            rules.redemptions = entitlement.access.preventsReuse ? 1 : 1_000_000
+            rules.cookie = Self.cookie(entitlement.session)
+            isReusable = !entitlement.access.preventsReuse
+        }
+        rules.isStorable = entitlement.isStorable
+        if let end = entitlement.expiresAt, let duration = entitlement.narrowestPlayDuration {
+            rules.rights = .rental(periodEnd: end, playDuration: duration)
+        } else {
+            rules.rights = .buyToOwn
+        }
+        self.rules = rules
+        self.message = entitlement
+    }
+
+    private static func restricted(_ detail: String) -> HTTPError { HTTPError(.forbidden, "license.restricted", detail) }
+
+    /// The keys that a message lists.
+    private static func contents(_ entitlement: LicenseMessage.Entitlement) throws(HTTPError) -> [BusinessRules.Content] {
+        switch entitlement.keys {
+        case .inline(let keys), .stored(let keys):
+            return keys.map { BusinessRules.Content(contentID: $0.id.contentID, keyID: $0.id, key: $0.key) }
+        case .licenseRequest:
+            throw HTTPError(
+                .forbidden,
+                "license.key",
+                "the license message lists no keys, and this service does not derive keys from seeds",
+                extra: [("number", .number(-4019))]
+            )
+        }
+    }
+
+    /// The portal's own value, which records repeat where it is short.
+    private static func cookie(_ session: JSON?) -> String? {
+        guard let session, !session.isNull else { return nil }
+        let text = session.string ?? session.description
+        return 1...255 ~= text.utf8.count && !text.utf8.contains(where: { $0 < 0x20 }) ? text : nil
+    }
+
+    // MARK: The title of a message of our own
+
+    /// The title that a message of this service names in its session.
+    struct Title: Equatable {
+        let id: String
+        /// The account's id; nil for the player's.
+        let account: String?
+        let redemptions: Int
+
+        /// The session that names it.
+        var session: JSON {
+            var object: JSONObject = ["title": .string(id), "redemptions": .integer(redemptions)]
+            object["account"] = account.map { .string($0) }
+            return ["carrel": .object(object)]
+        }
+    }
+
+    private static func title(_ session: JSON?) throws(HTTPError) -> Title? {
+        guard let carrel = session?["carrel"] else { return nil }
+        guard let id = carrel["title"]?.string, let redemptions = carrel["redemptions"]?.int, 1...1_000_000 ~= redemptions else {
+            throw restricted("the license message names no title")
+        }
+        return Title(id: id, account: carrel["account"]?.string, redemptions: redemptions)
+    }
+}
+
+// MARK: - Policies
+
+extension Grant {
+    /// The keys that a player may have, and what it must do meanwhile.
+    ///
+    /// A key whose policy the player cannot meet is left out. Policies are written for other systems; a player meets the rules of all of them.
+    ///
+    /// - Parameter capabilities: of the player's outputs, by name.
+    /// - Returns: the keys, and obligations.
+    /// - Throws: `license.restricted` where no key is left.
+    func contents(for capabilities: [String]) throws(HTTPError) -> (contents: [BusinessRules.Content], obligations: [Obligation])
+    {
+        guard let message else { return (rules.contents, []) }
+        var needed: [KeyID: Set<Obligation.Kind>] = [:]
+        let policies = Dictionary(message.policies.map { ($0.name, $0) }) { first, _ in first }
+        if case .inline(let keys) = message.keys { needed = Self.needed(keys, policies, capabilities) }
+        if case .stored(let keys) = message.keys { needed = Self.needed(keys, policies, capabilities) }
+        let kept = rules.contents.filter { needed[$0.keyID] != nil }
+        guard !kept.isEmpty else {
+            throw Self.restricted("the player meets no usage policy of the license message: it has no key for it")
+        }
+        let kinds = kept.reduce(into: Set<Obligation.Kind>()) { $0.formUnion(needed[$1.keyID] ?? []) }
+        let obligations = Obligation.Kind.allCases.filter(kinds.contains).map { Obligation($0, isCritical: true) }
+        return (kept, obligations)
+    }
+
+    /// The obligations of each key that the player can have.
+    private static func needed(
+        _ keys: [LicenseMessage.ContentKey],
+        _ policies: [String: LicenseMessage.UsagePolicy],
+        _ capabilities: [String]
+    ) -> [KeyID: Set<Obligation.Kind>] {
+        keys.reduce(into: [:]) { found, key in
+            guard let policy = key.policy.flatMap({ policies[$0] }) else { return found[key.id] = [] }
+            guard policy.unknown.isEmpty else { return }
+            var kinds: Set<Obligation.Kind> = []
+            for rules in policy.systems.values {
+                guard let more = rules.obligations else { return }
+                kinds.formUnion(more)
+            }
+            guard kinds.allSatisfy({ capabilities.contains($0.rawValue) }) else { return }
+            found[key.id] = kinds
+        }
+    }
+}
+
+extension LicenseMessage.SystemPolicy {
+    /// The obligations of the rules; nil where no player of this service meets them.
+    fileprivate var obligations: Set<Obligation.Kind>? {
+        // levels of hardware and of robustness rules, which nothing here is certified for
+        guard deviceSecurityLevel.map({ $0 == "SW_SECURE_CRYPTO" }) ?? true, (minDeviceSecurityLevel ?? 0) <= 150 else {
+            return nil
+        }
+        var kinds: Set<Obligation.Kind> = []
+        if let hdcp, hdcp != "HDCP_NONE" { kinds.insert(.outputProtection) }
+        if allowsAVAdapter == false { kinds.insert(.outputProtection) }
+        if let copyControl, !["CGMS_NONE", "COPY_FREE"].contains(copyControl) { kinds.insert(.noAnalogueOutput) }
+        for (name, level) in outputLevels where level > 100 {
+            kinds.insert(name.hasPrefix("analog") ? .noAnalogueOutput : .outputProtection)
+        }
+        return kinds
+    }
+}

@@ -1,0 +1,70 @@
+import CarrelAuthority
+import CarrelBytes
+import CarrelHome
+import CarrelRights
+import CarrelStore
+
+/// Licenses of orders, and communication keys.
+extension LicenseStore {
+    static func set(order: String, of license: String, in transaction: any Transaction) throws {
+        try transaction.run(setOrder, [.text(license), .text(order)])
+    }
+
+    /// The order of a license; nil for one of other content.
+    static func order(of license: String, in transaction: any Transaction) throws -> String? {
+        try transaction.row(orderOf, [.text(license)])?.textIfPresent(0)
+    }
+
+    /// Ends the licenses of an order, and adds them to what is revoked.
+    static func endAll(ofOrder order: String, at now: Instant, in transaction: any Transaction) throws {
+        let ids = try transaction.rows(liveOfOrder, [.text(order)]).map { try $0.text(0) }
+        try endAll(ids, by: "order", at: now, in: transaction)
+    }
+
+    /// Ends the licenses that a player has as a device of an account, and adds them to what is revoked.
+    static func endAll(of player: String, for account: String, at now: Instant, in transaction: any Transaction) throws {
+        let ids = try transaction.rows(liveOfPlayer, [.text(player), .text(account)]).map { try $0.text(0) }
+        try endAll(ids, by: "deregistration", at: now, in: transaction)
+    }
+
+    private static func endAll(_ ids: [String], by cause: String, at now: Instant, in transaction: any Transaction) throws {
+        for id in ids where try end(id, by: cause, at: now, in: transaction) {
+            try PlayerStore.revokeRight("license", id, at: now, in: transaction)
+        }
+    }
+
+    /// The licenses of a token that hold a slot, the oldest first.
+    static func leases(redeemedWith token: String, at now: Instant, limit: Int, in transaction: any Transaction) throws
+        -> [String]
+    {
+        try transaction.rows(leasesOfToken, [.text(token), .instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
+    }
+
+    /// Removes a license that is over, with the redemption that it is of.
+    static func remove(_ license: Issued, redeemedWith token: String, in transaction: any Transaction) throws {
+        try transaction.run(remove, [.text(license.id)])
+        try transaction.run(removeRedemption, [.text(token), .text(license.player)])
+    }
+
+    static func communicationKey(_ id: KeyID, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+        try transaction.row(communicationKey, [.text(id.hex)]).map {
+            .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1))
+        }
+    }
+
+    static func communicationKeyCount(in transaction: any Transaction) throws -> Int {
+        Int(try transaction.row(communicationKeyCount)?.integer(0) ?? 0)
+    }
+
+    static func insertCommunicationKey(
+        _ id: KeyID,
+        _ key: MasterKeyring.Wrapped,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        try transaction.run(
+            insertCommunicationKey,
+            [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes)]
+        )
+    }
+}

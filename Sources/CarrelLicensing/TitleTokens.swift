@@ -1,0 +1,115 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelCatalog
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelRights
+import CarrelStore
+
+/// Makes tokens for titles of the catalog, each in all forms.
+struct TitleTokens: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let tokens: Tokens
+
+    /// The grant that staff ask for.
+    struct Request: Sendable {
+        let title: String
+        /// The name of the account that gets the title; nil for that of the player.
+        let account: String?
+        /// To own, or a rental.
+        let rights: BusinessRules.Rights
+        let redemptions: Int
+        let expiresAt: Instant
+    }
+
+    /// One grant in three forms with one id: the order of all of them is the same.
+    struct Made: Sendable {
+        /// 32 hexadecimal digits.
+        let id: String
+        /// For a stream.
+        let stream: SealedToken
+        /// For a license in the store of a device.
+        let license: SealedToken
+        /// The same as a license message under the service's own communication key.
+        let message: String
+    }
+
+    /// Makes a token. An account that is new is made.
+    ///
+    /// - Parameters:
+    ///   - request: the grant.
+    ///   - actor: for the audit log.
+    /// - Returns: the three forms.
+    /// - Throws: ``HTTPError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
+    func make(_ request: Request, by actor: AuditActor) async throws -> Made {
+        let now = clock.now
+        let fresh = try request.account.map { Account(id: Random.uuid(), name: try Accounts.checkedName($0)) }
+        var rules = BusinessRules(kind: .license, expiresAt: request.expiresAt)
+        (rules.title, rules.redemptions) = (request.title, request.redemptions)
+        (rules.rights, rules.isStorable) = (request.rights, true)
+        let entry = actor.entry("token.issue", on: rules.idText, at: now, reason: request.title)
+        rules.account = try await database.write { transaction -> String? in
+            if try Licenses.titleKind(request.title, in: transaction) != .audiobook {
+                let id = LicenseDesk.contentID(ofTitle: request.title)
+                guard try LicenseStore.key(KeyID(label: id), in: transaction) != nil else {
+                    throw HTTPError(
+                        .notFound,
+                        "license.title",
+                        "the title is not an audiobook, and the key store has no key for it: add one as \(KeyID(label: id).hex)"
+                    )
+                }
+            }
+            let account = try fresh.map { try AccountStore.findOrInsert($0, at: now, in: transaction) }
+            try AuditStore.append(entry, in: transaction)
+            return account?.id
+        }
+        var stream = BusinessRules(kind: .ms3, id: rules.id, expiresAt: request.expiresAt)
+        (stream.title, stream.account, stream.redemptions) = (rules.title, rules.account, rules.redemptions)
+        stream.rights = .session
+        if case .rental = request.rights { stream.rights = request.rights }
+        return Made(
+            id: rules.idText,
+            stream: try await tokens.seal(stream, at: now),
+            license: try await tokens.seal(rules, at: now),
+            message: try await message(rules, request, at: now)
+        )
+    }
+
+    /// The grant as a license message.
+    private func message(_ rules: BusinessRules, _ request: Request, at now: Instant) async throws -> String {
+        let key = try await tokens.communicationKeys.signing(at: now)
+        var entitlement = LicenseMessage.Entitlement(keys: .licenseRequest(seedID: nil, policy: nil))
+        entitlement.allowsPersistence = true
+        if case .rental(let end, let duration) = request.rights {
+            entitlement.expiresAt = end
+            var system = LicenseMessage.SystemLicense()
+            system.playbackDuration = duration
+            entitlement.systems = [.fairplay: system, .widevine: system]
+        }
+        entitlement.access.preventsReuse = request.redemptions == 1
+        let title = Grant.Title(id: request.title, account: rules.account, redemptions: request.redemptions)
+        entitlement.session = title.session
+        return try LicenseMessage(
+            communicationKeyID: key.id,
+            id: rules.idText,
+            expiresAt: rules.expiresAt,
+            entitlement: entitlement
+        ).write(under: key)
+    }
+}
+
+extension Licenses {
+    /// The kind of a title.
+    ///
+    /// - Throws: ``HTTPError`` `license.title` without such a title.
+    static func titleKind(_ id: String, in transaction: any Transaction) throws -> Title.Kind {
+        guard let kind = try TitleStore.kind(of: id, in: transaction) else {
+            throw HTTPError(.notFound, "license.title", "the catalog has no title of this id")
+        }
+        return kind
+    }
+}

@@ -1,0 +1,150 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelRights
+import CarrelWebAPI
+
+/// `/admin/v1/tokens` and `/admin/v1/communication-keys`: tokens for titles, and keys of portals that make messages themselves.
+struct TokenRoutes: Sendable {
+    let titles: TitleTokens
+    let keys: CommunicationKeys
+    let addresses: ServiceAddresses
+    let callers: RequestAuthenticator
+    let clock: any WallClock
+
+    private static let bodyLimit = 16_384
+    private static let members: Set<String> = [
+        "title", "account", "rights", "periodEnd", "playDuration", "redemptions", "expiresIn", "contentURL", "serviceURL",
+    ]
+
+    func add(to router: inout Router) {
+        router.on(.post, "admin/v1/tokens") { request, _ in
+            let actor = try await callers.require(request, .issueTokens)
+            let object = try await JSONBody.object(of: request, limit: Self.bodyLimit)
+            try object.allowOnly(Self.members)
+            let asked = try grant(object)
+            let base = try object.string("serviceURL") ?? addresses.base(request)
+            let content = try object.string("contentURL") ?? "\(base)/v1/shelf"
+            do {
+                let place = try addresses.configuration(at: base)
+                let made = try await titles.make(asked, by: actor)
+                return .json(try Self.json(made, asked, place, addresses.rightsURL(made.stream, base, content))).unstored
+            } catch let error as RightsError {
+                throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
+            }
+        }
+        router.on(.put, "admin/v1/communication-keys/{id}") { request, parameters in
+            let actor = try await callers.require(request, .issueTokens)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["key"])
+            guard let id = KeyID(uuid: parameters["id"]) ?? KeyID(hex: parameters["id"]) else {
+                throw ServerError(.invalid, "the id of a communication key is a UUID")
+            }
+            let text = try object.requiredString("key")
+            guard let key = Hex.decode(text) ?? Base64.decode(text) ?? Base64URL.decode(text), key.count == 32 else {
+                throw ServerError(.invalid, "key must have 32 bytes, in hexadecimal digits or base 64")
+            }
+            try await keys.add(id, Secret(key), by: actor, at: clock.now)
+            return .empty(.noContent)
+        }
+    }
+
+    /// Reads a grant.
+    private func grant(_ object: JSONObject) throws -> TitleTokens.Request {
+        func number(_ name: String, _ range: ClosedRange<Int>) throws(ServerError) -> Int? {
+            guard let value = object[name], !value.isNull else { return nil }
+            guard let number = value.int, range.contains(number) else {
+                throw ServerError(.invalid, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
+        let now = clock.now
+        let lifetimes = 1...Int(TokenRequest.maxLifetime)
+        let (end, duration) = (try object.instant("periodEnd"), try number("playDuration", 1...BusinessRules.maxPlayDuration))
+        let rights: BusinessRules.Rights
+        switch (try object.string("rights") ?? "buy", end, duration) {
+        case ("buy", nil, nil): rights = .buyToOwn
+        case ("buy", _, _): throw ServerError(.invalid, "periodEnd and playDuration are for a rental")
+        case ("rental", let end?, let duration?):
+            guard now < end, end <= now + .seconds(TokenRequest.maxLifetime) else {
+                throw ServerError(.invalid, "periodEnd must be within the next ten years")
+            }
+            rights = .rental(periodEnd: end, playDuration: duration)
+        case ("rental", _, _): throw ServerError(.invalid, "a rental needs periodEnd and playDuration")
+        default: throw ServerError(.invalid, "rights must be \"buy\" or \"rental\"")
+        }
+        let life = try number("expiresIn", lifetimes) ?? Int(TokenRequest.defaultLifetime)
+        return TitleTokens.Request(
+            title: try object.requiredString("title"),
+            account: try object.string("account"),
+            rights: rights,
+            redemptions: try number("redemptions", 1...1_000_000) ?? 1,
+            expiresAt: (now + .seconds(life)).wholeSecond
+        )
+    }
+
+    private static func json(
+        _ made: TitleTokens.Made,
+        _ asked: TitleTokens.Request,
+        _ place: ActionToken.Configuration,
+        _ stream: ServiceAddresses.RightsURL
+    ) throws(RightsError) -> JSON {
+        let token = try ActionToken(.licenseAcquisition, configuration: place, businessToken: made.license.bytes)
+        var object: JSONObject = ["id": .string(made.id), "expiresAt": .string(asked.expiresAt.description)]
+        switch stream {
+        case .url(let url): object["ms3"] = .string(url)
+        case .missing(let problem):
+            object["ms3"] = .null
+            object["ms3Problem"] = .string(problem)
+        }
+        object["bb"] = .string(String(decoding: token.write(), as: UTF8.self))
+        object["jwt"] = .string(made.message)
+        return .object(object)
+    }
+}
+
+/// The addresses of the service that tokens name.
+struct ServiceAddresses: Sendable {
+    /// The public URL of the server, without a slash at the end.
+    let publicURL: String?
+
+    static let serviceID = "urn:carrel:broadband:1"
+
+    /// The URL of the server as a request reached it.
+    func base(_ request: HTTPRequest) -> String { publicURL ?? "\(request.scheme)://\(request.authority)" }
+
+    /// The place of the configuration of an action token.
+    ///
+    /// - Throws: `rights.malformed` for an address that is neither `https` nor on this machine.
+    func configuration(at base: String) throws(RightsError) -> ActionToken.Configuration {
+        try ActionToken.Configuration(serviceID: Self.serviceID, version: 1, location: "\(base)/hms/bb/configuration")
+    }
+
+    /// The rights location of streams; nil without an address that is reached by TLS.
+    func rightsLocation(_ base: String?) -> String? {
+        [publicURL, base].compactMap(\.self).first { $0.hasPrefix("https://") }.map { "\($0)/hms/ms3/rights/" }
+    }
+
+    static let noRightsLocation =
+        "streams need an https address: set rights.port, or http.public-url to the https address of this server"
+
+    /// The address of a stream, or why there is none.
+    enum RightsURL: Sendable {
+        case url(String)
+        case missing(String)
+    }
+
+    /// The compound URL of a stream.
+    func rightsURL(_ token: SealedToken, _ base: String, _ content: String) -> RightsURL {
+        guard let location = rightsLocation(base) else { return .missing(Self.noRightsLocation) }
+        do throws(RightsError) {
+            return .url(try CompoundURL(rights: location, token: token.text, contentURL: content).description)
+        } catch {
+            return .missing(error.message)
+        }
+    }
+}
