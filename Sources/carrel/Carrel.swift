@@ -20,6 +20,7 @@ struct Carrel: Command {
         ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
         SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
         PKICommand.self, PlayerCommand.self, TokenCommand.self, LicenseCommand.self, ContentKeyCommand.self,
+        CommunicationKeyCommand.self,
         CredentialsCommand.self, ThrottleCommand.self,
         BlobsCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
     ]

@@ -95,6 +95,7 @@ struct `The commands of an administrator` {
             ])
         }
         try await players(url, directory, home)
+        _ = try await carrel("token", "create", "--title", title, "--output", directory.file("token.xml"))
         let device = try await first("devices", "device", "list", "alice")
         _ = try await carrel("device", "rename", "alice", device, "Alice's own")
         #expect(try await carrel("device", "list", "alice").contains("Alice's own"))
@@ -191,6 +192,7 @@ struct `The commands of an administrator` {
         #expect(try await carrel("player", "licenses", player).contains("ID"))
         let kid = "000102030405060708090a0b0c0d0e0f"
         _ = try await carrel("content-key", "add", kid, input: kid + "\n")
+        _ = try await carrel("communication-key", "add", kid, input: kid + kid + "\n")
         #expect(try await carrel("pki", "show").contains("license"))
         #expect(try await carrel("pki", "rotate", "license").contains("new key"))
         let file = directory.file("root.json")

@@ -1,100 +1,149 @@
 import CarrelBytes
 import CarrelCommandLine
+import CarrelFiles
+import CarrelHTTP
 import CarrelJSON
-import CarrelPlayer
 import Glibc
 
 struct TokenCommand: Command {
     static let name = "token"
     static let abstract = "Tokens: made for readers, and redeemed for licenses on this device."
-    static let subcommands: [any Command.Type] = [TokenRedeem.self, TokenShow.self]
+    static let subcommands: [any Command.Type] = [
+        TokenCreate.self, TokenRedeem.self, TokenShow.self,
+    ]
 }
 
-struct TokenRedeem: Command {
-    var engine = ReaderEngine()
-    var token = ""
-    var tag = ""
-    var priority = 0
+/// The rights of a token.
+enum TokenRights: String, CaseIterable, TextValue {
+    case buy, rental
+}
 
-    static let name = "redeem"
-    static let abstract = "Redeem a token for a license."
+struct TokenCreate: Command {
+    var title = ""
+    var account: String?
+    var rights = TokenRights.buy
+    var playDuration: Int?
+    var periodEnd: Instant?
+    var redemptions = 1
+    var life = Duration.seconds(30 * 86_400)
+    var content: String?
+    var file: String?
+    var base = PublicURLOptions()
+
+    static let name = "create"
+    static let abstract = "Make a token for a title, in three forms: one player redeems it for a license."
     static let discussion = """
-        The token is a compound URL, a license message (JWT), the file of an action token (XML), or - for standard input. It can be repeated \
-        after every failure: the same token gives the same license to this device. The license of a compound URL is for a stream that plays \
-        now; it is not kept.
+        The forms are a compound URL for a stream (ms3), an action token in a file (bb) and a license message (jwt). They are one grant: \
+        redeeming any of them places one order of the title, for the account, for that of the player, or for an account of the player's own. \
+        The first player that redeems bb or jwt has the license; a repeat by the same player finds it again. A stream is redeemed for itself. \
+        Each form is as good as the title: keep them from others.
         """
     static let examples = [
-        Example("carrel token redeem token.xml", "Puts the license of an action token into the store."),
-        Example("carrel token redeem - --json < token.jwt", "Redeems a license message."),
+        Example("carrel token create --title ID --account alice", "Gives a title to an account."),
+        Example(
+            "carrel token create --title ID --rights rental --play-duration 172800 --period-end 2026-12-24T00:00:00Z",
+            "Rents a title until an instant, and for two days from the first play on."
+        ),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.token, "token", help: "A URL, a JWT, the name of an XML file, or - for standard input."),
-            .option(\.tag, "--tag", value: "text", help: "A text of your own for the license, such as a shelf."),
+            .option(\.title, "--title", value: "id", help: "The title's id.", required: true),
+            .option(\.account, "--account", value: "name", help: "The account that receives the title; default: the player's."),
+            .option(\.rights, "--rights", help: "To own, or a rental with an end."),
             .option(
-                \.priority,
-                "--priority",
-                help: "Of several licenses for one content, the one with the greatest priority is used."
+                \.playDuration,
+                "--play-duration",
+                value: "seconds",
+                help: "Seconds from the first play on. Required for a rental."
             ),
-        ] + Parameter.group(\.engine)
+            .option(
+                \.periodEnd,
+                "--period-end",
+                help: "When a rental ends, such as 2026-12-24T00:00:00Z. Required for a rental."
+            ),
+            .option(
+                \.redemptions,
+                "--redemptions",
+                value: "number",
+                help: "How many players may redeem it.",
+                allowed: .only("a number from 1 to 1000000") { 1...1_000_000 ~= $0 }
+            ),
+            .option(\.life, "--valid-for", help: "Time until it can no longer be redeemed, up to ten years."),
+            .option(
+                \.content,
+                "--content-url",
+                value: "url",
+                help: "Address of the content in the compound URL; default: the shelf, where the order appears."
+            ),
+            .option(
+                \.file,
+                "--output",
+                value: "file",
+                help: "The file for the action token; default: token-ID.xml in this folder.",
+                completion: .file
+            ),
+        ] + Parameter.group(\.base)
 
-    var output: OutputOptions { engine.output }
+    var output: OutputOptions { base.options.output }
+
+    func validate() throws(UsageError) {
+        guard (rights == .rental) == (playDuration != nil), (rights == .rental) == (periodEnd != nil) else {
+            throw UsageError(
+                .contradiction,
+                "--play-duration and --period-end are needed for --rights rental, and for nothing else"
+            )
+        }
+        if let file, unsafe access(file, F_OK) == 0 { throw UsageError(.badValue, "\(file) exists: name another file") }
+    }
 
     func run(_ console: Console) async throws {
-        let text = try TokenText.read(token)
-        let redeemed = try await engine.use(console) { engine in
-            let redeemed = try await engine.process(text, tag: tag, priority: priority)
-            // the process ends here, and with it the stream
-            if !redeemed.isStored { await engine.endStreams() }
-            return redeemed
+        var body: JSONObject = [
+            "title": .string(title), "rights": .string(rights.rawValue), "redemptions": .integer(redemptions),
+            "expiresIn": .integer(life.components.seconds), "serviceURL": .string(try base.address(of: "", console)),
+        ]
+        body["account"] = account.map { .string($0) }
+        body["playDuration"] = playDuration.map { .integer($0) }
+        body["periodEnd"] = periodEnd.map { .string($0.description) }
+        body["contentURL"] = content.map { .string($0) }
+        let answer = try await HomeClient(base.options).call(.post, "/admin/v1/tokens", .object(body))
+        let path = file ?? "token-\(answer["id"]?.string ?? "").xml"
+        try DurableFile.create(path, with: Array((answer["bb"]?.string ?? "").utf8))
+        if let problem = answer["ms3Problem"]?.string { console.note("no ms3 form: \(problem)") }
+        if base.options.json {
+            return console.print(["ms3": answer["ms3"] ?? .null, "bb": .string(path), "jwt": answer["jwt"] ?? .null])
         }
-        if engine.json {
-            return console.print([
-                "content": .string(redeemed.contentID), "license": .string(redeemed.license),
-                "until": redeemed.until.map { .string($0.description) } ?? .null,
-            ])
-        }
-        console.print("license \(redeemed.license)")
-        console.print("content \(redeemed.contentID)")
-        console.print(redeemed.until.map { "until \($0)" } ?? "without an end")
-        if !redeemed.isStored { console.note("the license is for a stream that plays now: it is not kept") }
+        if let url = answer["ms3"]?.string { console.print("ms3: \(url)") }
+        console.print("bb:  \(path)")
+        console.print("jwt: \(answer["jwt"]?.string ?? "")")
+        console.note("it can be redeemed until \(answer["expiresAt"]?.string ?? "")")
     }
 }
 
-struct TokenShow: Command {
-    var output = OutputOptions()
-    var token = ""
+struct CommunicationKeyCommand: Command {
+    static let name = "communication-key"
+    static let abstract = "Keys that other systems sign license messages with."
+    static let subcommands: [any Command.Type] = [CommunicationKeyAdd.self]
+}
 
-    static let name = "show"
-    static let abstract = "Show the readable parts of a token; the token itself is not printed."
-    static let discussion = "Nothing is sent, and whether the token is genuine, only its service knows."
+struct CommunicationKeyAdd: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "add"
+    static let abstract = "Add a key, read from standard input: 32 bytes in hexadecimal digits or base 64."
+    static let discussion = """
+        Messages that are signed with it (HS256, the type JWT) and name its id are redeemed as tokens. An existing key is never replaced: \
+        another key under the same id is refused.
+        """
     static let parameters: [Parameter<Self>] =
-        [.positional(\.token, "token", help: "A URL, a JWT, the name of an XML file, or - for standard input.")]
-        + Parameter.group(\.output)
+        [.positional(\.id, "id", help: "The key's id, a UUID.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let token = try ServiceToken(try TokenText.read(token))
-        if output.json {
-            var object: JSONObject = ["form": .string(token.form.rawValue)]
-            for (name, value) in token.details { object[name] = .string(value) }
-            return console.print(.object(object))
-        }
-        console.print("form \(token.form.rawValue)")
-        for (name, value) in token.details { console.print("\(name) \(value)") }
-    }
-}
-
-/// A token as it was given: itself, the name of a file, or standard input.
-enum TokenText {
-    static func read(_ argument: String) throws -> String {
-        if argument == "-" { return try file("/dev/stdin") }
-        let isMessage = argument.split(separator: ".").count == 3 && argument.utf8.count > 100
-        return argument.contains("://") || isMessage ? argument : try file(argument)
-    }
-
-    private static func file(_ path: String) throws -> String {
-        let bytes = try LicenseOptions.read(path, atMost: ServiceToken.maxByteCount + 1)
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw UsageError(.badValue, "the token is not text") }
-        return text
+        let key = try PasswordInput.read(console)
+        let path = "/admin/v1/communication-keys/\(PercentEncoding.encode(id))"
+        _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
+        if options.json { console.print(["id": .string(id)]) }
     }
 }
