@@ -155,7 +155,11 @@ let package = Package(
         library("CarrelMetrics", carrel("Bytes Threads")),
         library("CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Threads")),
         library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
-        library("CarrelHTTPServer", bytes: true, ["CLinux", "CMicroHTTPD"] + carrel("Bytes Files HTTP Metrics Threads Zlib")),
+        library(
+            "CarrelHTTPServer",
+            bytes: true,
+            ["CLinux", "CMicroHTTPD"] + carrel("Bytes Crypto Files HTTP Metrics Threads Zlib")
+        ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite"] + carrel("Bytes Crypto Files Threads")),
         library("CarrelPostgres", bytes: true, ["CPostgres"] + carrel("Bytes Store Threads")),
         library("CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
@@ -388,7 +392,7 @@ let package = Package(
         tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
         tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
         tests("CarrelHTTPTests", carrel("Bytes HTTP Threads")),
-        tests("CarrelHTTPServerTests", carrel("Bytes HTTP HTTPServer Metrics Testing Threads")),
+        tests("CarrelHTTPServerTests", carrel("Bytes Crypto HTTP HTTPServer Metrics Testing Threads")),
         tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient Testing Threads")),
         .target(
             name: "CarrelServerTesting",

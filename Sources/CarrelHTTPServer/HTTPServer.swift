@@ -14,6 +14,7 @@ package final class HTTPServer: Sendable {
         let core: ServerCore
         let acceptor: Acceptor
         let workers: [Worker]
+        let sites: [ClientCertificateSite]
     }
 
     private let configuration: ServerConfiguration
@@ -41,11 +42,16 @@ package final class HTTPServer: Sendable {
         self.metrics = metrics
     }
 
-    /// Listens and serves; returns where, in the order of the listeners. Once.
+    /// Listens and serves; returns where, in the order of the listeners, those that ask clients for a certificate behind the others. Once.
     package func start() throws(HTTPServerError) -> [BoundAddress] {
         signal(SIGPIPE, SIG_IGN)  // a client that hangs up is no reason to die
         var sockets: [ListeningSocket] = []
         for listener in configuration.listeners { sockets.append(try ListeningSocket(listener)) }
+        for (i, listener) in configuration.clientCertificateListeners.enumerated() {
+            sockets.append(
+                try ListeningSocket(.tcp(address: listener.address, port: listener.port, isTLS: true), site: i)
+            )
+        }
         let bound = sockets.map(\.address)
         let count = max(1, configuration.workers ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let core = try ServerCore(
@@ -58,16 +64,29 @@ package final class HTTPServer: Sendable {
         )
         var plain: [Worker] = []
         var secure: [Worker] = []
+        var sites: [ClientCertificateSite] = []
+        var asking: [[Worker]] = []
         do throws(HTTPServerError) {
             if sockets.contains(where: { !$0.isTLS }) {
                 for _ in 0..<count { plain.append(try Worker(core, configuration, certificate: nil)) }
             }
-            if sockets.contains(where: { $0.isTLS }) {
+            if sockets.contains(where: { $0.isTLS && $0.site == nil }) {
                 guard let files = configuration.tls else {
                     throw HTTPServerError(.tls, "a listener wants TLS but no certificate is configured")
                 }
                 let certificate = try TLSCertificate(files)
                 for _ in 0..<count { secure.append(try Worker(core, configuration, certificate: certificate)) }
+            }
+            for listener in configuration.clientCertificateListeners {
+                let site = try ClientCertificateSite(listener)
+                sites.append(site)
+                asking.append([])
+                // The daemons want one, and every connection gets the site's instead.
+                let certificate = TLSCertificate(listener.identity)
+                for _ in 0..<count {
+                    let worker = try Worker(core, configuration, certificate: certificate, site: site)
+                    asking[asking.count - 1].append(worker)
+                }
             }
             let acceptor = try Acceptor(sockets)
             core.metrics.gauges(for: core)
@@ -86,13 +105,26 @@ package final class HTTPServer: Sendable {
                 cut.add(UInt64($0))
             }
             core.closing.start()
-            acceptor.start(ConnectionDispatcher(core, plain, secure).take)
-            running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: plain + secure) }
+            acceptor.start(ConnectionDispatcher(core, plain, secure, asking).take)
+            let workers = plain + secure + asking.joined()
+            running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: workers, sites: sites) }
         } catch {
-            for worker in plain + secure { worker.stop() }
+            for worker in plain + secure + asking.joined() { worker.stop() }
             throw error
         }
         return bound
+    }
+
+    /// Replaces the certificate of a listener that asks clients for one, and the authorities that it trusts. Connections that have begun keep
+    /// theirs.
+    ///
+    /// - Parameters:
+    ///   - identity: the new certificate.
+    ///   - index: the place among ``ServerConfiguration/clientCertificateListeners``.
+    /// - Throws: `server.tls` for one that cannot be used: the old one stays.
+    package func replace(_ identity: TLSIdentity, ofClientCertificateListener index: Int = 0) throws(HTTPServerError) {
+        guard let sites = running.withLock({ $0?.sites }), sites.indices.contains(index) else { return }
+        try sites[index].replace(identity)
     }
 
     /// Stops listening, lets requests that have begun end within `grace`, then cuts the rest. Returns when all is quiet.
@@ -126,10 +158,13 @@ private final class ConnectionDispatcher: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]
+    /// Those of each listener that asks clients for a certificate.
+    private let asking: [[Worker]]
     private let turn = Atomic(0)
 
-    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker]) {
+    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], _ asking: [[Worker]]) {
         self.core = core
+        self.asking = asking
         self.plain = plain
         self.secure = secure
     }
@@ -140,7 +175,7 @@ private final class ConnectionDispatcher: Sendable {
             core.metrics.refused.add(1)
             return
         }
-        let workers = socket.isTLS ? secure : plain
+        let workers = socket.site.map { asking[$0] } ?? (socket.isTLS ? secure : plain)
         let worker = workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count]
         guard worker.add(descriptor) else {
             core.connections.remove(descriptor)

@@ -57,7 +57,7 @@ final class ServerCore: Sendable {
         self.log = log
         limits = Limits(configuration)
         hosts = HostPolicy(allowed: configuration.allowedHosts, bound: bound)
-        forwarding = Forwarding(trusted: configuration.trustedProxies)
+        forwarding = Forwarding(trusted: configuration.trustedProxies, certificates: configuration.certificateProxies)
         connections = ConnectionCounts(configuration, forwarding)
         registry = ConnectionRegistry()
         gathering = BodyBatch(isShared: workers > 1)

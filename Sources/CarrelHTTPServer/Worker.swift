@@ -8,6 +8,9 @@ import Synchronization
 final class Worker: @unchecked Sendable {  // its variables are the daemon's thread's
     let core: ServerCore
     let isTLS: Bool
+    /// The listener that asks clients for a certificate; nil for the others.
+    let site: ClientCertificateSite?
+    let router: Router
     let buffers = WriteBuffers()
     var ids = RequestIDs()
     /// The host that was last found to be served here, which is mostly the next one too.
@@ -23,13 +26,17 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     ///   - core: shared with the other workers.
     ///   - configuration: the limits.
     ///   - certificate: the PEM text of certificate and key, for TLS.
+    ///   - site: for a listener that asks clients for a certificate.
     /// - Throws: when the library does not start.
     init(
         _ core: ServerCore,
         _ configuration: ServerConfiguration,
-        certificate: TLSCertificate?
+        certificate: TLSCertificate?,
+        site: ClientCertificateSite? = nil
     ) throws(HTTPServerError) {
         self.core = core
+        self.site = site
+        router = site?.router ?? core.router
         isTLS = certificate != nil
         requests = RequestMetrics(core.metrics)
         unsafe settings = .allocate(capacity: 1)
@@ -173,15 +180,20 @@ private func connectionCallback(
     let core = worker.core
     switch code {
     case .CONNECTION_NOTIFY_STARTED:
+        let credentials = worker.site?.credentials
+        let isUsable = unsafe credentials?.use(for: connection) ?? true
         let known = unsafe Connection(
             id: core.nextConnectionID(),
             descriptor: cmhd_descriptor(connection),
             isTLS: worker.isTLS,
+            credentials: credentials,
             deadline: Monotonic.milliseconds() + core.limits.header
         )
         core.registry.add(known)
         if core.isStopping.load(ordering: .sequentiallyConsistent) { known.hangUp() }
         core.watch.add(known)
+        // Without them the session would ask for no certificate: the connection ends before its handshake.
+        if !isUsable { shutdown(known.descriptor, Int32(SHUT_RDWR)) }
         unsafe stored?.pointee = Unmanaged.passRetained(known).toOpaque()
     case .CONNECTION_NOTIFY_CLOSED:
         guard let pointer = unsafe stored?.pointee else { return }

@@ -2,7 +2,7 @@
 #ifndef CMICROHTTPD_SHIM_H
 #define CMICROHTTPD_SHIM_H
 
-#include <dlfcn.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -95,10 +95,54 @@ static inline size_t cmhd_header_size(struct MHD_Connection *_Nonnull connection
 static inline ssize_t cmhd_send(struct MHD_Connection *_Nonnull connection, const void *_Nullable bytes, size_t count) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (!info) return send(cmhd_descriptor(connection), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-    // libmicrohttpd brings GnuTLS along, whose headers nothing else here needs.
-    ssize_t (*record)(void *, const void *, size_t) =
-        (ssize_t(*)(void *, const void *, size_t))dlsym(NULL, "gnutls_record_send");
-    return record ? record(info->tls_session, bytes, count) : -1;
+    return gnutls_record_send((gnutls_session_t)info->tls_session, bytes, count);
+}
+
+/// A certificate with its key, and the authorities of the clients that it is for. All texts are in PEM and end with a NUL.
+///
+/// NULL when the texts cannot be used.
+static inline gnutls_certificate_credentials_t _Nullable cmhd_credentials(
+    const char *_Nonnull chain, const char *_Nonnull key, const char *_Nonnull trust) {
+    gnutls_certificate_credentials_t made = NULL;
+    if (gnutls_certificate_allocate_credentials(&made) < 0) return NULL;
+    gnutls_datum_t certificate = {(unsigned char *)chain, (unsigned int)strlen(chain)};
+    gnutls_datum_t secret = {(unsigned char *)key, (unsigned int)strlen(key)};
+    gnutls_datum_t authorities = {(unsigned char *)trust, (unsigned int)strlen(trust)};
+    if (gnutls_certificate_set_x509_key_mem(made, &certificate, &secret, GNUTLS_X509_FMT_PEM) < 0 ||
+        gnutls_certificate_set_x509_trust_mem(made, &authorities, GNUTLS_X509_FMT_PEM) < 1) {
+        gnutls_certificate_free_credentials(made);
+        return NULL;
+    }
+    return made;
+}
+
+/// Gives a connection whose handshake has not begun credentials of its own, and asks its client for a certificate, which it may go without.
+/// The credentials must live as long as the connection.
+static inline bool cmhd_use(struct MHD_Connection *_Nonnull connection, gnutls_certificate_credentials_t _Nonnull credentials) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (!info || !info->tls_session) return false;
+    gnutls_session_t session = (gnutls_session_t)info->tls_session;
+    if (gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials) < 0) return false;
+    gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+    return true;
+}
+
+/// The certificate that the client showed, in DER, which lives as long as the session; NULL without one. `status` is 0 when the authorities
+/// of the connection's credentials vouch for it now.
+static inline const unsigned char *_Nullable cmhd_peer_certificate(
+    struct MHD_Connection *_Nonnull connection, size_t *_Nonnull count, unsigned int *_Nonnull status) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    *count = 0;
+    *status = GNUTLS_CERT_INVALID;
+    if (!info || !info->tls_session) return NULL;
+    gnutls_session_t session = (gnutls_session_t)info->tls_session;
+    unsigned int length = 0;
+    const gnutls_datum_t *list = gnutls_certificate_get_peers(session, &length);
+    if (!list || length == 0) return NULL;
+    *count = list[0].size;
+    if (gnutls_certificate_type_get2(session, GNUTLS_CTYPE_PEERS) != GNUTLS_CRT_X509) return list[0].data;
+    if (gnutls_certificate_verify_peers2(session, status) < 0) *status = GNUTLS_CERT_INVALID;
+    return list[0].data;
 }
 
 /// The value that the connection callback stored for a connection.

@@ -11,6 +11,7 @@ public struct HTTPRequest: Sendable {
         let peer: Peer
         let id: String
         let body: RequestBody
+        let certificate: ClientCertificate?
 
         init(
             _ method: HTTPMethod,
@@ -21,7 +22,8 @@ public struct HTTPRequest: Sendable {
             _ authority: String,
             _ peer: Peer,
             _ id: String,
-            _ body: RequestBody
+            _ body: RequestBody,
+            _ certificate: ClientCertificate? = nil
         ) {
             self.method = method
             self.path = path
@@ -32,6 +34,7 @@ public struct HTTPRequest: Sendable {
             self.peer = peer
             self.id = id
             self.body = body
+            self.certificate = certificate
         }
 
         /// The same with some other parts.
@@ -41,7 +44,8 @@ public struct HTTPRequest: Sendable {
             peer: Peer? = nil,
             authority: String? = nil,
             scheme: String? = nil,
-            body: RequestBody? = nil
+            body: RequestBody? = nil,
+            certificate: ClientCertificate?? = nil
         ) -> Parts {
             Parts(
                 method ?? self.method,
@@ -52,7 +56,8 @@ public struct HTTPRequest: Sendable {
                 authority ?? self.authority,
                 peer ?? self.peer,
                 id,
-                body ?? self.body
+                body ?? self.body,
+                certificate ?? self.certificate
             )
         }
     }
@@ -87,6 +92,11 @@ public struct HTTPRequest: Sendable {
     public var peer: Peer {
         get { parts.peer }
         set { parts = parts.with(peer: newValue) }
+    }
+    /// The certificate of the client, on listeners that ask for one and from proxies that the operator named; nil without one.
+    package var clientCertificate: ClientCertificate? {
+        get { parts.certificate }
+        set { parts = parts.with(certificate: .some(newValue)) }
     }
     /// Names this request in the log and in the response's `X-Request-Id`.
     public var id: String { parts.id }

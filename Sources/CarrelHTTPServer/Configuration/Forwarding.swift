@@ -3,11 +3,27 @@ import CarrelHTTP
 /// A trusted proxy's statement about the client it speaks for.
 struct Forwarding: Sendable {
     let trusted: [AddressRange]
+    /// Those whose word about their client's certificate counts.
+    var certificates: [AddressRange] = []
 
     /// Whether the peer's word counts.
     func trusts(_ peer: Peer) -> Bool {
         guard !trusted.isEmpty, case .network(let text, _) = peer, let address = IPAddress(text) else { return false }
         return trusts(address)
+    }
+
+    /// The certificate of the client, when the peer is a proxy whose word about it counts.
+    ///
+    /// - Parameters:
+    ///   - peer: the other end of the connection itself.
+    ///   - headers: as sent.
+    /// - Returns: nil without the field, and for every other peer.
+    /// - Throws: 400 for a field that cannot be read.
+    func certificate(_ peer: Peer, _ headers: HTTPFields) throws(HTTPError) -> ClientCertificate? {
+        guard !certificates.isEmpty, case .network(let text, _) = peer, let address = IPAddress(text),
+            certificates.contains(where: { $0.contains(address) })
+        else { return nil }
+        return try ClientCertificate(forwardedIn: headers)
     }
 
     /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field names none

@@ -1,3 +1,5 @@
+import CarrelBytes
+import CarrelCrypto
 import CarrelFiles
 import Glibc
 
@@ -21,6 +23,12 @@ final class TLSCertificate {
         unsafe self.chain = chain
     }
 
+    /// The texts of an identity that is in memory.
+    init(_ identity: TLSIdentity) {
+        unsafe chain = Self.copy(Array(identity.certificate.utf8).rawSpan)
+        unsafe key = identity.key.withBytes { unsafe Self.copy($0) }
+    }
+
     deinit {
         if let start = unsafe key.baseAddress { unsafe explicit_bzero(start, key.count) }
         unsafe key.deallocate()
@@ -32,6 +40,14 @@ final class TLSCertificate {
         _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
     ) -> Result {
         unsafe Self.priorities.withCString { unsafe body(key.baseAddress, chain.baseAddress, $0) }
+    }
+
+    /// The text with a NUL at its end.
+    private static func copy(_ text: RawSpan) -> UnsafeMutableBufferPointer<CChar> {
+        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: text.byteCount + 1)
+        unsafe buffer.initialize(repeating: 0)
+        unsafe text.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
+        return unsafe buffer
     }
 
     /// The file's text with a NUL at its end.

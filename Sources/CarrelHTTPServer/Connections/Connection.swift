@@ -27,12 +27,16 @@ final class Connection: Sendable {
     let requests = Atomic<UInt32>(0)
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
+    /// Of a listener that asks clients for a certificate; they live as long as the connection's TLS session.
+    let credentials: TLSCredentials?
+    private let certificate = Locked<ClientCertificate??>(nil)
     private let waiting = Locked<Waiting?>(nil)
     /// Whether `waiting` was set; only the connection's thread asks.
     private let isWaiting = Atomic(false)
 
-    init(id: UInt64, descriptor: Int32, isTLS: Bool, deadline: Int64) {
+    init(id: UInt64, descriptor: Int32, isTLS: Bool, credentials: TLSCredentials? = nil, deadline: Int64) {
         self.id = id
+        self.credentials = credentials
         self.descriptor = descriptor
         self.isTLS = isTLS
         self.deadline = Atomic(deadline)
@@ -56,6 +60,20 @@ final class Connection: Sendable {
     var localAddress: IPAddress? {
         var address = clinux_address()
         return unsafe clinux_socket_address(descriptor, 1, &address) == 0 ? IPAddress(address) : nil
+    }
+
+    /// The certificate that the client showed in the handshake; it is verified for the first request.
+    ///
+    /// - Parameter handle: of this connection, in one of its callbacks.
+    /// - Returns: nil without one, and where the listener asks for none.
+    func clientCertificate(_ handle: MHDConnection) -> ClientCertificate? {
+        guard credentials != nil else { return nil }
+        return certificate.withLock { certificate in
+            if let known = certificate { return known }
+            let found = handle.clientCertificate
+            certificate = .some(found)
+            return found
+        }
     }
 
     /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true when that has happened already.

@@ -10,8 +10,15 @@ final class ListeningSocket: Sendable {
     /// Whose connections are taken; nil means anyone's.
     let users: Set<UInt32>?
     let isTLS: Bool
+    /// Its place among the listeners that ask clients for a certificate; nil for one that does not.
+    let site: Int?
 
-    init(_ listener: Listener) throws(HTTPServerError) {
+    /// - Parameters:
+    ///   - listener: where to listen.
+    ///   - site: its place among the listeners that ask clients for a certificate.
+    /// - Throws: `server.address`, `server.listen`.
+    init(_ listener: Listener, site: Int? = nil) throws(HTTPServerError) {
+        self.site = site
         let backlog: Int32 = 4096  // the kernel takes the smaller of this and net.core.somaxconn
         switch listener {
         case .tcp(let text, let port, let isTLS):

@@ -114,6 +114,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             let framing = try head.check(method: method, version: version)
             var scheme = connection.isTLS ? "https" : "http"
             var authority = head.host ?? "localhost"
+            let certificate = try core.forwarding.certificate(peer, headers) ?? connection.clientCertificate(handle)
             if core.forwarding.trusts(peer) {
                 peer = core.forwarding.client(headers) ?? peer
                 scheme = core.forwarding.scheme(headers) ?? scheme
@@ -130,7 +131,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             case .length(let length): body = uploadBody(length)
             case .chunked: body = uploadBody(nil)
             }
-            let request = try HTTPRequest(
+            var request = try HTTPRequest(
                 method: HTTPMethod(rawValue: method),
                 parsing: target,
                 headers: headers,
@@ -140,8 +141,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
                 id: id,
                 body: body
             )
+            if certificate != nil { request.clientCertificate = certificate }
             self.request = request
-            let match = core.router.match(request)
+            let match = worker.router.match(request)
             self.match = match
             if framing == .chunked {
                 guard match.route?.acceptsChunks == true else {
@@ -154,7 +156,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         } catch {
             // A client that sends a body all the same has to be heard out, or it would not read the answer.
             hasOpenBody = true
-            return send(core.router.response(error, toTarget: target, requestID: id), closing: true)
+            return send(worker.router.response(error, toTarget: target, requestID: id), closing: true)
         }
     }
 
@@ -166,7 +168,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     func refuseLength() {
         id = worker.ids.next()
         hasOpenBody = true
-        sendLast(worker.core.router.response(RequestGuard.unreadableLength, toTarget: target, requestID: id))
+        sendLast(worker.router.response(RequestGuard.unreadableLength, toTarget: target, requestID: id))
     }
 
     /// Answers where the library takes no response any more.
@@ -195,10 +197,10 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             bodyStarted = started / 1_000_000
             connection.enter(.body, until: bodyStarted + limits.body)
         }
-        let (core, upload) = (worker.core, upload)
+        let (router, upload) = (worker.router, upload)
         let task = Task.immediate {
             defer { upload?.release() }
-            finish(Compression.apply(to: await core.router.respond(to: request, match), for: request))
+            finish(Compression.apply(to: await router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
             // Answered without the body. A client that waits for 100 or sends much is told immediately, and the connection ends.

@@ -34,6 +34,14 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
         return count == bytes.count
     }
 
+    /// The certificate that the client showed in the handshake, on a listener that asks for one.
+    var clientCertificate: ClientCertificate? {
+        var (count, status) = (0, UInt32(0))
+        guard let start = unsafe cmhd_peer_certificate(raw, &count, &status) else { return nil }
+        guard status == 0, 1...ClientCertificate.maxByteCount ~= count else { return .untrusted }
+        return unsafe .verified(Array(UnsafeBufferPointer(start: start, count: count)))
+    }
+
     /// The header fields as sent.
     ///
     /// - Parameter layout: where the request's line lies.

@@ -160,8 +160,7 @@ final class Reply {
 
     /// Answers that the body could not be made.
     private func fail(_ error: any Error) {
-        let core = exchange.worker.core
-        if let request = exchange.request { core.router.unexpectedError?(error, request) }
+        if let request = exchange.request { exchange.worker.router.unexpectedError?(error, request) }
         response = HTTPError(.internalServerError, "http.internal", "the body could not be made").response(requestID: exchange.id)
     }
 
