@@ -5,6 +5,15 @@ public struct HTTPClientConfiguration: Sendable {
     public var addresses: AddressRule
     /// A PEM file of the certificate authorities to trust instead of the system's.
     public var certificateAuthorities: String?
+    /// Root certificates in DER (X.509) to trust instead of the system's and those of ``certificateAuthorities``, such as the root of one service.
+    /// Default: none.
+    public var trustedRoots: [[UInt8]]
+    /// Whether a server may show a certificate for another name. For tests only: anyone with a trusted certificate can pass for any server.
+    /// Default: no.
+    public var acceptsOtherHostsForTesting: Bool
+    /// Whether a server may show any certificate, for its name, such as one that it signed itself. For tests only: anyone can pass for any
+    /// server. Default: no.
+    public var acceptsAnyCertificateForTesting: Bool
     /// Whether HTTP/2 is offered on encrypted connections. Default: yes.
     public var allowsHTTP2: Bool
     /// Connections to one host at a time; further requests wait. Default: 32.
@@ -21,6 +30,9 @@ public struct HTTPClientConfiguration: Sendable {
     public init(
         addresses: AddressRule = .any,
         certificateAuthorities: String? = nil,
+        trustedRoots: [[UInt8]] = [],
+        acceptsOtherHostsForTesting: Bool = false,
+        acceptsAnyCertificateForTesting: Bool = false,
         allowsHTTP2: Bool = true,
         maxConnectionsPerHost: Int = 32,
         maxConnections: Int = 256,
@@ -29,6 +41,9 @@ public struct HTTPClientConfiguration: Sendable {
     ) {
         self.addresses = addresses
         self.certificateAuthorities = certificateAuthorities
+        self.trustedRoots = trustedRoots
+        self.acceptsOtherHostsForTesting = acceptsOtherHostsForTesting
+        self.acceptsAnyCertificateForTesting = acceptsAnyCertificateForTesting
         self.allowsHTTP2 = allowsHTTP2
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.maxConnections = maxConnections

@@ -35,6 +35,51 @@ struct `An encrypted connection` {
         #expect(recorder.requests.isEmpty)
     }
 
+    @Test func `is made to a server whose root the program trusts, instead of the system's and of a file`() async throws {
+        let recorder = Recorder(body: "x")
+        let front = try await NginxFront(to: recorder.server)
+        let other = try await NginxFront(to: recorder.server)
+        let (own, foreign) = (try await front.root(), try await other.root())
+        for roots in [[own], [foreign, own]] {
+            let client = HTTPClient(
+                configuration: HTTPClientConfiguration(certificateAuthorities: other.authority, trustedRoots: roots)
+            )
+            let response = try await client.send(ClientRequest(front.base))
+            #expect(response.body == Array("x".utf8))
+        }
+        let count = recorder.requests.count
+        for roots in [[foreign], [Array("junk".utf8)], [[]]] {
+            let client = HTTPClient(
+                configuration: HTTPClientConfiguration(certificateAuthorities: front.authority, trustedRoots: roots)
+            )
+            try await expectRefusal(client, front.base)
+        }
+        #expect(recorder.requests.count == count)
+    }
+
+    @Test func `is made to another name, or to any certificate, only where a test asks for just that`() async throws {
+        let recorder = Recorder(body: "x")
+        let renamed = try await NginxFront(to: recorder.server, name: "other.test")
+        let own = try await NginxFront(to: recorder.server)
+        func client(_ authority: String?, host: Bool = false, any: Bool = false) -> HTTPClient {
+            HTTPClient(
+                configuration: HTTPClientConfiguration(
+                    certificateAuthorities: authority,
+                    acceptsOtherHostsForTesting: host,
+                    acceptsAnyCertificateForTesting: any
+                )
+            )
+        }
+        #expect(try await client(renamed.authority, host: true).send(ClientRequest(renamed.base)).body == Array("x".utf8))
+        #expect(try await client(nil, any: true).send(ClientRequest(own.base)).body == Array("x".utf8))
+        #expect(try await client(nil, host: true, any: true).send(ClientRequest(renamed.base)).body == Array("x".utf8))
+        let count = recorder.requests.count
+        try await expectRefusal(client(renamed.authority), renamed.base)
+        try await expectRefusal(client(nil, host: true), renamed.base)
+        try await expectRefusal(client(renamed.authority, any: true), renamed.base)
+        #expect(recorder.requests.count == count)
+    }
+
     @Test func `is not made when the certificate has expired`() async throws {
         let recorder = Recorder()
         let front = try await NginxFront(to: recorder.server, isExpired: true)

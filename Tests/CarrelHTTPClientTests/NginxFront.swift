@@ -76,6 +76,11 @@ final class NginxFront: Sendable {
         try await process.waitForPort(port)
     }
 
+    /// The authority's certificate in DER.
+    func root() async throws -> [UInt8] {
+        try await runProcess([requirePeer("openssl"), "x509", "-in", authority, "-outform", "DER"]).output
+    }
+
     var base: String { "https://localhost:\(port)" }
 
     var trusting: HTTPClient { HTTPClient(configuration: HTTPClientConfiguration(certificateAuthorities: authority)) }

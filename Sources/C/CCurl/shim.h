@@ -19,6 +19,12 @@ static inline CURLcode ccurl_set_text(CURL *_Nonnull easy, CURLoption option, co
     return curl_easy_setopt(easy, option, value);
 }
 
+/// libcurl copies the bytes.
+static inline CURLcode ccurl_set_bytes(CURL *_Nonnull easy, CURLoption option, const void *_Nonnull bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
 static inline CURLcode ccurl_set_pointer(CURL *_Nonnull easy, CURLoption option, void *_Nullable value) {
     return curl_easy_setopt(easy, option, value);
 }

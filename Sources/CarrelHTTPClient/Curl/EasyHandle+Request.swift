@@ -1,4 +1,5 @@
 import CCurl
+import CarrelBytes
 import CarrelHTTP
 import Glibc
 
@@ -9,7 +10,7 @@ extension EasyHandle {
         try setMethod(request)
         try setFields(request, configuration)
         setLimits(request.timeouts)
-        setTrust(configuration, isEncrypted: request.url.prefix(8).lowercased() == "https://")
+        try setTrust(configuration, isEncrypted: request.url.prefix(8).lowercased() == "https://")
         set(CURLOPT_NOSIGNAL, true)
         // a resolver thread that is still busy when a request is cancelled is left to end by itself
         set(CURLOPT_QUICK_EXIT, true)
@@ -106,16 +107,28 @@ extension EasyHandle {
         Int(min(max(1, duration / .milliseconds(1)), 1e9))
     }
 
-    private func setTrust(_ configuration: HTTPClientConfiguration, isEncrypted: Bool) {
-        set(CURLOPT_SSL_VERIFYPEER, true)
-        set(CURLOPT_SSL_VERIFYHOST, 2)
+    private func setTrust(_ configuration: HTTPClientConfiguration, isEncrypted: Bool) throws(HTTPClientError) {
+        set(CURLOPT_SSL_VERIFYPEER, !configuration.acceptsAnyCertificateForTesting)
+        set(CURLOPT_SSL_VERIFYHOST, configuration.acceptsOtherHostsForTesting ? 0 : 2)
         set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        if let file = configuration.certificateAuthorities {
+        if !configuration.trustedRoots.isEmpty {
+            let pem = configuration.trustedRoots.map(Self.pem).joined()
+            guard set(CURLOPT_CAINFO_BLOB, bytes: Array(pem.utf8)), set(CURLOPT_CAINFO, nil), set(CURLOPT_CAPATH, nil) else {
+                throw HTTPClientError(.tls, "the roots to trust cannot be set")
+            }
+        } else if let file = configuration.certificateAuthorities {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_CAPATH, nil)
         }
         set(CURLOPT_HTTP_VERSION, configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
         // requests to one host wait for its first connection to tell whether they can share it
         set(CURLOPT_PIPEWAIT, configuration.allowsHTTP2 && isEncrypted)
+    }
+
+    /// A certificate as text, lines of 64 characters (RFC 7468 §5).
+    private static func pem(_ der: [UInt8]) -> String {
+        let text = Array(Base64.encode(der).utf8)
+        let lines = stride(from: 0, to: text.count, by: 64).map { String(decoding: text[$0...].prefix(64), as: UTF8.self) }
+        return "-----BEGIN CERTIFICATE-----\n\(lines.joined(separator: "\n"))\n-----END CERTIFICATE-----\n"
     }
 }

@@ -60,6 +60,14 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         return unsafe ccurl_set_text(raw, option, nil) == CURLE_OK
     }
 
+    /// False when libcurl refuses the bytes.
+    func set(_ option: CURLoption, bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return unsafe ccurl_set_bytes(raw, option, start, bytes.count) == CURLE_OK
+        }
+    }
+
     /// Adds a line to what is sent after the ones libcurl makes itself.
     func addField(line: String) -> Bool {
         guard let longer = unsafe curl_slist_append(fields, line) else { return false }
