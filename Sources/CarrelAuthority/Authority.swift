@@ -13,6 +13,7 @@ package final class Authority: Sendable {
     let clock: any WallClock
     private let master: MasterKeyring.Shared
     private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(1))
+    let agreementCertificate = Locked<AgreementCertificate?>(nil)
     let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
 
     /// Reads the keys; those of a new database are made.

@@ -51,6 +51,12 @@ struct AuthorityRoutes: Sendable {
             object["environment"] = .string(keys.environment)
             return .json(.object(object))
         }
+        router.on(.get, "v1/license/certificate") { _, _ in
+            var response = HTTPResponse(.ok, body: .bytes(try await authority.agreementCertificate()))
+            response.headers["Content-Type"] = "application/pkix-cert"
+            response.headers["Cache-Control"] = "no-cache"
+            return response
+        }
         router.on(.get, "v1/license/revocations") { _, _ in Self.signed(try await authority.revocations()) }
         router.on(.get, "v1/license/revocations.crl") { _, _ in
             var response = HTTPResponse(.ok, body: .bytes(try await authority.certificateList()))

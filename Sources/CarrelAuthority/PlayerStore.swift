@@ -141,7 +141,8 @@ package enum PlayerStore {
         try transaction.run(insert, values)
     }
 
-    static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
+    /// A player by the thumbprint of its signing key.
+    package static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
         try transaction.row(bySigningKey, [.text(signingKey)]).map(player)
     }
 

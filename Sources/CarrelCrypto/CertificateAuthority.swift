@@ -51,6 +51,8 @@ package struct CertificateAuthority: Sendable {
         /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name; `attributes` are
         /// extensions that are not critical, each with an object identifier and a text.
         case client(identifier: String, attributes: [Attribute])
+        /// Key agreement.
+        case agreement
         /// A TLS server of these DNS names and addresses (4 or 16 bytes each).
         case server(names: [String], addresses: [[UInt8]])
     }
@@ -146,6 +148,9 @@ package struct CertificateAuthority: Sendable {
             extensions += extending("2.5.29.37", DER.sequence(DER.objectIdentifier("1.3.6.1.5.5.7.3.2")))
             extensions += extending("2.5.29.17", DER.sequence(DER.value(0x86, Array(identifier.utf8))))
             for attribute in attributes { extensions += extending(attribute.identifier, DER.text(attribute.text)) }
+        case .agreement:
+            extensions += extending("2.5.29.19", DER.sequence(), isCritical: true)
+            extensions += keyUsage(0x08, unused: 3)  // keyAgreement
         case .server(let names, let addresses):
             extensions += extending("2.5.29.19", DER.sequence(), isCritical: true)
             extensions += keyUsage(0x80, unused: 7)

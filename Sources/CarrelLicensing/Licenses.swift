@@ -46,7 +46,16 @@ package struct Licenses: Sendable {
         let (request, player, now) = (asked.request, asked.player, asked.now)
         let actor = AuditActor(player.account ?? player.id, requestID: requestID)
         return try await recordingDenial("license.deny", of: actor, at: now) {
-            let (outcome, version) = try await decided(request, message: message, player, by: actor, at: now)
+            let (version, nonce) = try admitted(request)
+            guard message == nil || request.token == nil || request.token == message else {
+                throw HTTPError(.badRequest, "license.token", "the request has a token, and another license message beside it")
+            }
+            var grant: Grant?
+            if request.session == .stream || request.session == .persist, let token = request.token ?? message {
+                grant = try await opened(token, at: now)
+            }
+            let once = Once(bytes: nonce.bytes, end: nonce.end, refusal: Self.nonce)
+            let outcome = try await decided(request, player, grant, once, by: actor, at: now)
             return try signed(outcome, request, digest: asked.digest, version: version, keys, at: now)
         }
     }
@@ -70,14 +79,7 @@ package struct Licenses: Sendable {
             throw HTTPError(.badRequest, "license.request", error.message)
         }
         let found = try await database.read { try PlayerStore.player(thumbprint: sealed.certificate, at: now, in: $0) }
-        guard let found else {
-            throw HTTPError(
-                .forbidden,
-                "license.not-personalized",
-                "the certificate is not one of this service, or has expired: personalise the device",
-                extra: [("number", .number(-4001))]
-            )
-        }
+        guard let found else { throw Self.notPersonalized(.forbidden) }
         let request: KeyRequest
         do throws(RightsError) {
             let certificate: PlayerCertificate
@@ -90,15 +92,28 @@ package struct Licenses: Sendable {
         } catch {
             throw HTTPError(.forbidden, "license.request", error.message)
         }
-        if let wait = limiter.take(found.player.id, at: now) {
-            throw HTTPError(
-                .tooManyRequests,
-                "license.throttled",
-                "there were too many requests of this player",
-                headers: ["Retry-After": String(max(1, wait.components.seconds))]
-            )
-        }
+        try throttle(found.player, at: now)
         return (Asked(request: request, player: found.player, digest: sealed.digest, now: now), keys)
+    }
+
+    static func notPersonalized(_ status: HTTPStatus, headers: HTTPFields = [:]) -> HTTPError {
+        HTTPError(
+            status,
+            "license.not-personalized",
+            "the certificate is not one of this service, or has expired: personalise the device",
+            extra: [("number", .number(-4001))],
+            headers: headers
+        )
+    }
+
+    func throttle(_ player: Player, at now: Instant) throws(HTTPError) {
+        guard let wait = limiter.take(player.id, at: now) else { return }
+        throw HTTPError(
+            .tooManyRequests,
+            "license.throttled",
+            "there were too many requests of this player",
+            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+        )
     }
 
     /// Does something for a verified player, and records it where it is denied.
@@ -116,27 +131,41 @@ package struct Licenses: Sendable {
         }
     }
 
+    /// A number that a request may use once, until when it is remembered, and the refusal of a second use.
+    struct Once: Sendable {
+        let bytes: [UInt8]
+        let end: Instant
+        let refusal: HTTPError
+    }
+
     /// Decides on a verified request.
-    private func decided(
+    ///
+    /// - Parameters:
+    ///   - request: the wish.
+    ///   - known: the player that sent it.
+    ///   - grant: of the token; nil without one.
+    ///   - once: the request's number; nil where the client proved its key in the connection's handshake.
+    ///   - actor: the actor for the audit log.
+    ///   - now: the time.
+    /// - Returns: the license and its player.
+    /// - Throws: ``HTTPError`` with the reason for a refusal.
+    func decided(
         _ request: KeyRequest,
-        message: String?,
         _ known: Player,
+        _ grant: Grant?,
+        _ once: Once?,
         by actor: AuditActor,
         at now: Instant
-    ) async throws -> (Outcome, version: Int) {
-        let (version, nonce) = try admitted(request)
-        guard message == nil || request.token == nil || request.token == message else {
-            throw HTTPError(.badRequest, "license.token", "the request has a token, and another license message beside it")
-        }
-        var grant: Grant?
-        if request.session == .stream || request.session == .persist, let token = request.token ?? message {
-            grant = try await opened(token, at: now)
-        }
+    ) async throws -> Outcome {
         let place = leases.reservation()
         var isCommitted = false
         defer { leases.settle(place, isCommitted: isCommitted) }
-        let outcome = try await database.write { [grant] transaction in
-            let player = try active(known.id, using: nonce, in: transaction)
+        let outcome = try await database.write { transaction in
+            guard let player = try PlayerStore.player(id: known.id, in: transaction) else {
+                throw Self.notPersonalized(.forbidden)
+            }
+            try Personalizations.requireActive(player)
+            if let once, try !PlayerStore.use(nonce: once.bytes, until: once.end, in: transaction) { throw once.refusal }
             let desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
             let issued = try desk.issued(for: grant)
             try AuditStore.append(
@@ -146,10 +175,11 @@ package struct Licenses: Sendable {
             return Outcome(issued: issued, player: player, revocations: Int(try PlayerStore.revocationNumber(in: transaction)))
         }
         isCommitted = true
-        return (outcome, version)
+        return outcome
     }
 
-    private struct Outcome: Sendable {
+    /// A decision for the player.
+    struct Outcome: Sendable {
         let issued: LicenseStore.Issued
         let player: Player
         let revocations: Int
@@ -176,7 +206,7 @@ package struct Licenses: Sendable {
         return player
     }
 
-    private func opened(_ token: String, at now: Instant) async throws -> Grant {
+    func opened(_ token: String, at now: Instant) async throws -> Grant {
         try await Self.refusing { try await tokens.grant(of: token, from: Self.address, at: now) }
     }
 
@@ -195,7 +225,7 @@ package struct Licenses: Sendable {
         }
     }
 
-    private func signed(
+    func signed(
         _ outcome: Outcome,
         _ request: KeyRequest,
         digest: [UInt8],

@@ -14,6 +14,8 @@ package import CarrelWebAPI
 package struct LicensingCapability: Capability {
     package let licenses: Licenses
     package let tokens: Tokens
+    /// The place where streams' tokens are redeemed.
+    package let rightsLocation: RightsLocation
     private let accounts: AccountsCapability
     private let context: ServiceContext
     private let settings: Settings
@@ -29,6 +31,8 @@ package struct LicensingCapability: Capability {
         package var licenses = Licenses.Settings()
         /// The public URL of the server, without a slash at the end.
         package var publicURL: String?
+        /// Host and port of the listener that asks clients for a certificate, where its port is known beforehand.
+        package var rightsListener: String?
         /// Whether an authenticator in a query is refused.
         package var refusesQuerySecrets = false
 
@@ -59,6 +63,7 @@ package struct LicensingCapability: Capability {
             settings: settings.licenses
         )
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
+        rightsLocation = RightsLocation(publicURL: settings.publicURL, listener: settings.rightsListener)
         self.accounts = accounts
         self.context = context
         self.settings = settings
@@ -76,7 +81,7 @@ package struct LicensingCapability: Capability {
     package static let statements = LicenseStore.statements
 
     package func addRoutes(to router: inout Router) {
-        let addresses = ServiceAddresses(publicURL: settings.publicURL)
+        let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)
         TokenRoutes(
             titles: TitleTokens(database: context.database, clock: context.clock, tokens: tokens),
             keys: tokens.communicationKeys,
@@ -99,6 +104,12 @@ package struct LicensingCapability: Capability {
                 [("call", "token"), ("method", "GET")]
             )
         ).add(to: &router)
+        addRights(to: &router)
+    }
+
+    /// Adds the rights location alone: for a listener that asks clients for a certificate, and has nothing else.
+    package func addRights(to router: inout Router) {
+        RightsRoutes(licenses: licenses, location: rightsLocation, clock: context.clock, limiter: limiter).add(to: &router)
     }
 
     /// The time for which licenses and redemptions that are over are kept for records.

@@ -67,20 +67,23 @@ struct LicensingRoutes: Sendable {
 
     /// The text of a player's request.
     private func signed(_ request: HTTPRequest) async throws -> String {
-        if let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) {
-            throw HTTPError(
-                .tooManyRequests,
-                "license.throttled",
-                "there were too many requests for licenses from this network",
-                headers: ["Retry-After": String(max(1, wait.components.seconds))]
-            )
-        }
+        try Self.throttle(limiter, at: clock.now)
         guard request.contentType == "application/jose" else {
             throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/jose")
         }
         let bytes = try await request.body.collect(upTo: KeyRequest.maxByteCount)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw ServerError(.invalid, "the body is not text") }
         return text
+    }
+
+    static func throttle(_ limiter: TokenBucketLimiter, at now: Instant) throws(HTTPError) {
+        guard let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: now) else { return }
+        throw HTTPError(
+            .tooManyRequests,
+            "license.throttled",
+            "there were too many requests for licenses from this network",
+            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+        )
     }
 
     private func addStaff(to router: inout Router) {
@@ -164,7 +167,7 @@ struct LicensingRoutes: Sendable {
         switch service {
         case .ms3:
             guard let location = addresses.rightsLocation(nil) else {
-                throw TokenRefusal(.internalFault, ServiceAddresses.noRightsLocation)
+                throw TokenRefusal(.internalFault, RightsLocation.missing)
             }
             return try TokenReply.stream(sealed, for: asked, rights: location)
         case .broadband:

@@ -111,6 +111,7 @@ struct TokenRoutes: Sendable {
 struct ServiceAddresses: Sendable {
     /// The public URL of the server, without a slash at the end.
     let publicURL: String?
+    let rights: RightsLocation
 
     static let serviceID = "urn:carrel:broadband:1"
 
@@ -126,11 +127,8 @@ struct ServiceAddresses: Sendable {
 
     /// The rights location of streams; nil without an address that is reached by TLS.
     func rightsLocation(_ base: String?) -> String? {
-        [publicURL, base].compactMap(\.self).first { $0.hasPrefix("https://") }.map { "\($0)/hms/ms3/rights/" }
+        rights.url ?? base.flatMap { $0.hasPrefix("https://") ? $0 + RightsLocation.path : nil }
     }
-
-    static let noRightsLocation =
-        "streams need an https address: set rights.port, or http.public-url to the https address of this server"
 
     /// The address of a stream, or why there is none.
     enum RightsURL: Sendable {
@@ -140,7 +138,7 @@ struct ServiceAddresses: Sendable {
 
     /// The compound URL of a stream.
     func rightsURL(_ token: SealedToken, _ base: String, _ content: String) -> RightsURL {
-        guard let location = rightsLocation(base) else { return .missing(Self.noRightsLocation) }
+        guard let location = rightsLocation(base) else { return .missing(RightsLocation.missing) }
         do throws(RightsError) {
             return .url(try CompoundURL(rights: location, token: token.text, contentURL: content).description)
         } catch {

@@ -55,6 +55,8 @@ package final class CarrelService: Sendable {
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
         package var players = Personalizations.Settings()
+        /// Host and port of the listener that asks players for their certificate, where its port is known beforehand.
+        package var rightsListener: String?
         /// Maximum sign-in attempts per minute and network; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// The cost of hashing a password.
@@ -232,6 +234,14 @@ package final class CarrelService: Sendable {
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
     ]
 
+    /// A router with the rights location alone, for the listener that asks clients for a certificate.
+    package var rightsRouter: Router {
+        var router = Router()
+        router.unexpectedError = self.router.unexpectedError
+        if capabilities.contains(where: { $0 is LicensingCapability }) { licensingCapability.addRights(to: &router) }
+        return router
+    }
+
     /// Makes `/readyz` refuse new requests.
     package func drain() {
         draining.withLock { $0 = true }
@@ -257,6 +267,7 @@ extension CarrelService {
     package var subscriptions: Subscriptions { entitlements.subscriptions }
     package var authority: Authority { authorityCapability.authority }
     package var licenses: Licenses { licensingCapability.licenses }
+    package var rightsLocation: RightsLocation { licensingCapability.rightsLocation }
     package var businessTokens: Tokens { licensingCapability.tokens }
     package var players: Players { authorityCapability.players }
     package var leases: Leases { streaming.streaming.leases }
@@ -285,6 +296,7 @@ extension CarrelService.Settings {
     fileprivate var licensing: LicensingCapability.Settings {
         var made = LicensingCapability.Settings()
         made.publicURL = stream.publicURL
+        made.rightsListener = rightsListener
         made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made
     }

@@ -78,7 +78,9 @@ struct ServeCommand: Command {
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         Self.count(log, failures, in: service.metrics)
-        let configuration = try ServerConfiguration(settings, home, descriptors: Int(clinux_raise_descriptors()))
+        var configuration = try ServerConfiguration(settings, home, descriptors: Int(clinux_raise_descriptors()))
+        let rights = try await RightsListener(settings, service)
+        configuration.clientCertificateListeners = [rights?.listener].compactMap(\.self)
         let server = HTTPServer(
             configuration: configuration,
             router: service.router,
@@ -91,6 +93,10 @@ struct ServeCommand: Command {
             lock.note(origin ?? PublicURLOptions.nowhere)
             console.print("listening on \(address)")
         }
+        if let port = bound.last?.port, let location = rights?.listens(on: port) {
+            console.print("rights location at \(location)")
+        }
+        let replacing = BackgroundJobs([rights?.job(server)].compactMap(\.self)) { console.warning($0) }
         announce(settings, home, connections: configuration.maximumConnections, console)
         if let replaced = home.replacedDatabasePath {
             console.note("unused media are kept until you delete \(replaced)")
@@ -100,6 +106,7 @@ struct ServeCommand: Command {
         await stop.wait()
         console.note("shutting down; waiting up to 30 s for open requests")
         service.drain()
+        await replacing.stop()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
         await failures.flush()

@@ -281,7 +281,7 @@ struct ServeSettings: SettingsTable {
                 )
             )
         }
-        return found + signOn.contradictions + receipts.contradictions
+        return found + signOn.contradictions + receipts.contradictions + rights.contradictions
     }
 
     private static let longestTicketLife = Duration.seconds(10 * 366 * 86_400)
@@ -330,6 +330,7 @@ struct ServeSettings: SettingsTable {
         made.editions.saysPugpigEntitlement = pugpigHeaders
         made.editions.catalogTitle = catalogTitle
         made.players = rights.settings
+        if let port = rightsPort, port != 0 { made.rightsListener = "\(rightsHost):\(port)" }
         return made
     }
 }

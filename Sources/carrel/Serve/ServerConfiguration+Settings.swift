@@ -30,14 +30,19 @@ extension ServerConfiguration {
         // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
         maximumConnections = max(64, min(settings.connections, descriptors - Self.otherDescriptors))
         allowedHosts = settings.allowedHosts
-        trustedProxies = try settings.trustedProxies.map {
-            guard let range = AddressRange($0) else {
-                throw ServerError(.invalid, "http.trusted-proxies: '\($0)' is not a network")
-            }
-            return range
-        }
+        trustedProxies = try Self.networks(settings.trustedProxies, "http.trusted-proxies")
+        certificateProxies = try Self.networks(settings.rights.certificateProxies, "rights.client-cert-proxies")
+        // The rights location is reached by the name of the public URL, past any proxy.
+        if settings.rightsPort != nil { allowedHosts.append(settings.rightsHost) }
         if let certificate = settings.certificate, let key = settings.certificateKey {
             tls = .init(certificate: certificate, key: key)
+        }
+    }
+
+    private static func networks(_ texts: [String], _ setting: String) throws -> [AddressRange] {
+        try texts.map {
+            guard let range = AddressRange($0) else { throw ServerError(.invalid, "\(setting): '\($0)' is not a network") }
+            return range
         }
     }
 }
