@@ -56,12 +56,14 @@ package struct Grant: Sendable {
             isReusable = false
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
-            let bytes = Array(text.utf8)
-            redemption = message.communicationKeyID.hex + ":" + (message.id ?? Hex.encode(SHA256.hash(bytes.rawSpan)))
-            rules.contents = try Self.contents(entitlement)
-            rules.redemptions = entitlement.access.preventsReuse ? 1 : 1_000_000
-            rules.cookie = Self.cookie(entitlement.session)
             isReusable = !entitlement.access.preventsReuse
+            // a portal may sign more than one grant under one id: only a message for one license is known by it
+            let bytes = Array(text.utf8)
+            let name = (isReusable ? nil : message.id) ?? Hex.encode(SHA256.hash(bytes.rawSpan))
+            redemption = message.communicationKeyID.hex + ":" + name
+            rules.contents = try Self.contents(entitlement)
+            rules.redemptions = isReusable ? 1_000_000 : 1
+            rules.cookie = Self.cookie(entitlement.session)
         }
         rules.isStorable = entitlement.isStorable
         if let end = entitlement.expiresAt, let duration = entitlement.narrowestPlayDuration {

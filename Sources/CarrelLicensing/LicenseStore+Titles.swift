@@ -15,21 +15,26 @@ extension LicenseStore {
         try transaction.row(orderOf, [.text(license)])?.textIfPresent(0)
     }
 
-    /// Ends the licenses of an order, and adds them to what is revoked.
+    /// Ends the licenses of an order, and adds those that devices keep to what is revoked.
     static func endAll(ofOrder order: String, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(liveOfOrder, [.text(order)]).map { try $0.text(0) }
         try endAll(ids, by: "order", at: now, in: transaction)
     }
 
-    /// Ends the licenses that a player has as a device of an account, and adds them to what is revoked.
+    /// Ends the licenses that a player has as a device of an account, and adds those that it keeps to what is revoked.
     static func endAll(of player: String, for account: String, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(liveOfPlayer, [.text(player), .text(account)]).map { try $0.text(0) }
         try endAll(ids, by: "deregistration", at: now, in: transaction)
     }
 
     private static func endAll(_ ids: [String], by cause: String, at now: Instant, in transaction: any Transaction) throws {
-        for id in ids where try end(id, by: cause, at: now, in: transaction) {
-            try PlayerStore.revokeRight("license", id, at: now, in: transaction)
+        for id in ids {
+            guard let license = try license(id, in: transaction), try end(id, by: cause, at: now, in: transaction) else {
+                continue
+            }
+            // a stream's lease, or the license's own end, is near enough or past: only what a device keeps is listed
+            let isKept = license.terms.isStorable && license.terms.notAfter.map { now < $0 } ?? true
+            if isKept { try PlayerStore.revokeRight("license", id, at: now, in: transaction) }
         }
     }
 

@@ -27,7 +27,8 @@ struct TokenRoutes: Sendable {
             let object = try await JSONBody.object(of: request, limit: Self.bodyLimit)
             try object.allowOnly(Self.members)
             let asked = try grant(object)
-            let base = try object.string("serviceURL") ?? addresses.base(request)
+            var base = try object.string("serviceURL") ?? addresses.base(request)
+            if base.hasSuffix("/") { base.removeLast() }
             let content = try object.string("contentURL") ?? "\(base)/v1/shelf"
             do {
                 let place = try addresses.configuration(at: base)

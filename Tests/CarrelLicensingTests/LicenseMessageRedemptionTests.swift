@@ -115,7 +115,11 @@ struct Portal {
         let license = try #require(try await portal.redeem(once, by: player).license)
         #expect(try await portal.redeem(once, by: player).license?.id == license.id, "an answer that was lost")
         #expect(try await portal.redeem(once, by: other).problem == "license.token-used")
-        // the same id in another message is the same message
+        // one id may be that of several grants, where each may be used again
+        let (long, short) = (try portal.message(id: "a") { $0.duration = 9 }, try portal.message(id: "a") { $0.duration = 5 })
+        let ends = [try await portal.redeem(long, by: player), try await portal.redeem(short, by: player)]
+        #expect(ends.map { $0.license?.terms.notAfter } == [9, 5].map { portal.test.clock.now + .seconds($0) })
+        // the same id in another message for one license is the same message
         let twin = try portal.message(id: "once") { ($0.access.preventsReuse, $0.duration) = (true, 5) }
         #expect(try await portal.redeem(twin, by: other).problem == "license.token-used")
     }

@@ -180,16 +180,18 @@ struct TitleTokenShop {
         let other = try await TestPlayer().personalized(by: shop.test)
         let token = try await shop.make { ($0["account"], $0["redemptions"]) = ("alice", 2) }
         let license = try #require(try await shop.redeem(token.sealed, by: player).license)
+        let stream = try #require(try await shop.redeem(token.stream, by: player, as: .stream).license)
         #expect(try await shop.renew(license, by: player) == nil)
         let order = try #require(try await shop.orders().first?.order)
         _ = try await shop.test.service.orders.revoke(order.id)
         #expect(try await shop.renew(license, by: player) == "license.ended")
+        #expect(try await shop.renew(stream, by: player) == "license.ended")
         #expect(try await shop.redeem(token.sealed, by: player).problem == "license.ended")
         #expect(try await shop.redeem(token.sealed, by: other).problem == "license.ended")
         let list = try Revocations(try await shop.test.service.authority.revocations(), keys: player.keys)
         #expect(list.licenses == [license.id])
         let row = try #require(try await shop.test.service.licenses.list(of: player.id, after: nil, limit: 10).first)
-        #expect(row.endedBy == "order")
+        #expect(row.endedBy == "order", "the stream too, which is not in the list: nothing keeps it")
         #expect(try await shop.orders().count == 1, "a revoked order is not placed again")
     }
 
