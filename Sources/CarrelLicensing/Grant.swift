@@ -63,7 +63,6 @@ package struct Grant: Sendable {
             redemption = message.communicationKeyID.hex + ":" + name
             rules.contents = try Self.contents(entitlement)
             rules.redemptions = isReusable ? 1_000_000 : 1
-            rules.cookie = Self.cookie(entitlement.session)
         }
         rules.isStorable = entitlement.isStorable
         if let end = entitlement.expiresAt, let duration = entitlement.narrowestPlayDuration {
@@ -90,13 +89,6 @@ package struct Grant: Sendable {
                 extra: [("number", .number(-4019))]
             )
         }
-    }
-
-    /// The portal's own value, which records repeat where it is short.
-    private static func cookie(_ session: JSON?) -> String? {
-        guard let session, !session.isNull else { return nil }
-        let text = session.string ?? session.description
-        return 1...255 ~= text.utf8.count && !text.utf8.contains(where: { $0 < 0x20 }) ? text : nil
     }
 
     // MARK: The title of a message of our own
