@@ -156,9 +156,33 @@ struct Portal {
         #expect(try await portal.redeem(stored, by: player).license?.keys.count == 1)
         // a list of devices of another system is not known here
         let foreign = try portal.signed(
+            "license_server",
             #"{"access_control":{"allowed_widevine_devices":["a"]},"return_license_request_info":true}"#
         )
         #expect(try await portal.redeem(foreign, by: player).problem == "license.restricted")
+        // nor is a rule of a policy
+        for (rules, count) in [(#""hdcp":"HDCP_NONE""#, 2), (#""watermark":"x""#, 1)] {
+            let policies = #"[{"name":"SD"},{"name":"HD","widevine":{\#(rules)}}]"#
+            let text = try portal.signed("content_key_usage_policies", policies, keys: .inline(Portal.contents))
+            #expect(try await portal.redeem(text, by: player).license?.keys.count == count, "\(rules)")
+        }
+        // a client without an address is at none of those that are allowed
+        let bound = try portal.message(id: "bound") {
+            $0.access.addresses = ["0.0.0.0/0", "::/0"].compactMap { AddressRange($0) }
+        }
+        let (sealed, _) = try await player.seal(
+            try await player.request(.persist, of: portal.test, token: bound),
+            at: portal.test.clock.now
+        )
+        let local = HTTPRequest(
+            .post,
+            "/v1/license",
+            headers: ["Content-Type": "application/jose"],
+            body: Array(sealed.utf8),
+            peer: .local(userID: 0)
+        )
+        #expect(await portal.test.service.router.respond(to: local).status == .forbidden)
+        #expect(try await portal.redeem(bound, by: player).license != nil)
     }
 
     @Test func `counts the devices that play at once, if it says how many may`() async throws {
@@ -305,15 +329,18 @@ struct Portal {
 }
 
 extension Portal {
-    /// A message of version 2 with members of the license server as they are written.
-    func signed(_ server: String) throws -> String {
-        let text = try message(id: Random.uuid())
+    /// A message of version 2 with a member of the entitlement as it is written.
+    func signed(_ name: String, _ value: String, keys: LicenseMessage.KeySource? = nil) throws -> String {
+        let usual = LicenseMessage.KeySource.inline(Self.contents.map { .init(id: $0.id, key: $0.key) })
+        let text = try message(id: Random.uuid(), keys: keys ?? usual) {
+            if keys != nil { $0.policies = [LicenseMessage.UsagePolicy(name: "SD"), LicenseMessage.UsagePolicy(name: "HD")] }
+        }
         let parts = text.split(separator: ".")
         let payload = try #require(Base64URL.decode(parts[1]))
         var json = try #require(try JSON.parse(payload.rawSpan).object)
         var entitlement = try #require(json["message"]?.object)
-        let members = Array(server.utf8)
-        entitlement["license_server"] = try JSON.parse(members.rawSpan)
+        let written = Array(value.utf8)
+        entitlement[name] = try JSON.parse(written.rawSpan)
         json["message"] = .object(entitlement)
         let input = Array("\(parts[0]).\(Base64URL.encode(JSON.object(json).write()))".utf8)
         let mac = HMACSHA256(key: Secret(Array(0..<32))).authenticate(input.rawSpan)

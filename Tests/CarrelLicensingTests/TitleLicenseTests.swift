@@ -132,6 +132,10 @@ struct TitleTokenShop {
         let again = try #require(try await shop.redeem(token.sealed, by: third).license)
         #expect(again.keys.map(\.id) == first.keys.map(\.id) && again.id != first.id)
         #expect(try await shop.orders().count == 2)
+        // the account of a token goes before the player's
+        let named = try await shop.make { $0["account"] = "alice" }
+        #expect(try await shop.redeem(named.sealed, by: linked).license != nil)
+        #expect(Set(try await shop.orders().map(\.account)) == ["alice", "bob", "player-\(alone.id)"])
         // the player's own account has what it holds in its personal data, and is erased like any other
         let own = try #require(try await shop.test.service.accounts.find(named: "player-\(alone.id)"))
         let path = "/admin/v1/accounts/\(own.id)/export"
