@@ -215,7 +215,7 @@ struct LicenseDesk {
                 headers: ["Retry-After": String(seconds)]
             )
         case .held(let ending):
-            for stream in ending { try LicenseStreams.evict(stream, of: subject, at: now, in: transaction) }
+            for stream in ending { try LicenseStreams.evict(stream, at: now, in: transaction) }
         }
     }
 
@@ -238,7 +238,7 @@ struct LicenseDesk {
             )
         }
         for oldest in live.prefix(live.count - limit + 1) {
-            _ = try LicenseStore.end(oldest, by: "evicted", at: now, in: transaction)
+            try LicenseStreams.evict(oldest, at: now, in: transaction)
         }
     }
 
@@ -266,15 +266,18 @@ struct LicenseDesk {
     private func extended(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
         if let lease = license.leaseUntil, lease <= now { try takeSlot(license.id, of: license.subject) }
         let lease = license.leaseUntil.map { _ in now + leaseLife }
-        guard try LicenseStore.renew(license.id, leaseUntil: lease, in: transaction),
+        guard try LicenseStore.renew(license.id, leaseUntil: lease, plays: reportedPlays, in: transaction),
             let renewed = try LicenseStore.license(license.id, in: transaction)
         else { throw Self.ended }
         return renewed
     }
 
+    /// The player's count of plays; it cannot be more than what a person plays.
+    private var reportedPlays: Int { min(request.plays, 1_000_000) }
+
     private func released() throws -> LicenseStore.Issued {
         let license = try own()
-        _ = try LicenseStore.end(license.id, by: "release", plays: min(request.plays, 1_000_000), at: now, in: transaction)
+        _ = try LicenseStore.end(license.id, by: "release", plays: reportedPlays, at: now, in: transaction)
         return try LicenseStore.license(license.id, in: transaction) ?? license
     }
 

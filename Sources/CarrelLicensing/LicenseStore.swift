@@ -33,9 +33,18 @@ package enum LicenseStore {
             plays, master_version, wrapped FROM licenses WHERE (issued_at, id) > ($1, $2) ORDER BY issued_at, id LIMIT $3
         """
     )
-    static let renew = SQL("UPDATE licenses SET sequence = sequence + 1, lease_until = $2 WHERE id = $1 AND ended_at IS NULL")
+    /// Plays are those that the player counts from the license's first issue, so a repeat adds none.
+    static let renew = SQL(
+        """
+        UPDATE licenses SET sequence = sequence + 1, lease_until = $2, plays = CASE WHEN plays < $3 THEN $3 ELSE plays END
+        WHERE id = $1 AND ended_at IS NULL
+        """
+    )
     static let end = SQL(
-        "UPDATE licenses SET ended_at = $2, ended_by = $3, lease_until = NULL, plays = plays + $4 WHERE id = $1 AND ended_at IS NULL"
+        """
+        UPDATE licenses SET ended_at = $2, ended_by = $3, lease_until = NULL, plays = CASE WHEN plays < $4 THEN $4 ELSE plays END
+        WHERE id = $1 AND ended_at IS NULL
+        """
     )
     static let leases = SQL(
         "SELECT id, issued_at, lease_until FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
@@ -179,8 +188,8 @@ package enum LicenseStore {
     }
 
     /// Renews a license that has not ended; whether there is one.
-    static func renew(_ id: String, leaseUntil: Instant?, in transaction: any Transaction) throws -> Bool {
-        try transaction.run(renew, [.text(id), .instant(leaseUntil)]) > 0
+    static func renew(_ id: String, leaseUntil: Instant?, plays: Int, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(renew, [.text(id), .instant(leaseUntil), .integer(Int64(plays))]) > 0
     }
 
     /// Ends a license; whether it had not ended.

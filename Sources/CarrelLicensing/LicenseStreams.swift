@@ -16,12 +16,12 @@ struct LicenseStreams: StreamLedger {
 
     func end(_ streams: [String], of subject: String, at now: Instant) async throws {
         try await database.write { transaction in
-            for stream in streams { try Self.evict(stream, of: subject, at: now, in: transaction) }
+            for stream in streams { try Self.evict(stream, at: now, in: transaction) }
         }
     }
 
     /// Ends a stream that lost its place to a newer one.
-    static func evict(_ license: String, of subject: String, at now: Instant, in transaction: any Transaction) throws {
+    static func evict(_ license: String, at now: Instant, in transaction: any Transaction) throws {
         guard try LicenseStore.end(license, by: "evicted", at: now, in: transaction) else { return }
         try AuditStore.append(
             AuditActor(AuditActor.server).entry("license.evict", on: license, at: now, reason: "concurrency"),

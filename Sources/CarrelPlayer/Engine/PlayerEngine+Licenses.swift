@@ -321,6 +321,38 @@ extension PlayerEngine {
         _ url: String?,
         _ complete: (inout KeyRequest) -> Void
     ) async throws(PlayerError) -> (license: License, text: String) {
+        let ((text, digest), request) = try await request(session, contentID: contentID, complete)
+        let server = try server()
+        listener?(.progress(.license, step: "request", done: 2, total: 4))
+        let answer = try await server.post(url ?? server.base + "/v1/license", jose: text)
+        listener?(.progress(.license, step: "answer", done: 3, total: 4))
+        let license: License
+        do throws(RightsError) {
+            license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
+            guard license.player == (try trustForRights().player), license.request == digest, license.nonce == request.nonce,
+                license.offered == request.versions, license.version == request.versions.max()
+            else { throw RightsError(.signature, "the license is not the answer to this request") }
+        } catch {
+            throw PlayerError(.rejected, error.message)
+        }
+        try await take(license.signedAt)
+        listener?(.progress(.license, step: "verified", done: 4, total: 4))
+        return (license, answer)
+    }
+
+    /// A request with a fresh nonce, signed and encrypted.
+    ///
+    /// - Parameters:
+    ///   - session: the kind of request.
+    ///   - contentID: of the content; empty for that of the token.
+    ///   - complete: adds token or license.
+    /// - Returns: the text to send with the digest that the answer repeats, and the request.
+    /// - Throws: ``PlayerError``.
+    func request(
+        _ session: KeyRequest.Session,
+        contentID: String,
+        _ complete: (inout KeyRequest) -> Void
+    ) async throws(PlayerError) -> (sealed: (text: String, digest: [UInt8]), request: KeyRequest) {
         let (trust, server) = (try trust(), try server())
         listener?(.progress(.license, step: "challenge", done: 1, total: 4))
         let challenge = try await server.post("/v1/personalize/challenge", type: nil, "")
@@ -343,22 +375,7 @@ extension PlayerEngine {
         request.revocations = trust.revocations?.number ?? 0
         request.capabilities = Array(capabilities.obligations.sorted().prefix(32))
         complete(&request)
-        let (text, digest) = try await sealed(request, trust, at: known.read(on: host).instant)
-        listener?(.progress(.license, step: "request", done: 2, total: 4))
-        let answer = try await server.post(url ?? server.base + "/v1/license", jose: text)
-        listener?(.progress(.license, step: "answer", done: 3, total: 4))
-        let license: License
-        do throws(RightsError) {
-            license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
-            guard license.player == trust.player, license.request == digest, license.nonce == nonce,
-                license.offered == request.versions, license.version == request.versions.max()
-            else { throw RightsError(.signature, "the license is not the answer to this request") }
-        } catch {
-            throw PlayerError(.rejected, error.message)
-        }
-        try await take(license.signedAt)
-        listener?(.progress(.license, step: "verified", done: 4, total: 4))
-        return (license, answer)
+        return (try await sealed(request, trust, at: known.read(on: host).instant), request)
     }
 
     private func sealed(

@@ -1,6 +1,18 @@
-import CarrelBytes
+import CarrelHTTP
+public import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+import CarrelVault
 import CarrelHTTPClient
 import CarrelRights
+
+/// A portal's user that this device was joined to.
+public struct PlayerLink: Sendable, Equatable {
+    /// The portal's id of the user.
+    public let user: String
+    /// When the link ends unless it is renewed; nil where it has ended.
+    public let expiresAt: Instant?
+}
 
 extension PlayerEngine {
     /// Redeems a token: a license message or an action token for the store, a compound URL for a stream that plays now.
@@ -21,15 +33,11 @@ extension PlayerEngine {
         case .message(let message):
             return try await redeemForStore(message, at: nil, tag: tag, priority: priority)
         case .action(let action):
-            let configuration = try await configuration(action.configuration)
-            let text = Base64URL.encode(action.businessToken)
-            switch action.operation {
-            case .licenseAcquisition:
-                let url = configuration.licenseAcquisition
-                return try await redeemForStore(text, at: url, tag: tag, priority: priority)
-            case .registration, .deregistration:
-                throw PlayerError(.token, "tokens of registration are not redeemed yet")
+            guard action.operation == .licenseAcquisition else {
+                throw PlayerError(.token, "the token is for a registration, not for a license")
             }
+            let url = try await configuration(action.configuration).licenseAcquisition
+            return try await redeemForStore(Base64URL.encode(action.businessToken), at: url, tag: tag, priority: priority)
         case .url(let url):
             return try await stream(url)
         }
@@ -50,8 +58,109 @@ extension PlayerEngine {
         }
     }
 
+    /// Joins this device to a portal's user, or takes it away from one, by an action token of registration or deregistration.
+    ///
+    /// - Parameter text: the action token (XML).
+    /// - Returns: the user and the link.
+    /// - Throws: ``PlayerError``: `player.token` for another token, `player.device-limit` where the user has no place for another device.
+    @discardableResult
+    public func register(_ text: String) async throws(PlayerError) -> PlayerLink {
+        guard case .action(let action) = try ServiceToken(text).content, action.operation != .licenseAcquisition else {
+            throw PlayerError(.token, "the token is not an action token of a registration or a deregistration")
+        }
+        let isRegistration = action.operation == .registration
+        return try await transaction(isRegistration ? .link : .linkRelease) { () throws(PlayerError) in
+            let configuration = try await configuration(action.configuration)
+            let (sealed, request) = try await request(isRegistration ? .register : .deregister, contentID: "") {
+                $0.token = Base64URL.encode(action.businessToken)
+            }
+            let url = isRegistration ? configuration.registration : configuration.deregistration
+            let answer = try await server().post(url, jose: sealed.text)
+            let bytes = Array(answer.utf8)
+            guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: 65_536)),
+                let user = json["user"]?.string, let signed = json["time"]?.string
+            else { throw PlayerError(.host, "the server's answer cannot be read: is it a Carrel server?") }
+            let time: TrustedTime
+            do throws(RightsError) {
+                time = try await verified { trust throws(RightsError) in try TrustedTime(signed, keys: trust.keys) }
+            } catch {
+                throw PlayerError(.rejected, error.message)
+            }
+            guard time.nonce == request.nonce, json["player"]?.string == (try trust().player) else {
+                throw PlayerError(.rejected, "the answer is not for this request")
+            }
+            try await take(time.instant)
+            let link = PlayerLink(user: user, expiresAt: json["linkExpiresAt"]?.string.flatMap { Instant.parse($0) })
+            try await licenses().setLink(isRegistration ? link : nil, of: user)
+            return link
+        }
+    }
+
+    /// The portals' users that this device was joined to.
+    ///
+    /// - Throws: `player.store`, `player.store-damaged`.
+    public func links() async throws(PlayerError) -> [PlayerLink] { try await licenses().links() }
+
+    /// Redeems the token of a stream at its rights location, with a proof of this device's key (RFC 9449).
     private func stream(_ url: CompoundURL) async throws(PlayerError) -> RedeemedLicense {
-        throw PlayerError(.token, "compound URLs are not redeemed yet")
+        try await transaction(.license) { () throws(PlayerError) in
+            let (trust, vault) = (try trust(), vault)
+            let now = try await licenses().clock().read(on: host).instant
+            let key = try await signingKey()
+            let proof: DPoPProof.Made
+            do {
+                proof = try await DPoPProof.make(method: .post, url: url.rightsURL, token: url.token, signingKey: key, now: now) {
+                    try await vault.sign($0, withKey: Self.signingKey)
+                }
+            } catch let error as VaultError {
+                throw Self.failure(error)
+            } catch {
+                throw PlayerError(.vault, "the vault does not sign")
+            }
+            let answer = try await rights(url, proof.text, root: trust.root.der)
+            let license: License
+            do throws(RightsError) {
+                license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
+                guard license.player == trust.player, license.request == proof.digest, license.nonce == proof.id,
+                    license.session != nil
+                else { throw RightsError(.signature, "the license is not the answer to this request") }
+            } catch {
+                throw PlayerError(.rejected, error.message)
+            }
+            try await take(license.signedAt)
+            hold(license)
+            return RedeemedLicense(
+                license: license.id,
+                contentID: license.contentID,
+                until: LicenseRecord(license).end,
+                isStored: false
+            )
+        }
+    }
+
+    private func signingKey() async throws(PlayerError) -> P256.PublicKey {
+        let key: P256.PublicKey?
+        do throws(VaultError) {
+            key = try await vault.publicKey(named: Self.signingKey)
+        } catch {
+            throw Self.failure(error)
+        }
+        guard let key else { throw PlayerError(.vault, "the vault has lost the player's keys") }
+        return key
+    }
+
+    /// Asks a rights location, whose certificate is one of the service's own authority, or of an authority that the system trusts.
+    private func rights(_ url: CompoundURL, _ proof: String, root: [UInt8]) async throws(PlayerError) -> String {
+        let known = try server()
+        var configuration = HTTPClientConfiguration(trustedRoots: [root])
+        configuration.acceptsAnyCertificateForTesting = properties.acceptsSelfSignedForTesting
+        configuration.acceptsOtherHostsForTesting = properties.acceptsHostMismatchForTesting
+        do throws(PlayerError) {
+            return try await known.with(HTTPClient(configuration: configuration)).post(url.rightsURL, proof: proof)
+        } catch {
+            guard error.code == .tls else { throw error }
+            return try await known.post(url.rightsURL, proof: proof)
+        }
     }
 
     private func configuration(_ place: ActionToken.Configuration) async throws(PlayerError) -> BroadbandConfiguration {

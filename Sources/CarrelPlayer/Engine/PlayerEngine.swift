@@ -48,6 +48,17 @@ public actor PlayerEngine {
         public let expiresAt: Instant
     }
 
+    /// Exceptions that tests of an app may need. Each is off, and weakens the connection to rights locations: anyone can pass for one.
+    public struct Properties: Sendable {
+        /// Whether a rights location may show any certificate, such as one that it signed itself.
+        public var acceptsSelfSignedForTesting = false
+        /// Whether a rights location may show a certificate for another name.
+        public var acceptsHostMismatchForTesting = false
+
+        /// All of them off.
+        public init() {}
+    }
+
     let vault: Vault
     private let app: App
     private let folder: String
@@ -57,6 +68,8 @@ public actor PlayerEngine {
     private let file: PrivateFile
     let listener: (@Sendable (PlayerTransaction) -> Void)?
     private(set) var state: PlayerState?
+    /// Exceptions for tests.
+    private(set) var properties = Properties()
     /// The parsed and verified trust of `state`; read again when that changes.
     var knownTrust: ServiceTrust?
     var openStore: LicenseStore?
@@ -73,6 +86,11 @@ public actor PlayerEngine {
             Evaluation.openOutput,
         ]
         return own
+    }
+
+    /// Sets the exceptions for tests.
+    public func set(_ properties: Properties) {
+        self.properties = properties
     }
 
     /// Says which obligations of licenses this app meets besides those that the engine meets by itself.

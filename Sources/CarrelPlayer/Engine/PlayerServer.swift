@@ -63,6 +63,19 @@ struct PlayerServer: Sendable {
         )
     }
 
+    /// Sends a proof of possession to a rights location, which was checked; returns the signed answer.
+    func post(_ url: String, proof: String) async throws(PlayerError) -> String {
+        let headers: HTTPFields = ["DPoP": proof, "Accept": "application/jose"]
+        return try Self.text(try await send(ClientRequest(.post, url, headers: headers, maxResponseBytes: Self.limit)))
+    }
+
+    /// The same server by another client.
+    func with(_ client: HTTPClient) -> PlayerServer { PlayerServer(base: base, client: client, listener: listener) }
+
+    private init(base: String, client: HTTPClient, listener: (@Sendable (PlayerTransaction) -> Void)?) {
+        (self.base, self.client, self.listener) = (base, client, listener)
+    }
+
     /// A document at an address that was checked.
     func bytes(at url: String, atMost limit: Int) async throws(PlayerError) -> [UInt8] {
         try await send(ClientRequest(url, maxResponseBytes: Int64(limit))).body
@@ -108,8 +121,9 @@ struct PlayerServer: Sendable {
         case "license.concurrency": return .concurrency
         case "license.ended", "license.unknown": return .ended
         case "license.key": return .key
-        case "license.token", "license.token-used", "license.token-expired", "license.token-device", "license.not-storable",
-            "license.not-stream", "license.content", "license.title":
+        case "license.token", "license.token-used", "license.title", "license.restricted", "license.address",
+            "license.token-expired", "license.token-device", "license.not-storable",
+            "license.not-stream", "license.content":
             return .token
         default: break
         }

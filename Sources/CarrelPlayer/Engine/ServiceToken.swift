@@ -57,6 +57,11 @@ public struct ServiceToken: Sendable {
         }
     }
 
+    /// Whether the token joins the device to a portal's user, or takes it away from one.
+    public var isRegistration: Bool {
+        if case .action(let token) = content { token.operation != .licenseAcquisition } else { false }
+    }
+
     /// The readable parts of the token. The token itself is not among them.
     public var details: [(name: String, value: String)] {
         switch content {

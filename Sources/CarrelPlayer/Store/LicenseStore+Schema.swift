@@ -21,6 +21,7 @@ extension LicenseStore {
                 ),
                 SQL("CREATE INDEX license_content_license ON license_content (license)"),
                 SQL("CREATE TABLE release (license TEXT PRIMARY KEY, sealed BLOB NOT NULL)"),
+                SQL("CREATE TABLE link (portal_user BLOB PRIMARY KEY, sealed BLOB NOT NULL)"),
             ]
         )
     ]
@@ -54,6 +55,12 @@ extension LicenseStore {
         static let remove = SQL("DELETE FROM license WHERE id = $1")
         static let expired = SQL("SELECT id FROM license WHERE expires <= $1 ORDER BY id LIMIT $2")
         static let count = SQL("SELECT COUNT(*) FROM license")
+
+        static let putLink = SQL(
+            "INSERT INTO link (portal_user, sealed) VALUES ($1, $2) ON CONFLICT (portal_user) DO UPDATE SET sealed = excluded.sealed"
+        )
+        static let removeLink = SQL("DELETE FROM link WHERE portal_user = $1")
+        static let links = SQL("SELECT portal_user, sealed FROM link LIMIT 1000")
 
         static let addRelease = SQL("INSERT INTO release (license, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         static let releases = SQL("SELECT license, sealed FROM release ORDER BY license LIMIT $1")

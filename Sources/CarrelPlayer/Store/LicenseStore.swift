@@ -281,6 +281,37 @@ extension LicenseStore {
     }
 }
 
+// MARK: - Links
+
+extension LicenseStore {
+    /// Notes that the device was joined to a user, or taken from one.
+    func setLink(_ link: PlayerLink?, of user: String) async throws(PlayerError) {
+        let seal = seal
+        try await write { transaction in
+            let key = seal.digest("link", user)
+            guard let link else {
+                try transaction.run(Statement.removeLink, [.blob(key)])
+                return
+            }
+            let json: JSON = [
+                "user": .string(link.user), "until": link.expiresAt.map { .integer($0.milliseconds) } ?? .null,
+            ]
+            try transaction.run(Statement.putLink, [.blob(key), .blob(try seal.seal(json, at: "link \(Hex.encode(key))"))])
+        }
+    }
+
+    func links() async throws(PlayerError) -> [PlayerLink] {
+        let seal = seal
+        return try await read { transaction in
+            try transaction.rows(Statement.links).map { row in
+                let json = try seal.open(try row.blob(1), at: "link \(Hex.encode(try row.blob(0)))")
+                guard let user = json["user"]?.string else { throw RowSeal.damaged }
+                return PlayerLink(user: user, expiresAt: json["until"]?.int.map { Instant(milliseconds: Int64($0)) })
+            }
+        }
+    }
+}
+
 // MARK: - The clock
 
 extension LicenseStore {

@@ -49,7 +49,7 @@ package struct KeyRequest: Sendable, Equatable {
     package var versions = KeyRequest.versions
     /// Capabilities of the player's outputs, by name.
     package var capabilities: [String] = []
-    /// In a release: how often it was played.
+    /// In a renewal or a release: how often it was played since its first issue.
     package var plays = 0
 
     /// The versions of the protocol that this program speaks.

@@ -15,7 +15,7 @@ struct TokenRedeem: Command {
     static let discussion = """
         The token is a compound URL, a license message (JWT), the file of an action token (XML), or - for standard input. It can be repeated \
         after every failure: the same token gives the same license to this device. The license of a compound URL is for a stream that plays \
-        now; it is not kept.
+        now; it is not kept. An action token of a registration joins this device to a user of the portal.
         """
     static let examples = [
         Example("carrel token redeem token.xml", "Puts the license of an action token into the store."),
@@ -36,6 +36,7 @@ struct TokenRedeem: Command {
 
     func run(_ console: Console) async throws {
         let text = try TokenText.read(token)
+        guard try !ServiceToken(text).isRegistration else { return try await register(text, console) }
         let redeemed = try await engine.use(console) { engine in
             let redeemed = try await engine.process(text, tag: tag, priority: priority)
             // the process ends here, and with it the stream
@@ -52,6 +53,21 @@ struct TokenRedeem: Command {
         console.print("content \(redeemed.contentID)")
         console.print(redeemed.until.map { "until \($0)" } ?? "without an end")
         if !redeemed.isStored { console.note("the license is for a stream that plays now: it is not kept") }
+    }
+}
+
+extension TokenRedeem {
+    private func register(_ text: String, _ console: Console) async throws {
+        let link = try await engine.use(console) { try await $0.register(text) }
+        if engine.json {
+            return console.print([
+                "user": .string(link.user), "until": link.expiresAt.map { .string($0.description) } ?? .null,
+            ])
+        }
+        console.print(
+            link.expiresAt.map { "this device belongs to the user \(link.user) until \($0)" }
+                ?? "this device does not belong to the user \(link.user) any longer"
+        )
     }
 }
 
