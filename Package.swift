@@ -21,11 +21,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let serverTargets: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
-    "CarrelEntitlements",
-    "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening",
-    "CarrelEditionDelivery",
-    "CarrelFeeds",
-    "CarrelAdministration", "CarrelWebsite", "CarrelServer",
+    "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
+    "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite", "CarrelServer",
 ]
 
 func library(_ name: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -404,8 +401,8 @@ let package = Package(
         ),
         serverTests("Audit", "Entitlements Licensing Rights"),
         serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
-        serverTests("Licensing", "Authority Licensing Rights XML"),
-        serverTests("Authority", "Authority Rights Vault"),
+        serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights XML"),
+        serverTests("Authority", "Authority JOSE Rights Vault"),
         serverTests("Catalog", "Audio Ingest Packager"),
         serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
         serverTests("Streaming", "Ingest Listening Streaming"),
@@ -424,7 +421,9 @@ let package = Package(
         tests(
             "CarrelPlayerTests",
             ["ProtectedPublications", "ReaderProgram", "carrel"]
-                + carrel("Bytes CommandLine HTTP HTTPClient HTTPServer JSON Metrics Settings Testing Threads") + serverTargets
+                + carrel(
+                    "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads"
+                ) + serverTargets
         ),
         tests("CarrelTestingTests", carrel("Bytes JSON Testing")),
         tests("CarrelWebTests", carrel("Testing Threads Web")),

@@ -50,13 +50,17 @@ extension Certificate {
         return String(validating: uri, as: UTF8.self)
     }
 
-    /// The text of an extension that is a UTF8String; nil when it has none, or another value.
-    ///
-    /// - Parameter identifier: numbers and periods.
-    /// - Returns: the text.
-    package func text(ofExtension identifier: String) -> String? {
-        value(ofExtension: identifier).flatMap { DER.content(0x0c, $0) }.flatMap { String(validating: $0, as: UTF8.self) }
+    /// The description of the subject among its attributes (RFC 4519 §2.5, RFC 5280 §4.2.1.8); nil when there is none, or more than that.
+    package var subjectDescription: String? {
+        let type = DER.objectIdentifier(Self.descriptionType)
+        guard let value = value(ofExtension: "2.5.29.9"), let list = DER.content(0x30, value),
+            let attribute = DER.content(0x30, list), attribute.starts(with: type),
+            let values = DER.content(0x31, Array(attribute.dropFirst(type.count))), let text = DER.content(0x0c, values)
+        else { return nil }
+        return String(validating: text, as: UTF8.self)
     }
+
+    static let descriptionType = "2.5.4.13"
 
     private func value(ofExtension identifier: String) -> [UInt8]? {
         defer { ERR_clear_error() }

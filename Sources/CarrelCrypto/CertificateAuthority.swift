@@ -48,25 +48,14 @@ package struct CertificateAuthority: Sendable {
     package enum Kind: Sendable, Equatable {
         /// Signing certificates; at most `pathLength` authorities below it.
         case authority(pathLength: UInt64)
-        /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name; `attributes` are
-        /// extensions that are not critical, each with an object identifier and a text.
-        case client(identifier: String, attributes: [Attribute])
+        /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name; `description` is a text
+        /// about the subject (RFC 4519 §2.5 in RFC 5280 §4.2.1.8). An object identifier of its own would need a registered arc: those of
+        /// UUIDs have numbers of 128 bits, at which GnuTLS refuses the whole certificate.
+        case client(identifier: String, description: String)
         /// Key agreement.
         case agreement
         /// A TLS server of these DNS names and addresses (4 or 16 bytes each).
         case server(names: [String], addresses: [[UInt8]])
-    }
-
-    /// An extension of a certificate with a text as its value (UTF8String).
-    package struct Attribute: Sendable, Equatable {
-        /// Numbers and periods.
-        package let identifier: String
-        package let text: String
-
-        package init(identifier: String, text: String) {
-            self.identifier = identifier
-            self.text = text
-        }
     }
 
     /// Issues a certificate in DER, with a random serial number of 127 bits.
@@ -142,12 +131,15 @@ package struct CertificateAuthority: Sendable {
         case .authority(let pathLength):
             extensions += extending("2.5.29.19", DER.sequence(DER.isTrue, DER.integer(pathLength)), isCritical: true)
             extensions += keyUsage(0x06, unused: 1)  // keyCertSign, cRLSign
-        case .client(let identifier, let attributes):
+        case .client(let identifier, let description):
             extensions += extending("2.5.29.19", DER.sequence(), isCritical: true)
             extensions += keyUsage(0x80, unused: 7)  // digitalSignature
             extensions += extending("2.5.29.37", DER.sequence(DER.objectIdentifier("1.3.6.1.5.5.7.3.2")))
             extensions += extending("2.5.29.17", DER.sequence(DER.value(0x86, Array(identifier.utf8))))
-            for attribute in attributes { extensions += extending(attribute.identifier, DER.text(attribute.text)) }
+            extensions += extending(
+                "2.5.29.9",
+                DER.sequence(DER.sequence(DER.objectIdentifier(Certificate.descriptionType), DER.set(DER.text(description))))
+            )
         case .agreement:
             extensions += extending("2.5.29.19", DER.sequence(), isCritical: true)
             extensions += keyUsage(0x08, unused: 3)  // keyAgreement

@@ -25,15 +25,13 @@ struct `An authority` {
         )
     }
 
-    static let level = "2.25.274425379072821491810473467491037072266.1"
-
     func issue() throws -> Certificate {
         try Certificate(
             der: authority.issue(
                 subject: "device",
                 publicKey: device.publicKey,
                 validity: Self.validity,
-                kind: .client(identifier: "urn:uuid:1", attributes: [.init(identifier: Self.level, text: "tpm")])
+                kind: .client(identifier: "urn:uuid:1", description: "tpm")
             )
         )
     }
@@ -45,7 +43,8 @@ struct `An authority` {
         #expect(path.count == 3)
         let other = try issue()
         #expect(certificate.commonName == "device" && certificate.identifier == "urn:uuid:1")
-        #expect(certificate.text(ofExtension: Self.level) == "tpm" && certificate.text(ofExtension: "1.2.3") == nil)
+        #expect(certificate.subjectDescription == "tpm")
+        #expect(try Certificate(der: root.certificate).subjectDescription == nil)
         #expect(certificate.subjectPublicKeyInfo == device.publicKey.subjectPublicKeyInfo)
         #expect(certificate.validity?.lowerBound == Self.now && certificate.maySign)
         #expect(certificate.serial.count == 16 && certificate.serial != other.serial)
@@ -70,7 +69,7 @@ struct `An authority` {
             subject: "x",
             publicKey: P256.PrivateKey().publicKey,
             validity: Self.validity,
-            kind: .client(identifier: "urn:uuid:2", attributes: [])
+            kind: .client(identifier: "urn:uuid:2", description: "")
         )
         #expect(throws: CryptoError(.untrusted, "")) {
             try CertificateRoots([Certificate(der: root.certificate)])

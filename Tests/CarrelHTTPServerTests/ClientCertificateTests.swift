@@ -55,7 +55,7 @@ private struct Authorities {
             subject: name,
             publicKey: key.publicKey,
             validity: validity,
-            kind: .client(identifier: "urn:test:\(name)", attributes: [])
+            kind: .client(identifier: "urn:test:\(name)", description: "none")
         )
         let certificate = folder.write("\(name).pem", Certificate.pem(der))
         let file = folder.write("\(name).key", key.pem.withBytes { [UInt8](copying: $0) })

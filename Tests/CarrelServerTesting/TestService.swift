@@ -39,10 +39,11 @@ package struct TestService {
 
     package init(
         _ contents: Contents = .nothing,
+        at start: Instant = Instant(milliseconds: 1_800_000_000_000),
         _ configure: (inout CarrelService.Settings) -> Void = { _ in }
     ) async throws {
         directory = TemporaryDirectory()
-        clock = ManualClock(Instant(milliseconds: 1_800_000_000_000))
+        clock = ManualClock(start)
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
         configure(&settings)

@@ -14,8 +14,6 @@ package struct PlayerCertificate: Sendable {
     /// From when until when it is valid.
     package let validity: ClosedRange<Instant>
 
-    /// The extension with the level of the vault. The arc is that of a UUID (ITU-T X.667 §6).
-    static let levelExtension = "2.25.274425379072821491810473467491037072266.1"
     /// The alternative name is this and the player's id (RFC 9562 §4).
     static let identifierPrefix = "urn:uuid:"
 
@@ -24,7 +22,7 @@ package struct PlayerCertificate: Sendable {
     /// - Throws: `rights.malformed` unless it is one of a player.
     package init(_ certificate: Certificate) throws(RightsError) {
         guard let identifier = certificate.identifier, identifier.hasPrefix(Self.identifierPrefix), certificate.maySign,
-            let level = certificate.text(ofExtension: Self.levelExtension).flatMap({ VaultLevel(rawValue: $0) }),
+            let level = certificate.subjectDescription.flatMap({ VaultLevel(rawValue: $0) }),
             let validity = certificate.validity,
             let key = try? P256.PublicKey(subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
         else { throw RightsError(.malformed, "the certificate is not one of a player") }
@@ -49,7 +47,7 @@ package struct PlayerCertificate: Sendable {
             validity: validity,
             kind: .client(
                 identifier: identifierPrefix + player,
-                attributes: [.init(identifier: levelExtension, text: level.rawValue)]
+                description: level.rawValue
             )
         )
     }

@@ -68,7 +68,7 @@ struct RightsOptions: Sendable {
             \.rights.port,
             "rights.port",
             help:
-                "Port of the rights location that asks players for their certificate (TLS); 0 = any free port; unset: off, or any free port if http.port is 0."
+                "Port of the rights location that asks players for their certificate (TLS), or off; 0 = any free port; unset: off, or any free port if http.port is 0."
         ),
         Setting(
             \.rights.certificateProxies,
