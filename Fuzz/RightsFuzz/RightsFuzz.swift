@@ -12,7 +12,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let body = Array(bytes.dropFirst())
     let text = String(decoding: body, as: UTF8.self)
     switch choice % 8 {
-    case 0: if (try? PersonalizationRequest(text)) != nil, text.isEmpty { fatalError("an empty request was accepted") }
+    case 0:
+        if (try? PersonalizationRequest(text)) != nil, text.isEmpty { fatalError("an empty request was accepted") }
+        let urls = ["https://localhost/hms/ms3/rights/"]
+        let time = Instant(milliseconds: 1_800_000_000_000)
+        if (try? DPoPProof(text, method: .get, urls: urls, token: "token", at: time))?.id.isEmpty == true {
+            fatalError("a proof without an id was accepted")
+        }
     case 1:
         let read = try? KeyRequest.Unverified(text, environment: "live", keys: [parties.id: parties.service])
         if let read, (try? read.verified(by: parties.device.publicKey)) != nil {

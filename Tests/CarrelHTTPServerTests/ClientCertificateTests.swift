@@ -78,7 +78,7 @@ private struct Authorities {
         return ["--cert", certificate, "--key", folder.write("clients.key", clients.key.pem.withBytes { [UInt8](copying: $0) })]
     }
 
-    var curl: [String] { ["curl", "-sS", "--max-time", "30", "--cacert", folder.file("root.pem")] }
+    var curl: [String] { ["curl", "-sS", "--max-time", "120", "--cacert", folder.file("root.pem")] }
 }
 
 @Suite(.serialized) struct `A listener that asks clients for a certificate` {

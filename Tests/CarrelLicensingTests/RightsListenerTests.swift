@@ -35,7 +35,7 @@ import Testing
             let root = folder.write("root.pem", Certificate.pem(try await test.service.authority.keys().trust.root))
             let body = folder.file("body")
             let status = try await checkProcess(
-                ["curl", "-sS", "--max-time", "30", "--cacert", root, "-o", body, "-w", "%{http_code}"] + options
+                ["curl", "-sS", "--max-time", "120", "--cacert", root, "-o", body, "-w", "%{http_code}"] + options
                     + ["https://localhost:\(port)/hms/ms3/rights/?b=\(token)"]
             )
             return (Int(status) ?? 0, folder.read("body") ?? [])

@@ -66,7 +66,7 @@ import Testing
         func status(_ url: String, _ options: [String]) async throws -> String {
             try await checkProcess(
                 [
-                    "curl", "-sS", "--max-time", "30", "--cacert", folder.file("root.pem"), "-o", folder.file("body"), "-w",
+                    "curl", "-sS", "--max-time", "120", "--cacert", folder.file("root.pem"), "-o", folder.file("body"), "-w",
                     "%{http_code}",
                 ] + options + [url]
             )

@@ -134,7 +134,8 @@ struct `A server as it is started` {
         (
             "carrel",
             [
-                "jemalloc", "argon2", "crypto", "curl", "gio-2", "glib-2", "gobject-2", "microhttpd", "p11-kit", "pq", "qpdf",
+                "jemalloc", "argon2", "crypto", "curl", "gio-2", "glib-2", "gnutls", "gobject-2", "microhttpd", "p11-kit", "pq",
+                "qpdf",
                 "secret-1",
                 "sqlite3", "tss2-esys", "tss2-mu", "tss2-tctildr", "xml2", "z", "zip",
             ]
