@@ -118,6 +118,23 @@ extension TestPlayer.Personalized {
         #expect(try await test.rights("?b=\(token)", proofs: [proof.text]).code == "license.proof")
     }
 
+    @Test func `takes a proof once, however many send it at the same time and to which node`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let token = try await tokens.token(test, kind: .ms3)
+        let proof = try await player.proof(token, at: test.clock.now)
+        let other = try await test.another()
+        let codes = await withTaskGroup(of: Int.self) { group in
+            for number in 0..<8 {
+                let router = number % 2 == 0 ? test.service.router : other.router
+                let request = HTTPRequest(.get, "/hms/ms3/rights/?b=\(token)", headers: ["DPoP": proof.text])
+                group.addTask { await router.respond(to: request).status.rawValue }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == 200 } == 1 && codes.count { $0 == 401 } == 7, "\(codes)")
+    }
+
     @Test func `takes a proof of this token, request and time alone`() async throws {
         let test = try await TestService { $0.stream.publicURL = "https://books.example.org/carrel" }
         let player = try await TestPlayer().personalized(by: test)
