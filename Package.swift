@@ -282,9 +282,9 @@ let package = Package(
         // pages for people
         server(
             "Website",
-            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Streaming Listening EditionDelivery "
+            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Authority Streaming Listening EditionDelivery "
                 + "Administration",
-            "Audio Bytes HTTP Ingest JSON Metrics Packager Store"
+            "Audio Bytes HTTP Ingest JSON Metrics Packager Store Vault"
         ),
         // assembly, backup, jobs
         server(
@@ -371,7 +371,8 @@ let package = Package(
         tests(
             "CarrelReaderTests",
             carrel(
-                "Bytes Crypto HTTP HTTPClient HTTPServer Metrics PasswordHash Reader Store Subscription Testing Threads Upstream Vault"
+                "Bytes Crypto HTTP HTTPClient HTTPServer JSON Metrics PasswordHash Reader Rights Store Subscription Testing Threads "
+                    + "Upstream Vault"
             ) + serverTargets
         ),
         tests(

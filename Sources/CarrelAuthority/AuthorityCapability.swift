@@ -13,6 +13,7 @@ package struct AuthorityCapability: Capability {
     package let authority: Authority
     package let personalizations: Personalizations
     package let players: Players
+    package let links: LinkCodes
     private let accounts: AccountsCapability
     private let clock: any WallClock
     private let limiter: TokenBucketLimiter
@@ -43,6 +44,12 @@ package struct AuthorityCapability: Capability {
             challenges: Challenges(secret: try context.secret(.challenge)),
             devicePolicy: devicePolicy
         )
+        links = LinkCodes(
+            authority: authority,
+            personalizations: personalizations,
+            database: context.database,
+            clock: context.clock
+        )
         players = Players(database: context.database, clock: context.clock)
         self.accounts = accounts
         clock = context.clock
@@ -58,11 +65,12 @@ package struct AuthorityCapability: Capability {
             because: "certificates are revoked until they expire; the link to the account and the device's name are deleted"
         ),
         "player_certificates": .nothing("certificates with random ids; deleted when they have expired"),
-        "player_nonces": .nothing("random numbers; deleted after minutes"),
+        "player_nonces": .nothing("random numbers; deleted when they have ended"),
+        "link_codes": .nothing("random codes with the network that asked for them; deleted after minutes"),
         "revoked_rights": .nothing("random ids of licenses and keys"),
         "rights_numbers": .nothing("numbers"),
     ]
-    package static let statements = AuthorityStore.statements + PlayerStore.statements
+    package static let statements = AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements
 
     package func addRoutes(to router: inout Router) {
         AuthorityRoutes(
@@ -74,10 +82,12 @@ package struct AuthorityCapability: Capability {
             clock: clock,
             limiter: limiter
         ).add(to: &router)
+        LinkCodeRoutes(links: links, limiter: limiter, clock: clock).add(to: &router)
     }
 
     package var cleanups: [Cleanup] {
         [
+            Cleanup { try LinkCodeStore.removeExpired(at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeExpired(before: $0 - Self.memory, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeCertificates(before: $0, limit: $1, in: $2) },

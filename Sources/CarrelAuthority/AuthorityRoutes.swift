@@ -27,7 +27,7 @@ struct AuthorityRoutes: Sendable {
 
     func add(to router: inout Router) {
         router.on(.post, "v1/personalize/challenge") { request, _ in
-            try throttle()
+            try limiter.requireRoom(at: clock.now)
             let now = clock.now
             return .json([
                 "nonce": .string(personalizations.challenges.make(at: now)),
@@ -36,7 +36,7 @@ struct AuthorityRoutes: Sendable {
             ]).unstored
         }
         router.on(.post, "v1/personalize") { request, _ in
-            try throttle()
+            try limiter.requireRoom(at: clock.now)
             let text = try await Self.signed(request)
             let session = try await callers.session(request)
             if request.bearerToken != nil, session == nil {
@@ -104,6 +104,14 @@ struct AuthorityRoutes: Sendable {
             try await callers.require(request, .readAccounts)
             return .json(Self.json(try await players.find(parameters["player"]))).unstored
         }
+        router.on(.post, "admin/v1/players") { request, _ in
+            let actor = try await callers.require(request, .manageLicenses)
+            let text = try await Self.signed(request)
+            let response = try await personalizations.certify(text, linkedTo: request.query["account"], by: actor)
+            var object = response.json.object ?? [:]
+            object["server"] = personalizations.settings.publicURL.map { .string($0) } ?? .null
+            return .json(.object(object)).unstored
+        }
         for change in Players.Change.allCases {
             router.on(.post, "admin/v1/players/{player}/\(change.rawValue)") { request, parameters in
                 let actor = try await callers.require(request, .changeAccounts)
@@ -142,18 +150,8 @@ struct AuthorityRoutes: Sendable {
         }
     }
 
-    private func throttle() throws {
-        guard let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) else { return }
-        throw HTTPError(
-            .tooManyRequests,
-            "personalization.throttled",
-            "there were too many requests for personalization from this network",
-            extra: [("fault", .text("host"))],
-            headers: ["Retry-After": String(max(1, wait.components.seconds))]
-        )
-    }
-
-    private static func signed(_ request: HTTPRequest) async throws -> String {
+    /// The signed message that a request has as its body.
+    static func signed(_ request: HTTPRequest) async throws -> String {
         guard request.contentType == signedType else {
             throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be \(signedType)")
         }

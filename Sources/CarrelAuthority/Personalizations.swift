@@ -17,6 +17,10 @@ package struct Personalizations: Sendable {
         package var needsAccount = false
         /// Copies without an account at most.
         package var unlinkedLimit = 100_000
+        /// How often a player asks whether its code was typed.
+        package var linkInterval = Duration.seconds(5)
+        /// The public URL of the server, without a slash at the end; nil: that of the request.
+        package var publicURL: String?
 
         package init() {}
     }
@@ -45,6 +49,19 @@ package struct Personalizations: Sendable {
         }
     }
 
+    static func read(_ text: String) throws -> PersonalizationRequest {
+        do throws(RightsError) {
+            return try PersonalizationRequest(text)
+        } catch {
+            throw HTTPError(
+                .badRequest,
+                error.code == .key ? "personalization.key" : "personalization.rejected",
+                error.message,
+                extra: [("fault", .text("rejected"))]
+            )
+        }
+    }
+
     /// Personalises a copy, or renews its certificate. A repeated request is answered with the certificate that was issued.
     ///
     /// - Parameters:
@@ -55,26 +72,44 @@ package struct Personalizations: Sendable {
     /// - Throws: ``HTTPError`` with a code `personalization.…`.
     package func personalize(_ text: String, reader: Reader?, requestID: String) async throws -> PersonalizationResponse {
         let now = clock.now.wholeSecond
-        let request: PersonalizationRequest
-        do throws(RightsError) {
-            request = try PersonalizationRequest(text)
-        } catch {
-            throw HTTPError(
-                .badRequest,
-                error.code == .key ? "personalization.key" : "personalization.rejected",
-                error.message,
-                extra: [("fault", .text("rejected"))]
+        let request = try Self.read(text)
+        guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
+        return try await answer(request, nonce, reader, Requester(staff: nil, requestID: requestID), at: now)
+    }
+
+    /// Asks for a certificate: a player itself, or staff with a request in a file.
+    struct Requester: Sendable {
+        let staff: AuditActor?
+        let requestID: String
+        /// The time of the audit entry; nil: that of the certificate, a whole second.
+        var notedAt: Instant?
+
+        func entry(_ action: String, _ player: Player, at now: Instant) -> Audit.Entry {
+            let actor = staff ?? AuditActor(player.account ?? AuditActor.anonymous, requestID: requestID)
+            return actor.entry(
+                staff == nil ? action : "player.certify",
+                on: player.id,
+                at: notedAt ?? now,
+                reason: player.level.rawValue
             )
         }
-        guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
+    }
+
+    func answer(
+        _ request: PersonalizationRequest,
+        _ nonce: (bytes: [UInt8], end: Instant),
+        _ reader: Reader?,
+        _ requester: Requester,
+        at now: Instant
+    ) async throws -> PersonalizationResponse {
         let keys = try await authority.keys()
         let (player, certificate) = try await database.write { transaction -> (Player, [UInt8]) in
             guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
             let signingKey = JWK.p256(request.signingKey).thumbprint
             if let known = try PlayerStore.player(signingKey: signingKey, in: transaction) {
-                return try renew(known, request, reader, keys, at: now, requestID, in: transaction)
+                return try renew(known, request, reader, keys, at: now, requester, in: transaction)
             }
-            return try add(request, signingKey, reader, keys, at: now, requestID, in: transaction)
+            return try add(request, signingKey, reader, keys, at: now, requester, in: transaction)
         }
         return PersonalizationResponse(
             player: player.id,
@@ -92,7 +127,7 @@ package struct Personalizations: Sendable {
         _ reader: Reader?,
         _ keys: Authority.Keys,
         at now: Instant,
-        _ requestID: String,
+        _ requester: Requester,
         in transaction: any Transaction
     ) throws -> (Player, [UInt8]) {
         let agreementKey = JWK.p256(request.agreementKey).thumbprint
@@ -105,7 +140,7 @@ package struct Personalizations: Sendable {
             )
         }
         guard try !PlayerStore.hasFingerprint(request.fingerprint, in: transaction) else { throw Self.fingerprint }
-        guard reader != nil || !settings.needsAccount else {
+        guard reader != nil || requester.staff != nil || !settings.needsAccount else {
             throw HTTPError(
                 .unauthorized,
                 "personalization.account",
@@ -140,11 +175,7 @@ package struct Personalizations: Sendable {
         if let reader { try link(&player, to: reader, at: now, in: transaction) }
         try PlayerStore.insert(player, in: transaction)
         let certificate = try issue(for: player, request.signingKey, keys, at: now, in: transaction)
-        let actor = AuditActor(reader?.account ?? AuditActor.anonymous, requestID: requestID)
-        try AuditStore.append(
-            actor.entry("player.personalize", on: player.id, at: now, reason: player.level.rawValue),
-            in: transaction
-        )
+        try AuditStore.append(requester.entry("player.personalize", player, at: now), in: transaction)
         return (player, certificate)
     }
 
@@ -154,7 +185,7 @@ package struct Personalizations: Sendable {
         _ reader: Reader?,
         _ keys: Authority.Keys,
         at now: Instant,
-        _ requestID: String,
+        _ requester: Requester,
         in transaction: any Transaction
     ) throws -> (Player, [UInt8]) {
         guard known.agreementPoint == request.agreementKey.coordinates else {
@@ -202,10 +233,12 @@ package struct Personalizations: Sendable {
             in: transaction
         )
         if let device = player.device { try Devices.hold(device, until: player.linkExpiresAt, in: transaction) }
-        if let kept { return (player, kept) }
+        if let kept {
+            if requester.staff != nil { try AuditStore.append(requester.entry("player.renew", player, at: now), in: transaction) }
+            return (player, kept)
+        }
         let certificate = try issue(for: player, request.signingKey, keys, at: now, in: transaction)
-        let actor = AuditActor(player.account ?? AuditActor.anonymous, requestID: requestID)
-        try AuditStore.append(actor.entry("player.renew", on: player.id, at: now, reason: player.level.rawValue), in: transaction)
+        try AuditStore.append(requester.entry("player.renew", player, at: now), in: transaction)
         return (player, certificate)
     }
 

@@ -292,7 +292,7 @@ package enum LicenseStore {
         return found.count
     }
 
-    private static func issued(_ row: Row) throws -> Issued {
+    static func issued(_ row: Row) throws -> Issued {
         func json(_ column: Int) throws -> JSON {
             let bytes = Array(try row.text(column).utf8)
             return try JSON.parse(bytes.rawSpan)

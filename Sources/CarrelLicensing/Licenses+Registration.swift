@@ -41,7 +41,7 @@ extension Licenses {
         let (asked, keys) = try await verified(text)
         let (request, now) = (asked.request, asked.now)
         let actor = AuditActor(asked.player.account ?? asked.player.id, requestID: requestID)
-        return try await recordingDenial("player.\(request.session.rawValue)", of: actor, at: now) {
+        return try await recordingDenial("player.\(request.session.rawValue)", of: asked.player.id, by: actor, at: now) {
             let kind: BusinessRules.Kind
             switch request.session {
             case .register: kind = .registration

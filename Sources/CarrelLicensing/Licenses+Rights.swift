@@ -31,7 +31,7 @@ extension Licenses {
         }
         try throttle(player, at: now)
         let actor = AuditActor(player.account ?? player.id, requestID: requestID)
-        return try await recordingDenial("license.deny", of: actor, at: now) {
+        return try await recordingDenial("license.deny", of: player.id, by: actor, at: now) {
             let grant = try await opened(token, at: now)
             guard grant.message == nil, grant.rules.kind == .ms3 else {
                 throw HTTPError(.forbidden, "license.not-stream", "the token is for a license: redeem it at /v1/license")

@@ -45,7 +45,7 @@ package struct Licenses: Sendable {
         let (asked, keys) = try await verified(text)
         let (request, player, now) = (asked.request, asked.player, asked.now)
         let actor = AuditActor(player.account ?? player.id, requestID: requestID)
-        return try await recordingDenial("license.deny", of: actor, at: now) {
+        return try await recordingDenial("license.deny", of: player.id, by: actor, at: now) {
             let (version, nonce) = try admitted(request)
             guard message == nil || request.token == nil || request.token == message else {
                 throw HTTPError(.badRequest, "license.token", "the request has a token, and another license message beside it")
@@ -119,14 +119,15 @@ package struct Licenses: Sendable {
     /// Does something for a verified player, and records it where it is denied.
     func recordingDenial<Result>(
         _ action: String,
-        of actor: AuditActor,
+        of player: String,
+        by actor: AuditActor,
         at now: Instant,
         _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await body()
         } catch let error as HTTPError {
-            try await audit.recordRefused(action, of: actor.id, by: actor, at: now, reason: error.code)
+            try await audit.recordRefused(action, of: player, by: actor, at: now, reason: error.code)
             throw error
         }
     }

@@ -17,6 +17,7 @@ package struct LicensingCapability: Capability {
     /// The place where streams' tokens are redeemed.
     package let rightsLocation: RightsLocation
     private let accounts: AccountsCapability
+    private let audit: Audit
     private let context: ServiceContext
     private let settings: Settings
     private let limiter: TokenBucketLimiter
@@ -46,7 +47,7 @@ package struct LicensingCapability: Capability {
         _ orders: OrdersCapability,
         _ authority: AuthorityCapability,
         leases: Leases,
-        audit: AuditFold
+        audit: Audit
     ) async throws {
         tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
         licenses = Licenses(
@@ -58,13 +59,14 @@ package struct LicensingCapability: Capability {
             tokens: tokens,
             leases: leases,
             orders: orders.orders,
-            audit: audit,
+            audit: audit.fold,
             limiter: TokenBucketLimiter(perMinute: Self.playerLimit),
             settings: settings.licenses
         )
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
         rightsLocation = RightsLocation(publicURL: settings.publicURL, listener: settings.rightsListener)
         self.accounts = accounts
+        self.audit = audit
         self.context = context
         self.settings = settings
         accounts.lifecycle.join(LicenseErasure())
@@ -78,7 +80,7 @@ package struct LicensingCapability: Capability {
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
-    package static let statements = LicenseStore.statements
+    package static let statements = LicenseStore.statements + LicenseLists.statements
 
     package func addRoutes(to router: inout Router) {
         let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)
@@ -103,6 +105,13 @@ package struct LicensingCapability: Capability {
                 "App calls with a token or a password in the query, which proxies log.",
                 [("call", "token"), ("method", "GET")]
             )
+        ).add(to: &router)
+        LicenseListRoutes(
+            database: context.database,
+            audit: audit,
+            leases: licenses.leases,
+            callers: accounts.callers,
+            clock: context.clock
         ).add(to: &router)
         addRights(to: &router)
     }

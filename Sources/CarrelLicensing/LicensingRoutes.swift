@@ -210,15 +210,17 @@ struct LicensingRoutes: Sendable {
             start: try count("start", 0...1_000_000, or: 0),
             count: try count("length", 1...1000, or: 32)
         )
-        let list = found.map { record -> JSON in
-            [
-                "token": .string(record.token), "player": .string(record.player),
-                "license": record.license.isEmpty ? .null : .string(record.license),
-                "time": .string(record.at.description), "contentId": .string(record.contentID),
-                "cookie": record.cookie.map { .string($0) } ?? .null,
-            ]
-        }
+        let list = found.map(Self.json)
         return .json(.object(["records": .array(list)]))
+    }
+
+    static func json(_ record: LicenseStore.Redemption) -> JSON {
+        [
+            "token": .string(record.token), "player": .string(record.player),
+            "license": record.license.isEmpty ? .null : .string(record.license),
+            "time": .string(record.at.description), "contentId": .string(record.contentID),
+            "cookie": record.cookie.map { .string($0) } ?? .null,
+        ]
     }
 
     static func json(_ license: LicenseStore.Issued) -> JSON {

@@ -124,7 +124,9 @@ package final class CarrelService: Sendable {
             audit: audit.audit.fold
         )
         let deviceLimits = settings.subscription.devices
-        let authority = try await AuthorityCapability(context, settings.players, accounts) {
+        var players = settings.players
+        players.publicURL = settings.stream.publicURL
+        let authority = try await AuthorityCapability(context, players, accounts) {
             try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
         }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
@@ -135,7 +137,7 @@ package final class CarrelService: Sendable {
             orders,
             authority,
             leases: leases,
-            audit: audit.audit.fold
+            audit: audit.audit
         )
         let sources = try EntitlementSourcesCapability(
             context,
@@ -196,6 +198,7 @@ package final class CarrelService: Sendable {
             entitlements.subscriptions,
             feeds.shelf,
             administration,
+            authority,
             signOnLabel: signOnLabel
         )
         capabilities = others + [administration, website].filter { !isLeftOut($0) }
@@ -270,6 +273,8 @@ extension CarrelService {
     package var rightsLocation: RightsLocation { licensingCapability.rightsLocation }
     package var businessTokens: Tokens { licensingCapability.tokens }
     package var players: Players { authorityCapability.players }
+    package var personalizations: Personalizations { authorityCapability.personalizations }
+    package var links: LinkCodes { authorityCapability.links }
     package var leases: Leases { streaming.streaming.leases }
     package var tickets: TicketKeyring { streaming.tickets }
     package var listening: Listening { listeningCapability.listening }

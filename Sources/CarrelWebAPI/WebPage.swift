@@ -26,7 +26,7 @@ package enum WebPage {
     }
 
     /// Comments that mark insertion points in pages with forms. User input is escaped, so it cannot contain one.
-    private static let places = ["problem", "next", "name", "sign-on"]
+    private static let places = ["problem", "next", "name", "sign-on", "facts"]
     /// Suffix of files that are parts of pages.
     private static let partSuffix = ".part"
 
@@ -78,6 +78,12 @@ package enum WebPage {
         /// A way to go on that looks like a button.
         package static func link(_ words: String, to address: String) -> Markup {
             Markup(text: "<a class=\"button button-quiet\" href=\"\(escaped(address))\">\(escaped(words))</a>")
+        }
+
+        /// Facts, each with its name.
+        package static func facts(_ facts: [(name: String, value: String)]) -> Markup {
+            let rows = facts.map { "<div><dt>\(escaped($0.name))</dt><dd dir=\"auto\">\(escaped($0.value))</dd></div>" }
+            return Markup(text: "<dl class=\"facts\">\(rows.joined())</dl>")
         }
 
         /// Text, also fit for the value of an attribute in quotes.

@@ -1,5 +1,6 @@
 package import CarrelAccounts
 package import CarrelAdministration
+package import CarrelAuthority
 package import CarrelCatalog
 package import CarrelEditionDelivery
 package import CarrelEntitlements
@@ -21,6 +22,7 @@ package struct WebsiteCapability: Capability {
     private let subscriptions: Subscriptions
     private let shelf: EditionShelf
     private let administration: AdministrationCapability
+    private let authority: AuthorityCapability
     private let signOnLabel: String?
 
     package init(
@@ -33,6 +35,7 @@ package struct WebsiteCapability: Capability {
         _ subscriptions: Subscriptions,
         _ shelf: EditionShelf,
         _ administration: AdministrationCapability,
+        _ authority: AuthorityCapability,
         signOnLabel: String?
     ) {
         self.context = context
@@ -44,6 +47,7 @@ package struct WebsiteCapability: Capability {
         self.subscriptions = subscriptions
         self.shelf = shelf
         self.administration = administration
+        self.authority = authority
         self.signOnLabel = signOnLabel
     }
 
@@ -61,6 +65,7 @@ package struct WebsiteCapability: Capability {
         )
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
         signIn.add(to: &router)
+        LinkRoutes(links: authority.links, callers: callers, signIn: signIn).add(to: &router)
         ShelfRoutes(
             database: context.database,
             orders: orders,

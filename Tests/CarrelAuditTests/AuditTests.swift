@@ -28,12 +28,14 @@ struct `The audit log` {
         let action: String
         /// What it is done to; nil for a new thing, whose id nobody knows before.
         let subject: String?
+        let type: String
 
         init(
             _ route: String,
             _ target: String? = nil,
             _ body: JSON? = nil,
             upload: [UInt8] = [],
+            type: String = "application/octet-stream",
             as action: String,
             on subject: String? = nil
         ) {
@@ -43,6 +45,7 @@ struct `The audit log` {
             self.upload = upload
             self.action = action
             self.subject = subject
+            self.type = type
         }
     }
 
@@ -112,7 +115,14 @@ struct `The audit log` {
                 on: player
             )
         }
+        let offline = try await TestPlayer().request(nonce: PersonalizationRequest.makeOfflineNonce(), at: test.clock.now)
         return playerActs + [
+            Act(
+                "POST /admin/v1/players",
+                upload: Array(offline.utf8),
+                type: "application/jose",
+                as: "player.certify"
+            ),
             Act(
                 "POST /admin/v1/licenses/{license}/revoke",
                 "/admin/v1/licenses/\(license)/revoke",
@@ -279,7 +289,7 @@ struct `The audit log` {
     {
         let headers: HTTPFields = [
             "X-Carrel-Admin": "page", "Origin": "http://localhost", "Cookie": "carrel_admin=\(page.cookie ?? "")",
-            "Content-Type": act.body == nil ? "application/octet-stream" : "application/json",
+            "Content-Type": act.body == nil ? act.type : "application/json",
         ]
         let method = HTTPMethod(rawValue: String(act.route.split(separator: " ")[0]))
         let response = await test.service.router.respond(
@@ -315,6 +325,7 @@ struct `The audit log` {
         "identities": SQL("SELECT * FROM identities"),
         "installation": SQL("SELECT * FROM installation"),
         "intervals": SQL("SELECT * FROM intervals"),
+        "link_codes": SQL("SELECT * FROM link_codes"),
         "master_keys": SQL("SELECT * FROM master_keys"),
         "nodes": SQL("SELECT * FROM nodes"),
         "orders": SQL("SELECT * FROM orders"),

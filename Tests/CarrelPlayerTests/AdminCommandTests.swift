@@ -185,11 +185,15 @@ struct `The commands of an administrator` {
         let answer = Array(personalized.utf8)
         let player = try #require(try JSON.parse(answer.rawSpan)["player"]?.string)
         #expect(try await carrel("player", "list").contains(player))
+        try await certify(directory, home)
         #expect(try await carrel("player", "show", player).contains("passphrase"))
         #expect(try await carrel("player", "suspend", player).contains("suspended"))
         #expect(try await carrel("player", "resume", player).contains("active"))
         #expect(try await carrel("player", "revoke", player).contains("revoked"))
         #expect(try await carrel("player", "licenses", player).contains("ID"))
+        #expect(try await carrel("player", "redemptions", player).contains("CONTENT"))
+        #expect(try await carrel("player", "denials", player).contains("MEANING"))
+        #expect(try await carrel("player", "streams", "alice").contains("0 of 3 streams"))
         let kid = "000102030405060708090a0b0c0d0e0f"
         _ = try await carrel("content-key", "add", kid, input: kid + "\n")
         _ = try await carrel("communication-key", "add", kid, input: kid + kid + "\n")
@@ -198,5 +202,27 @@ struct `The commands of an administrator` {
         let file = directory.file("root.json")
         _ = try await carrel("pki", "export-root", file, input: "correct horse battery\n")
         #expect(try await checkProcess(["stat", "-c", "%a", file]) == "600\n")
+    }
+
+    /// A device without a network gets its certificate in a file.
+    private func certify(_ directory: TemporaryDirectory, _ home: String) async throws {
+        let reader = directory.file("offline")
+        func device(_ words: String..., status: Int32 = 0) async throws -> ProcessResult {
+            let result = try await runProcess(
+                [DemoServer.program, "device"] + words + ["--home", reader],
+                environment: ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
+            )
+            #expect(result.status == .exited(status), "\(words): \(result.errorText)")
+            return result
+        }
+        let request = directory.write("request.jose", try await device("request").output)
+        let made = try await runProcess([DemoServer.program, "player", "certify", request, "--home", home])
+        #expect(made.status.isSuccess, "\(made.errorText)")
+        let bundle = directory.write("bundle.json", made.output)
+        let inserted = try await device("insert", bundle)
+        #expect(inserted.text.contains("player "))
+        let root = try #require(made.errorText.split(whereSeparator: \.isWhitespace).last)
+        #expect(root.count == 64 && inserted.errorText.contains(root), "both sides print the root's fingerprint")
+        _ = try await device("insert", bundle, status: 77)
     }
 }

@@ -1,7 +1,7 @@
 import CarrelServer
 package import CarrelBytes
 package import CarrelCrypto
-import CarrelHTTP
+package import CarrelHTTP
 package import CarrelJSON
 package import CarrelRights
 import CarrelTesting
@@ -141,5 +141,47 @@ extension TestPlayer.Personalized {
         )
         let response = await test.service.router.respond(to: request)
         return (response.status.rawValue, try await response.body.collect(upTo: 1 << 20))
+    }
+}
+
+extension TestPlayer.Personalized {
+    /// Asks for a code that links the player, from an address.
+    package func linkCode(
+        of test: TestService,
+        from address: String = "192.0.2.1",
+        nonce: String? = nil
+    ) async throws -> (status: Int, answer: JSON) {
+        let used = if let nonce { nonce } else { try await player.challenge(of: test) }
+        let request = LinkRequest(environment: keys.environment, nonce: used, clock: test.clock.now)
+        let player = player
+        let text = try await request.signed(certificate: certificate.thumbprint) { player.signing.sign($0.rawSpan) }
+        return try await test.post(text, to: "/v1/device/code", from: address)
+    }
+
+    /// Asks whether the code was typed.
+    package func linkOutcome(_ deviceCode: String, of test: TestService) async throws -> (status: Int, answer: JSON) {
+        let body: JSON = [
+            "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": .string(deviceCode),
+        ]
+        let answer = try await test.call(.post, "/v1/device/token", body: body)
+        return (answer.status, answer.json)
+    }
+}
+
+extension TestService {
+    /// Sends a signed message.
+    package func post(_ text: String, to path: String, from address: String = "192.0.2.1", peer: Peer? = nil) async throws
+        -> (status: Int, answer: JSON)
+    {
+        let request = HTTPRequest(
+            .post,
+            path,
+            headers: ["Content-Type": "application/jose"],
+            body: Array(text.utf8),
+            peer: peer ?? .network(address: address, port: 1)
+        )
+        let response = await service.router.respond(to: request)
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        return (response.status.rawValue, try JSON.parse(bytes.rawSpan))
     }
 }

@@ -7,7 +7,8 @@ import Testing
 struct `The OpenAPI document` {
     /// Routes that are pages, or parts of them, and no API.
     private static let pages: Set<String> = [
-        "", "admin{/}", "listen/{order}", "account", "assets/{name}", "sign-in", "sign-in/{token}", "reset/{token}", "sign-out",
+        "", "admin{/}", "listen/{order}", "account", "account/link",
+        "account/link/{code}", "assets/{name}", "sign-in", "sign-in/{token}", "reset/{token}", "sign-out",
     ]
 
     @Test func `has every route of the API and no other`() async throws {

@@ -78,6 +78,9 @@ static const unsigned char admin_personal_js[] = {
 static const unsigned char admin_plans_js[] = {
 #embed "assets/admin-plans.js"
 };
+static const unsigned char admin_players_js[] = {
+#embed "assets/admin-players.js"
+};
 static const unsigned char admin_question_js[] = {
 #embed "assets/admin-question.js"
 };
@@ -146,6 +149,15 @@ static const unsigned char icons_svg[] = {
 };
 static const unsigned char language_js[] = {
 #embed "assets/language.js"
+};
+static const unsigned char link_confirm_part[] = {
+#embed "assets/link-confirm.part"
+};
+static const unsigned char link_device_part[] = {
+#embed "assets/link-device.part"
+};
+static const unsigned char link_done_part[] = {
+#embed "assets/link-done.part"
 };
 static const unsigned char link_ended_part[] = {
 #embed "assets/link-ended.part"
@@ -357,6 +369,7 @@ static const struct cweb_asset table[] = {
     ASSET(admin_parts_js, "admin-parts.js", JAVASCRIPT),
     ASSET(admin_personal_js, "admin-personal.js", JAVASCRIPT),
     ASSET(admin_plans_js, "admin-plans.js", JAVASCRIPT),
+    ASSET(admin_players_js, "admin-players.js", JAVASCRIPT),
     ASSET(admin_question_js, "admin-question.js", JAVASCRIPT),
     ASSET(admin_receipts_js, "admin-receipts.js", JAVASCRIPT),
     ASSET(admin_sessions_js, "admin-sessions.js", JAVASCRIPT),
@@ -380,6 +393,9 @@ static const struct cweb_asset table[] = {
     ASSET(history_js, "history.js", JAVASCRIPT),
     ASSET(icons_svg, "icons.svg", SVG),
     ASSET(language_js, "language.js", JAVASCRIPT),
+    ASSET(link_confirm_part, "link-confirm.part", HTML),
+    ASSET(link_device_part, "link-device.part", HTML),
+    ASSET(link_done_part, "link-done.part", HTML),
     ASSET(link_ended_part, "link-ended.part", HTML),
     ASSET(listen_css, "listen.css", CSS),
     ASSET(listen_html, "listen.html", HTML),

@@ -40,7 +40,7 @@ public actor PlayerEngine {
         public let level: VaultLevel
         /// The kind of vault that has them.
         public let vault: VaultKind
-        /// The base URL of the server that personalised it.
+        /// The base URL of the server that personalised it; empty where a file did that does not name it.
         public let server: String
         /// When its certificate should be renewed, and when it ends.
         public let renewAt: Instant
@@ -60,14 +60,14 @@ public actor PlayerEngine {
     }
 
     let vault: Vault
-    private let app: App
+    let app: App
     private let folder: String
     let client: HTTPClient
     let clock: any WallClock
     private let hostClock: @Sendable (any WallClock) -> HostClock
     private let file: PrivateFile
     let listener: (@Sendable (PlayerTransaction) -> Void)?
-    private(set) var state: PlayerState?
+    var state: PlayerState?
     /// Exceptions for tests.
     private(set) var properties = Properties()
     /// The parsed and verified trust of `state`; read again when that changes.
@@ -227,7 +227,7 @@ public actor PlayerEngine {
     {
         let calls = try PlayerServer(server, client: client, listener: listener)
         if let state, let identity {
-            guard state.server == calls.base else {
+            guard state.server == calls.base || state.server.isEmpty else {
                 throw PlayerError(
                     .rejected,
                     "this player belongs to the server \(state.server): use another folder for another server"
@@ -284,7 +284,7 @@ public actor PlayerEngine {
         return identity
     }
 
-    private func newState(_ server: String) -> PlayerState {
+    func newState(_ server: String) -> PlayerState {
         let salt = Random.bytes(DeviceFingerprint.saltByteCount)
         return PlayerState(
             server: server,
@@ -294,7 +294,7 @@ public actor PlayerEngine {
         )
     }
 
-    private func keys() async throws(PlayerError) -> (signing: P256.PublicKey, agreement: P256.PublicKey) {
+    func keys() async throws(PlayerError) -> (signing: P256.PublicKey, agreement: P256.PublicKey) {
         let signing: P256.PublicKey?
         let agreement: P256.PublicKey?
         do throws(VaultError) {
@@ -313,7 +313,7 @@ public actor PlayerEngine {
         return (signing, agreement)
     }
 
-    private func request(
+    func request(
         _ nonce: String,
         _ signing: P256.PublicKey,
         _ agreement: P256.PublicKey,
@@ -340,7 +340,7 @@ public actor PlayerEngine {
     }
 
     /// The answer, when all of it leads to the root that is trusted: at first contact the one that the server names.
-    private func verified(
+    func verified(
         _ json: JSON,
         nonce: String,
         _ signing: P256.PublicKey,

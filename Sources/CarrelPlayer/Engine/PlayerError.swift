@@ -68,6 +68,7 @@ public struct PlayerError: CodedError {
         ),
         .store: Facts(number: -5010, isRetryable: false, recommendation: "check the folder's permissions and free space"),
         .notPersonalized: Facts(number: -4001, isRetryable: false, recommendation: "personalise the device first"),
+        .link: Facts(number: -5020, isRetryable: false, recommendation: "ask for another code, and type it within ten minutes"),
         .server: Facts(number: -5011, isRetryable: false, recommendation: "check the address of the server"),
         .token: Facts(number: -5012, isRetryable: false, recommendation: "ask the shop for another token"),
         .key: Facts(number: -4019, isRetryable: false, recommendation: "ask the provider: its key store lacks the content's key"),
@@ -111,6 +112,8 @@ extension ErrorCode where Failure == PlayerError {
     public static var store: Self { Self("player.store") }
     /// The device is not personalised.
     public static var notPersonalized: Self { Self("player.not-personalized") }
+    /// The code that links the player was refused, or not typed in time.
+    public static var link: Self { Self("player.link") }
     /// The text is not a token, or the service refuses the token: expired, used by another device, for something else.
     public static var token: Self { Self("player.token") }
     /// The service does not have the content's key.

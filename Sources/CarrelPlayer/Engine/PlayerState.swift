@@ -11,6 +11,8 @@ struct PlayerState: Sendable {
     /// The salt of the fingerprint, and the fingerprint that the server knows.
     let salt: [UInt8]
     let fingerprint: [UInt8]
+    /// The nonce of a request in a file, while its answer has not come.
+    var openRequest: String?
     /// The server's last response; nil before the first.
     var answer: PersonalizationResponse?
 
@@ -31,6 +33,7 @@ struct PlayerState: Sendable {
             let fingerprint = json.bytes("fingerprint"), salt.count == DeviceFingerprint.saltByteCount, fingerprint.count == 32
         else { throw damaged }
         self.init(server: server, vault: vault, salt: salt, fingerprint: fingerprint)
+        openRequest = json["openRequest"]?.string
         guard let answer = json["answer"] else { return }
         do throws(RightsError) {
             self.answer = try PersonalizationResponse(answer)
@@ -44,6 +47,7 @@ struct PlayerState: Sendable {
             "version": .integer(Self.version), "server": .string(server), "vault": .string(vault),
             "salt": .string(Base64URL.encode(salt)), "fingerprint": .string(Base64URL.encode(fingerprint)),
         ]
+        object["openRequest"] = openRequest.map { .string($0) }
         object["answer"] = answer?.json
         return JSON.object(object).writePretty()
     }

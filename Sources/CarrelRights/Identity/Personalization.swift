@@ -26,6 +26,20 @@ package struct PersonalizationRequest: Sendable {
 
     /// The longest name.
     static let maxCharacters = 100
+    /// Begins the nonce of a request in a file: it is the player's own, because no service was asked for one.
+    private static let offlinePrefix = "offline."
+    private static let offlineByteCount = 32
+
+    /// A nonce for a request in a file.
+    package static func makeOfflineNonce() -> String { offlinePrefix + Base64URL.encode(Random.bytes(offlineByteCount)) }
+
+    /// The random bytes of such a nonce; nil for another.
+    package static func offlineNonce(_ text: String) -> [UInt8]? {
+        guard text.hasPrefix(offlinePrefix), let bytes = Base64URL.decode(String(text.dropFirst(offlinePrefix.count))),
+            bytes.count == offlineByteCount
+        else { return nil }
+        return bytes
+    }
 
     /// Reads a request and checks both signatures: that of the request for the certificate, and that of the whole with the same key.
     ///

@@ -48,20 +48,31 @@ struct DevicePersonalize: Command {
 
     func run(_ console: Console) async throws {
         let session = takesSession ? try PasswordInput.read(console) : nil
+        let (engine, opened) = try await Self.engine(folder, vault, name: deviceName, console)
+        let identity = try await engine.personalize(server: server, session: session, isForced: renews)
+        await opened.close()
+        DeviceShow.print(identity, json: folder.json, console)
+    }
+
+    /// The player of a folder with its vault opened, which reports its steps.
+    static func engine(
+        _ folder: ReaderFolder,
+        _ vault: VaultOptions,
+        name: String?,
+        _ console: Console
+    ) async throws -> (PlayerEngine, Vault) {
         let path = try folder.make()
         let opened = try await vault.open(in: path, console)
         let engine = try PlayerEngine(
             folder: path,
             vault: opened,
-            app: .init(name: "carrel", build: Version.text, device: deviceName ?? Self.hostName)
+            app: .init(name: "carrel", build: Version.text, device: name ?? hostName)
         ) { transaction in
             if case .progress(_, let step, let done, let total) = transaction {
                 console.note("\(step) (\(done) of \(total))")
             }
         }
-        let identity = try await engine.personalize(server: server, session: session, isForced: renews)
-        await opened.close()
-        DeviceShow.print(identity, json: folder.json, console)
+        return (engine, opened)
     }
 
     private static var hostName: String {

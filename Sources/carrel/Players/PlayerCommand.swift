@@ -6,8 +6,9 @@ struct PlayerCommand: Command {
     static let name = "player"
     static let abstract = "Players: copies of apps that the server certified, and their licenses."
     static let subcommands: [any Command.Type] = [
-        PlayerList.self, PlayerShow.self, PlayerSuspend.self, PlayerResume.self, PlayerRevoke.self, PlayerLicenses.self,
-        PlayerRevokeLicense.self,
+        PlayerList.self, PlayerShow.self, PlayerCertify.self, PlayerSuspend.self, PlayerResume.self, PlayerRevoke.self,
+        PlayerLicenses.self,
+        PlayerRevokeLicense.self, PlayerRedemptions.self, PlayerDenials.self, PlayerStreams.self,
     ]
 }
 

@@ -182,6 +182,35 @@ function deviceRow(device) {
   return element;
 }
 
+/** What keeps an app's keys. @type {Record<string, string>} */
+const levels = { hardware: 'keys in a security chip', os: 'keys kept by the system', passphrase: 'keys in a file with a passphrase', none: 'keys not protected' };
+
+async function showPlayers() {
+  const [{ players }, { licenses }] = await Promise.all([getJSON('/v1/players'), getJSON('/v1/licenses?limit=1000')]);
+  const now = new Date();
+  const held = players.filter((player) => player.state !== 'revoked');
+  fill('players', held.map((player) => {
+    const name = player.name || player.app;
+    const own = licenses.filter((license) => license.player === player.id && license.endedAt === null && (license.leaseUntil === null || new Date(license.leaseUntil) > now));
+    const until = player.linkExpiresAt ? `, linked until ${day(player.linkExpiresAt)}` : '';
+    const element = row(name, `${player.state === 'suspended' ? 'Suspended. ' : ''}${player.app} ${player.build}, ${levels[player.level] ?? player.level}; since ${day(player.createdAt)}${until}`,
+      make('button', {
+        type: 'button', class: 'row-end', text: 'Remove', 'aria-label': `Remove ${name}`,
+        onclick: (/** @type {MouseEvent} */ event) => attempt(/** @type {Element} */ (event.currentTarget), async () => {
+          await send('DELETE', `/v1/players/${encodeURIComponent(player.id)}`);
+          await Promise.all([showPlayers(), showPlaces()]);
+          return `${name} is removed.`;
+        }),
+      }));
+    if (own.length) {
+      element.querySelector('.row-text')?.append(make('ul', { class: 'licenses' }, ...own.map((license) => make('li', {
+        class: 'quiet', text: `${license.contentId}: ${license.leaseUntil ? `playing, until ${day(license.leaseUntil)}` : 'stored on this device'}`,
+      }))));
+    }
+    return element;
+  }), 'No app is linked.');
+}
+
 async function showSessions() {
   const { sessions } = await getJSON(`${root}/sessions`);
   fill('sessions', sessions.map((session) => {
@@ -270,5 +299,5 @@ byId('end-others').addEventListener('click', () => attempt(byId('end-others'), a
 byId('sign-out').addEventListener('click', () => attempt(byId('sign-out'), signOut));
 
 attempt(null, async () => {
-  await Promise.all([showAccount(), showHistory(), showHoldings(), showPlaces(), showApps()]);
+  await Promise.all([showAccount(), showHistory(), showHoldings(), showPlaces(), showPlayers(), showApps()]);
 }).finally(() => byId('main').removeAttribute('aria-busy'));

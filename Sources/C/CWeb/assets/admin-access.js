@@ -3,6 +3,7 @@
 import { call, query } from './admin-api.js';
 import { placeSections } from './admin-devices.js';
 import { action, attempt, form, section, table, time } from './admin-parts.js';
+import { playerSections } from './admin-players.js';
 import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
@@ -15,12 +16,13 @@ const scopes = { opds: 'feeds and downloads', sync: 'listening positions' };
  * @returns {Promise<Node[]>}
  */
 export async function accessSections(me, account, path, act) {
-  const [places, { appPasswords }, { identities }] = await Promise.all([
-    placeSections(me, account, path, act), call('GET', `${path}/app-passwords`), call('GET', `${path}/identities`),
+  const [places, players, { appPasswords }, { identities }] = await Promise.all([
+    placeSections(me, account, path, act), playerSections(me, account, path, act), call('GET', `${path}/app-passwords`), call('GET', `${path}/identities`),
   ]);
   const mayChange = me.may('accounts.change');
   return [
     ...places,
+    ...players,
     ...(mayChange ? [section('Password and links', passwordForm(account, path, act), links(account, path))] : []),
     section('App passwords',
       table('App passwords', ['Name', 'Opens', 'Made', 'Last used', 'Until', ''], appPasswords.map((/** @type {any} */ known) => [

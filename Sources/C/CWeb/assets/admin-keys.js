@@ -1,13 +1,13 @@
 // Keys: the master key, the secret of tickets, and what back offices call the API with.
 
 import { call } from './admin-api.js';
-import { action, attempt, form, heading, refresh, section, table, time } from './admin-parts.js';
+import { action, attempt, form, heading, mark, refresh, section, table, time } from './admin-parts.js';
 import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Promise<Node[]>} */
 export async function keysView(me) {
-  const [{ version }, keys] = await Promise.all([call('GET', 'master-key'), me.may('service-keys.manage') ? call('GET', 'service-keys') : { keys: [] }]);
+  const [{ version }, pki, keys] = await Promise.all([call('GET', 'master-key'), call('GET', 'pki'), me.may('service-keys.manage') ? call('GET', 'service-keys') : { keys: [] }]);
   return [
     heading('Keys'),
     section('Master key',
@@ -30,6 +30,12 @@ export async function keysView(me) {
       make('p', { text: 'Apps download editions with credentials signed with a secret of this server. Rotate: readers notice nothing. Rotate now: every app must request new credentials.' }),
       rotation('credential'),
       revocation()),
+    section('Certificate authority',
+      make('p', { class: 'quiet', text: 'Keys that certify players and sign licenses. carrel pki rotate replaces one; what an earlier key signed stays valid.' }),
+      table('Keys of the certificate authority', ['Use', 'Key', 'From', 'Until'], pki.keys.map((/** @type {any} */ key) => [
+        uses[key.use] ?? key.use, make('code', { text: key.id.slice(0, 12) }), time(key.from),
+        make('span', {}, time(key.until), new Date(key.until) <= soon() ? mark('ends soon', 'bad') : null),
+      ]))),
     ...(me.may('service-keys.manage') ? [
       section('Back-office keys',
         table('Back-office keys', ['Name', 'Role', 'Made', 'Revoked', ''], keys.keys.map((/** @type {any} */ key) => [
@@ -47,6 +53,12 @@ export async function keysView(me) {
     ] : []),
   ];
 }
+
+/** The uses of the keys of the certificate authority. @type {Record<string, string>} */
+const uses = { root: 'root', devices: 'certificates of players', license: 'licenses', agreement: 'requests of players', revocation: 'list of revocations', time: 'trusted time' };
+
+/** A key that ends before this time has to be replaced now. */
+const soon = () => new Date(Date.now() + 90 * 86_400_000);
 
 /** The buttons that change a secret. @param {'ticket'|'credential'} kind */
 function rotation(kind) {

@@ -1,0 +1,37 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelJSON
+
+/// A denied request of a player, from the audit log, with what can be done about it.
+struct LicenseDenial {
+    let entry: Audit.Entry
+
+    /// The last denials that are told.
+    static let limit = 20
+
+    /// The explanations of codes, for staff.
+    private static let explanations = [
+        "personalization.revoked": "The player was revoked, for good: the app has to be personalised again, in a new folder.",
+        "personalization.suspended": "The player or its account is suspended. Resume it, and it works again.",
+        "license.version": "The app speaks no version of the protocol that this server speaks: it has to be updated.",
+        "license.nonce": "The request was late or was sent twice. The app asks again by itself.",
+        "license.token": "The request had no token, or one that this server did not make.",
+        "license.token-expired": "The token had ended before it was redeemed: the portal has to make a new one.",
+        "license.token-used": "Another player redeemed the token, or it was redeemed as often as it may be.",
+        "license.token-device": "The token is for another device.",
+        "license.not-storable": "The token is for a stream, and the app wanted a license to keep.",
+        "license.content": "The token is for other content than the app asked for.",
+        "license.key": "The key store does not have the content's key: add it with 'carrel content-key add'.",
+        "license.concurrency": "Every place for a stream was taken. Stopping another stream frees one.",
+        "license.unknown": "The app renewed or released a license that is not this player's, or was deleted long ago.",
+        "license.ended": "The license was given back, revoked or replaced by a newer stream, or its time is over.",
+        "license.sequence": "The app's license is newer than the server's: the server was restored from an older backup.",
+    ]
+
+    var json: JSON {
+        [
+            "at": .string(entry.at.description), "code": .string(entry.reason),
+            "explanation": .string(Self.explanations[entry.reason] ?? "The audit log has no explanation for this code."),
+        ]
+    }
+}

@@ -1,0 +1,53 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelOrders
+import CarrelStore
+import CarrelWebAPI
+
+/// Lists: a reader's licenses; for staff an account's streams, a player's redemptions and its denials.
+struct LicenseListRoutes: Sendable {
+    let database: any Database
+    let audit: Audit
+    let leases: Leases
+    let callers: RequestAuthenticator
+    let clock: any WallClock
+
+    private static let redemptionLimit = 100
+
+    func add(to router: inout Router) {
+        router.on(.get, "v1/licenses") { request, _ in
+            let account = try await callers.owner(request).account.id
+            let page = try ListPage(request.query)
+            let found = try await database.read {
+                try LicenseLists.licenses(ofSubject: account, after: page.after, limit: page.limit, in: $0)
+            }
+            return .json(.object(page.json("licenses", found, LicensingRoutes.json) { ($0.issuedAt, $0.id) })).unstored
+        }
+        router.on(.get, "admin/v1/players/{player}/redemptions") { request, parameters in
+            try await callers.require(request, .manageLicenses)
+            let player = parameters["player"]
+            let found = try await database.read {
+                try LicenseLists.redemptions(of: player, limit: Self.redemptionLimit, in: $0)
+            }
+            return .json(["redemptions": .array(found.map(LicensingRoutes.json))]).unstored
+        }
+        router.on(.get, "admin/v1/players/{player}/denials") { request, parameters in
+            try await callers.require(request, .manageLicenses)
+            var filter = Audit.Filter()
+            (filter.about, filter.action, filter.limit) = (parameters["player"], "license.deny", LicenseDenial.limit)
+            let entries = try await audit.list(filter)
+            return .json(["denials": .array(entries.map { LicenseDenial(entry: $0).json })]).unstored
+        }
+        router.on(.get, "admin/v1/accounts/{account}/streams") { request, parameters in
+            try await callers.require(request, .readAccounts)
+            let (held, limit, wait) = try await leases.usage(of: parameters["account"], at: clock.now)
+            return .json([
+                "held": .integer(held), "limit": .integer(limit), "retryAfter": wait.map { .integer($0) } ?? .null,
+            ]).unstored
+        }
+    }
+}

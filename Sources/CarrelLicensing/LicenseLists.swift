@@ -1,0 +1,49 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelStore
+
+/// The SQL of what readers and staff see of licenses.
+enum LicenseLists {
+    static let ofSubject = SQL(
+        """
+        SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
+            plays, master_version, wrapped FROM licenses WHERE subject = $1 AND (issued_at, id) > ($2, $3)
+        ORDER BY issued_at, id LIMIT $4
+        """
+    )
+    static let redemptionsOfPlayer = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions WHERE player_id = $1
+        ORDER BY redeemed_at DESC, token_id DESC LIMIT $2
+        """
+    )
+
+    static let statements = [ofSubject, redemptionsOfPlayer]
+
+    /// The licenses of an account, the oldest first.
+    static func licenses(
+        ofSubject subject: String,
+        after: (Instant, String)?,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [LicenseStore.Issued] {
+        let values: [SQLValue] = [
+            .text(subject), .instant(after?.0 ?? Instant(milliseconds: .min / 2)), .text(after?.1 ?? ""), .integer(Int64(limit)),
+        ]
+        return try transaction.rows(ofSubject, values).map(LicenseStore.issued)
+    }
+
+    /// The redemptions of a player, the newest first.
+    static func redemptions(of player: String, limit: Int, in transaction: any Transaction) throws -> [LicenseStore.Redemption] {
+        try transaction.rows(redemptionsOfPlayer, [.text(player), .integer(Int64(limit))]).map {
+            LicenseStore.Redemption(
+                token: try $0.text(0),
+                player: try $0.text(1),
+                license: try $0.text(2),
+                at: try $0.instant(3),
+                contentID: try $0.text(4),
+                cookie: try $0.textIfPresent(5)
+            )
+        }
+    }
+}

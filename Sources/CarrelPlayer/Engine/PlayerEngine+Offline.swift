@@ -1,0 +1,67 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+import CarrelRights
+
+extension PlayerEngine {
+    /// A certificate that came in a file.
+    public struct Insertion: Sendable, Equatable {
+        /// The personalised player.
+        public let identity: Identity
+        /// SHA-256 of the root's certificate, in hexadecimal digits: at first contact the file decides which root is trusted, so it
+        /// should be compared with the service's.
+        public let rootFingerprint: String
+        /// Whether the root was not trusted before.
+        public let isFirstContact: Bool
+    }
+
+    /// The largest bundle, in bytes: most of it is the list of what is revoked.
+    public static let maxBundleByteCount = 16 << 20
+
+    /// Writes a signed request for a certificate, to be taken to the service as a file. A later request replaces it.
+    ///
+    /// - Returns: the request, a JWS.
+    /// - Throws: ``PlayerError``.
+    public func offlineRequest() async throws(PlayerError) -> String {
+        var state = self.state ?? newState("")
+        try requireOriginal(state)
+        let nonce = PersonalizationRequest.makeOfflineNonce()
+        state.openRequest = nonce
+        try await save(state)
+        let (signing, agreement) = try await keys()
+        return try await request(nonce, signing, agreement, state.fingerprint)
+    }
+
+    /// Takes a certificate from the file that the service made for ``offlineRequest()``.
+    ///
+    /// A bundle for other keys or another request is refused, and so is one under another root than the trusted one, or with an older list
+    /// of what is revoked.
+    ///
+    /// - Parameter bundle: the file's bytes, at most ``maxBundleByteCount``.
+    /// - Returns: the player, and the root's fingerprint.
+    /// - Throws: ``PlayerError``: `player.rejected` for a bundle that is not for this player.
+    public func insert(bundle: [UInt8]) async throws(PlayerError) -> Insertion {
+        guard bundle.count <= Self.maxBundleByteCount,
+            let json = try? JSON.parse(bundle.rawSpan, limits: JSONLimits(depth: 12, byteCount: Self.maxBundleByteCount))
+        else { throw PlayerError(.rejected, "the bundle is not JSON: is it the file that 'carrel player certify' wrote?") }
+        guard var state, let nonce = state.openRequest else {
+            throw PlayerError(.rejected, "this player waits for no bundle: write a request first")
+        }
+        try requireOriginal(state)
+        let isFirst = state.answer == nil
+        let (signing, _) = try await keys()
+        let answer = try verified(json, nonce: nonce, signing, known: state.answer)
+        state.answer = answer
+        state.openRequest = nil
+        if state.server.isEmpty, let server = json["server"]?.string, let calls = try? PlayerServer(server, client: client) {
+            state.server = calls.base
+        }
+        try await save(state)
+        guard let identity else { throw PlayerError(.rejected, "the bundle's certificate cannot be read") }
+        return Insertion(
+            identity: identity,
+            rootFingerprint: Hex.encode(SHA256.hash(answer.trust.root.rawSpan)),
+            isFirstContact: isFirst
+        )
+    }
+}
