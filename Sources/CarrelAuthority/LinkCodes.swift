@@ -8,6 +8,7 @@ import CarrelRights
 import CarrelStore
 import CarrelThreads
 import CarrelThrottling
+import CarrelVault
 
 /// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the device.
 ///
@@ -246,7 +247,7 @@ package struct LinkCodes: Sendable {
                 )
             }
             let action = isApproved ? "player.link" : "player.link-deny"
-            try AuditStore.append(actor.entry(action, on: player.id, at: now, reason: code.network), in: transaction)
+            try AuditStore.append(actor.entry(action, on: player.id, at: now, reason: player.level.rawValue), in: transaction)
             return player
         }
     }
