@@ -24,6 +24,11 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         if let read, (try? read.verified(by: parties.device.publicKey)) != nil {
             fatalError("a request was accepted that was not made")
         }
+        if let link = try? LinkRequest.Unverified(text),
+            (try? link.verified(by: parties.device.publicKey, environment: "live")) != nil
+        {
+            fatalError("a request for a code was accepted that was not made")
+        }
     case 2: if (try? License(text, keys: parties.keys)) != nil { fatalError("a license was accepted that was not signed") }
     case 3: if (try? Revocations(text, keys: parties.keys)) != nil { fatalError("a list was accepted that was not signed") }
     case 4:

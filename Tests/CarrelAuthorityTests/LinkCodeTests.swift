@@ -181,6 +181,25 @@ private struct Reader {
         #expect(try await alice.post("code=\(user)&answer=yes").status == 200)
     }
 
+    @Test func `is decided on once when twenty readers answer at the same time`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let user = try codes(try await player.linkCode(of: test).answer).user
+        var readers: [Reader] = []
+        for number in 0..<20 { readers.append(try await Reader(test, "reader \(number)")) }
+        let linked = try await withThrowingTaskGroup(of: Bool.self) { [readers] group in
+            for reader in readers {
+                group.addTask { try await reader.post("code=\(user)&answer=yes").page.contains("Device linked") }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(linked == 1)
+        let account = try await test.service.players.find(player.id).account
+        #expect(readers.count { $0.account.id == account } == 1)
+        let entries = try await test.service.audit.list(Audit.Filter()).count { $0.action == "player.link" }
+        #expect(entries == 1)
+    }
+
     @Test func `is slowed down when its player asks too often`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)

@@ -99,6 +99,11 @@ struct DeviceInsert: Command {
         let inserted = try await engine.insert(bundle: bytes)
         await opened.close()
         if inserted.isFirstContact { console.note("trusts the root with the SHA-256 fingerprint \(inserted.rootFingerprint)") }
-        DeviceShow.print(inserted.identity, json: folder.json, console)
+        DeviceShow.print(
+            inserted.identity,
+            json: folder.json,
+            console,
+            more: ["rootFingerprint": .string(inserted.rootFingerprint)]
+        )
     }
 }

@@ -100,16 +100,21 @@ struct DeviceShow: Command {
         Self.print(identity, json: folder.json, console)
     }
 
-    static func print(_ identity: PlayerEngine.Identity, json: Bool, _ console: Console) {
+    /// Prints a player; `more` are further members of the JSON.
+    static func print(_ identity: PlayerEngine.Identity, json: Bool, _ console: Console, more: JSONObject = [:]) {
         if json {
-            return console.print([
+            var object: JSONObject = [
                 "player": .string(identity.player), "level": .string(identity.level.rawValue),
                 "vault": .string(identity.vault.rawValue), "server": .string(identity.server),
                 "renewAt": .string(identity.renewAt.description), "expiresAt": .string(identity.expiresAt.description),
-            ])
+            ]
+            for (name, value) in more { object[name] = value }
+            return console.print(.object(object))
         }
         console.print("player \(identity.player)")
         console.print("keys in the vault '\(identity.vault.rawValue)', level \(identity.level.rawValue)")
-        console.print("server \(identity.server), certificate until \(identity.expiresAt)")
+        console.print(
+            "server \(identity.server.isEmpty ? "not known yet" : identity.server), certificate until \(identity.expiresAt)"
+        )
     }
 }
