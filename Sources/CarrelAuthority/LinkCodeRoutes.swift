@@ -27,7 +27,7 @@ struct LinkCodeRoutes: Sendable {
         router.on(.post, "v1/device/code") { request, _ in
             try limiter.requireRoom(at: clock.now)
             let text = try await AuthorityRoutes.signed(request)
-            let codes = try await links.issue(text, from: request.peer.description, requestID: request.id)
+            let codes = try await links.issue(text, from: request.peer.description)
             let base = links.personalizations.settings.publicURL ?? "\(request.scheme)://\(request.authority)"
             return .json([
                 "device_code": .string(codes.deviceCode), "user_code": .string(codes.userCode),

@@ -66,10 +66,9 @@ package struct LinkCodes: Sendable {
     /// - Parameters:
     ///   - text: the signed request.
     ///   - address: of the player, for the page that names it.
-    ///   - requestID: for the audit log.
     /// - Returns: the codes.
     /// - Throws: ``HTTPError`` with a code `link.…` or `personalization.…`.
-    package func issue(_ text: String, from address: String, requestID: String) async throws -> Issued {
+    package func issue(_ text: String, from address: String) async throws -> Issued {
         let now = clock.now
         let environment = try await authority.keys().environment
         let (request, found) = try await verified(text, environment, at: now)
@@ -102,11 +101,6 @@ package struct LinkCodes: Sendable {
                     expiresAt: now + Self.life
                 )
                 guard try LinkCodeStore.insert(code, in: transaction) else { continue }
-                try AuditStore.append(
-                    AuditActor(player.account ?? AuditActor.anonymous, requestID: requestID)
-                        .entry("player.link-code", on: player.id, at: now),
-                    in: transaction
-                )
                 return Issued(deviceCode: token.text, userCode: Self.shown(code.userCode))
             }
             throw ServerError(.conflict, "no free code was found: try again")
