@@ -3,7 +3,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelJSON
-import CarrelReader
+import CarrelPlayer
 import CarrelRights
 import CarrelServer
 import CarrelTesting
@@ -12,7 +12,7 @@ import Testing
 
 struct `A player without an account` {
     private func answer(
-        _ test: AuthorityServer,
+        _ test: PlayerWorld,
         _ engine: PlayerEngine,
         _ isApproved: Bool
     ) async throws(PlayerError) -> PlayerEngine.Link {
@@ -32,7 +32,7 @@ struct `A player without an account` {
     }
 
     @Test func `is linked by a code that a reader types`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let heard = Locked<[String]>([])
         let engine = try test.engine(folder, try await test.vault(folder)) { transaction in
@@ -53,7 +53,7 @@ struct `A player without an account` {
     }
 
     @Test func `hears that the reader refused`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         _ = try await engine.personalize(server: test.url)
@@ -63,12 +63,12 @@ struct `A player without an account` {
 }
 
 struct `A player without a network` {
-    private func bundle(_ request: String, _ test: AuthorityServer) async throws -> [UInt8] {
+    private func bundle(_ request: String, _ test: PlayerWorld) async throws -> [UInt8] {
         try await test.service.personalizations.certify(request, linkedTo: nil, by: .operator).json.write()
     }
 
     @Test func `takes its certificate from a file, and renews it over the network later`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         let request = try await engine.offlineRequest()
@@ -88,7 +88,7 @@ struct `A player without a network` {
     }
 
     @Test func `refuses a bundle for another request or key, under another root, or with an older list`() async throws {
-        let test = try await AuthorityServer()
+        let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let engine = try test.engine(folder, try await test.vault(folder))
         func refusal(_ bundle: [UInt8]) async -> PlayerError.Code? {
@@ -112,7 +112,7 @@ struct `A player without a network` {
             #expect(await refusal(altered) == .rejected, "place \(place)")
         }
         #expect(await refusal(right) == nil)
-        let foreign = try await AuthorityServer()
+        let foreign = try await PlayerWorld()
         #expect(await refusal(try await bundle(try await engine.offlineRequest(), foreign)) == .rejected)
         let early = try await bundle(try await engine.offlineRequest(), test)
         let revoked = try await other.personalize(server: test.url)

@@ -53,7 +53,9 @@ extension PlayerEngine {
         let answer = try verified(json, nonce: nonce, signing, known: state.answer)
         state.answer = answer
         state.openRequest = nil
-        if state.server.isEmpty, let server = json["server"]?.string, let calls = try? PlayerServer(server, client: client) {
+        if state.server.isEmpty, let server = json["server"]?.string,
+            let calls = try? PlayerServer(server, client: client, listener: listener)
+        {
             state.server = calls.base
         }
         try await save(state)

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
-import CarrelReader
+import CarrelPlayer
 import CarrelVault
 
 struct DeviceLink: Command {
