@@ -87,7 +87,7 @@ import Testing
         let line = try await process.waitForLine(containing: "listening on http")
         var rights = ""
         if hasListener {
-            let said = try await process.waitForLine(containing: "rights location at ")
+            let said = try await process.waitForError(containing: "rights location at ")
             rights = String(said.split(separator: " ").last ?? "")
         }
         let key = try await DemoServer.json(["key", "create", "--home", home, "--role", "service", "--json"])
@@ -152,7 +152,7 @@ import Testing
     @Test func `is off where the operator says so, and then tokens of streams need an https address`() async throws {
         let server = try await start(["--rights-port", "off"], hasListener: false)
         #expect(try await server.token().contains("-2030"))
-        #expect(!server.process.output.contains("rights location"))
+        #expect(!server.process.errors.contains("rights location"))
         #expect(await server.process.terminate() == .exited(0))
     }
 

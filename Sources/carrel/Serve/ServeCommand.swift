@@ -94,7 +94,7 @@ struct ServeCommand: Command {
             console.print("listening on \(address)")
         }
         if let port = bound.last?.port, let location = rights?.listens(on: port) {
-            console.print("rights location at \(location)")
+            console.note("rights location at \(location)")
         }
         let replacing = BackgroundJobs([rights?.job(server)].compactMap(\.self)) { console.warning($0) }
         announce(settings, home, connections: configuration.maximumConnections, console)
