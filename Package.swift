@@ -463,7 +463,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ReportFuzz", carrel("Bytes JSON") + serverTargets),
         fuzz("PlaylistFuzz", carrel("Bytes HLS")),
         fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
-        fuzz("RightsFuzz", carrel("Bytes Crypto JOSE JSON Rights")),
+        fuzz("RightsFuzz", carrel("Bytes Crypto HTTP JOSE JSON Rights")),
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
 import CarrelRights
