@@ -25,7 +25,7 @@ package struct ServerConfiguration: Sendable {
     package var allowedHosts: [String] = []
     /// The proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are trusted.
     package var trustedProxies: [AddressRange] = []
-    /// Listeners beside those that ask clients for a certificate.
+    /// Listeners beside ``listeners`` that ask clients for a certificate.
     package var clientCertificateListeners: [ClientCertificateListener] = []
     /// The proxies whose `Client-Cert` (RFC 9440) is trusted, on every listener; from others the field is ignored.
     package var certificateProxies: [AddressRange] = []
