@@ -130,6 +130,15 @@ struct `The tables of the command` {
         for name in names { #expect(ServeSettings.otherVariables.contains(name), "\(name)") }
     }
 
+    /// A server did not start where the passphrase of a reader's vault was in the environment.
+    @Test func `let servers start under the variables of other commands`() async throws {
+        let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let found = try await checkProcess(["grep", "-rhoE", "\"CARREL_[A-Z0-9_]+\"", "\(package)/Sources/carrel"])
+        let names = found.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+        #expect(names.contains("CARREL_VAULT_PASSPHRASE"))
+        for name in names { #expect(ServeSettings.otherVariables.contains(name), "\(name)") }
+    }
+
     private struct NoFile: Error {
         let path: String
     }
