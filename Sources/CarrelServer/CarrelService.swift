@@ -55,6 +55,7 @@ package final class CarrelService: Sendable {
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
         package var players = Personalizations.Settings()
+        package var licenses = Licenses.Settings()
         /// Host and port of the listener that asks players for their certificate, where its port is known beforehand.
         package var rightsListener: String?
         /// Maximum sign-in attempts per minute and network; at least 1.
@@ -302,6 +303,7 @@ extension CarrelService.Settings {
         var made = LicensingCapability.Settings()
         made.publicURL = stream.publicURL
         made.rightsListener = rightsListener
+        made.licenses = licenses
         made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made
     }

@@ -136,6 +136,32 @@ struct `A license on a device` {
         #expect(gone?.code == .noLicense)
     }
 
+    @Test func `of a stream is in no store, keeps its place by renewals, and gives it back`() async throws {
+        let world = try await PlayerWorld(heartbeat: .seconds(1))
+        let engine = try await world.player()
+        let redeemed = try await engine.process(try await world.action { $0.isStorable = false })
+        #expect(!redeemed.isStored && redeemed.until != nil)
+        #expect(try await engine.licenses().count() == 0)
+        func row() async throws -> CarrelLicensing.LicenseStore.Issued? {
+            try await world.service.licenses.list(of: nil, after: nil, limit: 10).first
+        }
+        let first = try #require(try await row()?.leaseUntil)
+        let session = try await engine.begin("cid:film")
+        #expect(try await session.key(PlayerWorld.kid) == PlayerWorld.key)
+        world.wait(.seconds(30))
+        for _ in 0..<100 where try await row()?.leaseUntil == first { try await Task.sleep(for: .milliseconds(100)) }
+        let second = try #require(try await row())
+        #expect(try #require(second.leaseUntil) > first && second.sequence > 1)
+        // beyond the first lease, by the renewal
+        world.wait(.seconds(45))
+        _ = try await session.key(PlayerWorld.kid)
+        await session.stop()
+        #expect(try await row()?.endedBy == "release")
+        let stopped = await #expect(throws: PlayerError.self) { try await session.key(PlayerWorld.kid) }
+        #expect(stopped?.code == .stopped)
+        #expect(try await engine.check("cid:film").result.reason == .noLicense)
+    }
+
     @Test func `that is revoked stops a session as soon as the device has the list`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()

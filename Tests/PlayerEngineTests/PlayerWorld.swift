@@ -25,10 +25,13 @@ struct PlayerWorld {
     static let kid = KeyID(label: "film")
     static let key = Secret(Array(0..<16))
 
-    init() async throws {
+    init(heartbeat: Duration = .seconds(300)) async throws {
+        var settings = CarrelService.Settings()
+        settings.licenses.interval = heartbeat
         service = try await CarrelService.open(
             try Home(at: directory.file("home"), missing: .create),
             missing: .create,
+            settings: settings,
             clock: clock
         )
         var configuration = ServerConfiguration()

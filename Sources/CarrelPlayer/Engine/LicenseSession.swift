@@ -42,7 +42,7 @@ public actor LicenseSession {
     /// The ids of the keys that the license has, 32 hexadecimal digits each.
     public nonisolated var keyIDs: [String] { granted.keys.map(\.id.hex) }
 
-    /// Decides again, such as when an output changes or a time in ``ActionResult/callbacks`` comes.
+    /// Decides again, such as when an output changes or a time in `ActionResult.callbacks` comes.
     ///
     /// - Returns: the decision now.
     /// - Throws: `player.store`, `player.store-damaged`.

@@ -74,7 +74,9 @@ extension PlayerEngine {
             }
         }
         guard result.isGranted, let record else { throw Self.denied(result) }
-        return LicenseSession(self, record, contentID: contentID, action: action, needsOpenOutput, result)
+        let session = LicenseSession(self, record, contentID: contentID, action: action, needsOpenOutput, result)
+        await session.keepAlive()
+        return session
     }
 
     /// Decides again during an action, by the license as it is now.

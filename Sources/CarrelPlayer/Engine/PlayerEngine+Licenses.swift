@@ -306,7 +306,7 @@ extension PlayerEngine {
     }
 
     /// Renews the certificate when that is due; until it has ended, the device works without.
-    private func renewCertificate() async throws(PlayerError) {
+    func renewCertificate() async throws(PlayerError) {
         guard let identity, clock.now >= identity.renewAt else { return }
         do throws(PlayerError) {
             try await personalize(server: identity.server)

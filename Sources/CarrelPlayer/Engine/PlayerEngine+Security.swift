@@ -75,21 +75,31 @@ extension PlayerEngine {
 
     /// Fetches the service's keys: after a rotation of one.
     func updateKeys() async throws(PlayerError) {
-        guard var state, var answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
-        let known = try trust()
         let json = try await server().json("/v1/license/keys")
+        let known = try trust()
+        let document: TrustDocument
         do throws(RightsError) {
-            let document = try TrustDocument(json)
-            let (_, keys) = try document.verified(from: answer.trust.root, notBefore: known.keys.number)
+            document = try TrustDocument(json)
+            let (_, keys) = try document.verified(from: known.root.der, notBefore: known.keys.number)
             guard keys.environment == known.keys.environment else {
                 throw RightsError(.signature, "the service's keys are of another environment")
             }
-            answer.trust = document
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        state.answer = answer
-        try await save(state)
+        try await change { $0.trust = document }
+    }
+
+    /// Changes the known answer. Nothing waits between reading and changing it, so that no call undoes another's change.
+    private func change(_ change: (inout PersonalizationResponse) -> Void) async throws(PlayerError) {
+        guard var changed = state, var answer = changed.answer else {
+            throw PlayerError(.notPersonalized, "the device is not personalised")
+        }
+        change(&answer)
+        changed.answer = answer
+        state = changed
+        knownTrust = nil
+        try await write(changed)
     }
 
     /// Fetches the list of revocations; a smaller number than the known one is refused.
@@ -101,13 +111,10 @@ extension PlayerEngine {
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        guard var state, var answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
         guard list.number >= (try trust().revocations?.number ?? 0) else {
             throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
         }
-        answer.revocations = text
-        state.answer = answer
-        try await save(state)
+        try await change { $0.revocations = text }
     }
 
     /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.

@@ -104,6 +104,7 @@ extension PlayerEngine {
     /// Redeems the token of a stream at its rights location, with a proof of this device's key (RFC 9449).
     private func stream(_ url: CompoundURL) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
+            try await renewCertificate()
             let (trust, vault) = (try trust(), vault)
             let now = try await licenses().clock().read(on: host).instant
             let key = try await signingKey()

@@ -371,6 +371,13 @@ public actor PlayerEngine {
     }
 
     func save(_ state: PlayerState) async throws(PlayerError) {
+        try await write(state)
+        self.state = state
+        knownTrust = nil
+    }
+
+    /// Writes a state to the disk, in the order of the calls.
+    func write(_ state: PlayerState) async throws(PlayerError) {
         let (file, bytes) = (file, state.bytes)
         do {
             try await Self.files.run { try file.save(bytes) }
@@ -379,8 +386,6 @@ public actor PlayerEngine {
         } catch {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }
-        self.state = state
-        knownTrust = nil
     }
 
     /// The clocks of this device.
