@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelAuthority
 import CarrelAudit
 import CarrelHTTPServer
@@ -249,6 +250,31 @@ struct `A license on a device` {
         #expect(try await engine.check("cid:song").license == second.license)
         #expect(try await engine.check("cid:film").license == first.license)
         try await engine.updateSecurityData()
+    }
+}
+
+struct `A device of a portal's user` {
+    @Test func `is registered by a token, listed, and deregistered by another`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let token = try await world.registration(.registration, of: "reader-17")
+        let misplaced = await #expect(throws: PlayerError.self) { try await engine.process(token) }
+        #expect(misplaced?.code == .token)
+        let link = try await engine.register(token)
+        #expect(link.user == "reader-17" && link.expiresAt != nil)
+        #expect(try await engine.links() == [link])
+        let account = try #require(try await world.service.accounts.find(named: "reader-17"))
+        let player = try #require(await engine.identity?.player)
+        #expect(try await world.service.players.list(of: account.id).map(\.id) == [player])
+        let again = try await world.restarted(engine)
+        #expect(try await again.links() == [link])
+        world.wait(.seconds(60))
+        _ = try await again.register(try await world.registration(.deregistration, of: "reader-17"))
+        #expect(try await again.links() == [])
+        #expect(try await world.service.players.list(of: account.id).isEmpty)
+        let license = try await world.action()
+        let other = await #expect(throws: PlayerError.self) { try await again.register(license) }
+        #expect(other?.code == .token)
     }
 }
 

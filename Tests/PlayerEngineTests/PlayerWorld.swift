@@ -110,8 +110,21 @@ struct PlayerWorld {
             version: 1,
             location: "\(url)/hms/bb/configuration"
         )
-        let token = try ActionToken(.licenseAcquisition, configuration: place, businessToken: try await sealed(change).bytes)
+        let sealed = try await sealed(change)
+        let kind = BusinessRules.Kind(rawValue: sealed.bytes[2]).flatMap { ActionToken.Operation($0) } ?? .licenseAcquisition
+        let token = try ActionToken(kind, configuration: place, businessToken: sealed.bytes)
         return String(decoding: token.write(), as: UTF8.self)
+    }
+}
+
+extension PlayerWorld {
+    /// An action token that joins a device to a portal's user, or takes it away.
+    func registration(_ kind: BusinessRules.Kind, of user: String) async throws -> String {
+        try await action {
+            var rules = BusinessRules(kind: kind, expiresAt: $0.expiresAt)
+            rules.user = .init(id: user, key: Secret(Array(0..<16)))
+            $0 = rules
+        }
     }
 }
 
