@@ -21,11 +21,30 @@ extension LCPStore {
             return nil
         }
         do {
-            if let known { return DigestSeal(key: try await vault.open(known, associated: keyContext)) }
+            if let known {
+                let seal = DigestSeal(key: try await vault.open(known, associated: keyContext))
+                try await sealClear(database, seal)
+                return seal
+            }
             let key = Secret.random(count: AESGCM.keyByteCount)
             return try await seal(database, key, sealed: try await vault.seal(key, associated: keyContext), vault)
         } catch let error as VaultError {
             throw LCPError(.store, "the vault does not open it: \(error.message)")
+        }
+    }
+
+    /// Seals digests that an older version left in the clear.
+    private static func sealClear(_ database: any Database, _ digests: DigestSeal) async throws {
+        let count: [SQLValue] = [.integer(Int64(DigestSeal.digestByteCount))]
+        guard try await database.read({ try $0.row(Statement.clearDigests, count) }) != nil else { return }
+        try await database.write { try seal(clearIn: $0, digests) }
+        _ = try await database.expunge()
+    }
+
+    private static func seal(clearIn transaction: any Transaction, _ digests: DigestSeal) throws {
+        for row in try transaction.rows(Statement.clearDigests, [.integer(Int64(DigestSeal.digestByteCount))]) {
+            let digest = try row.blob(0)
+            try transaction.run(Statement.sealDigest, [.blob(digest), .blob(digests.seal(Secret(digest)))])
         }
     }
 
@@ -40,10 +59,7 @@ extension LCPStore {
         let known = try await database.write { transaction -> [UInt8]? in
             if let known = try transaction.row(Statement.storeKey)?.blob(0) { return known }
             try transaction.run(Statement.addStoreKey, [.blob(sealed)])
-            for row in try transaction.rows(Statement.clearDigests, [.integer(Int64(DigestSeal.digestByteCount))]) {
-                let digest = try row.blob(0)
-                try transaction.run(Statement.sealDigest, [.blob(digest), .blob(fresh.seal(Secret(digest)))])
-            }
+            try seal(clearIn: transaction, fresh)
             return nil
         }
         guard let known else {

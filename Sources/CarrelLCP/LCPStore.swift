@@ -106,6 +106,16 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
+    /// The seal as it is now: opened again where another process sealed the store meanwhile.
+    private func current() async throws(LCPError) -> DigestSeal? {
+        let known = try await opened()
+        guard known.seal == nil, (try? await read({ try $0.row(Statement.storeKey) })) ?? nil != nil else { return known.seal }
+        database.withLock { $0 = nil }
+        let again = try await opened()
+        await known.database.close()
+        return again.seal
+    }
+
     static func open(_ path: String, _ vault: VaultOpening) async throws -> Opened {
         let database = try await threads.run {
             makeFolders(of: path)
@@ -124,8 +134,8 @@ public final class LCPStore: PassphraseStore {
     public func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey] {
         let values =
             [.integer(Int64(PassphraseOrder.limit))] + Self.key(license) + [SQLValue(license.user.id)]
+        let seal = try await current()
         let rows = try await read { try $0.rows(Statement.passphrases, values) }
-        let seal = try await opened().seal
         let known = try Self.checked { () throws(StoreError) in
             try rows.map { row throws(StoreError) in
                 let digest = try row.blob(0)
@@ -146,11 +156,14 @@ public final class LCPStore: PassphraseStore {
 
     public func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError) {
         let owned = [SQLValue(owner.license), SQLValue(owner.provider), SQLValue(owner.user)]
-        let seal = try await opened().seal
+        let seal = try await current()
         let rows = keys.map { key in
             [.blob(seal?.seal(key.secret) ?? key.secret.withBytes { [UInt8](copying: $0) })] + owned
         }
         try await write { transaction in
+            // another process may have sealed the store in this moment; nothing in the clear is added to it
+            let isSealed = try transaction.row(Statement.storeKey) != nil
+            guard isSealed == (seal != nil) else { throw LCPError(.store, "it was sealed meanwhile: try again") }
             // mostly all are known, and nothing has to reach the disk
             let new = try rows.filter { row in
                 // what opens a license again becomes the newest, and is forgotten last

@@ -176,6 +176,19 @@ struct `A subscription client` {
         let again = try await FileSubscriptionStore(path: path, sealedBy: vault)
         #expect(await (try client(provider, store: again)).isSignedIn)
         #expect(throws: ReaderError(.store, "")) { try FileSubscriptionStore(path: path).load() }
+        #expect(throws: ReaderError(.store, "")) { try FileSubscriptionStore(path: path).save([1]) }
+        // two of one new file have one key
+        let fresh = directory.file("fresh")
+        let (one, two) = (
+            try await FileSubscriptionStore(path: fresh, sealedBy: vault),
+            try await FileSubscriptionStore(path: fresh, sealedBy: vault)
+        )
+        try one.save([1])
+        #expect(try two.load() == [1])
+        try two.save([2])
+        #expect(try one.load() == [2])
+        _ = directory.write("fresh", "{}")
+        #expect(throws: ReaderError(.store, "")) { try one.load() }
         let other = try await Vault.file(folder: directory.file("other"), passphrase: Secret([1]), create: true, scrypt: cost)
         await #expect(throws: ReaderError(.store, "")) { try await FileSubscriptionStore(path: path, sealedBy: other) }
         #expect(directory.read("subscription") == sealed)

@@ -127,14 +127,118 @@ struct `A license on a device` {
         #expect(try await engine.release(redeemed.license) == false)
         #expect(try await engine.check("cid:film").result.reason == .noLicense)
         #expect(try await world.service.licenses.list(of: nil, after: nil, limit: 10).first?.endedAt == nil)
-        // the same service on another port: the player's file names the address
-        let again = try await PlayerWorld()
-        let other = try await again.player()
-        let second = try await other.process(try await again.action())
-        #expect(try await other.release(second.license))
-        #expect(try await again.service.licenses.list(of: nil, after: nil, limit: 10).first?.endedBy == "release")
-        let gone = await #expect(throws: PlayerError.self) { try await other.release(second.license) }
+        try world.answer()
+        try await engine.updateSecurityData()
+        #expect(try await world.service.licenses.list(of: nil, after: nil, limit: 10).first?.endedBy == "release")
+        let gone = await #expect(throws: PlayerError.self) { try await engine.release(redeemed.license) }
         #expect(gone?.code == .noLicense)
+    }
+
+    @Test func `that was given back does not come back, by its token or by a copy`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let token = try await world.action()
+        let redeemed = try await engine.process(token)
+        let copy = try #require(try await engine.licenses().license(redeemed.license)?.data)
+        await world.server.shutdown(grace: .seconds(1))
+        #expect(try await engine.release(redeemed.license) == false)
+        let copied = await #expect(throws: PlayerError.self) { try await engine.addLicense(copy) }
+        #expect(copied?.code == .ended)
+        try world.answer()
+        let again = await #expect(throws: PlayerError.self) { try await engine.process(token) }
+        #expect(again?.code == .ended)
+        #expect(try await engine.check("cid:film").result.reason == .noLicense)
+        #expect(try await engine.licenses().count() == 0)
+    }
+
+    @Test func `that was removed goes on from its first play when it comes again`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let end = world.clock.now.wholeSecond + .seconds(30 * 86_400)
+        let token = try await world.action { $0.rights = .rental(periodEnd: end, playDuration: 7200) }
+        let redeemed = try await engine.process(token)
+        let copy = try #require(try await engine.licenses().license(redeemed.license)?.data)
+        _ = try await engine.begin("cid:film")
+        try await engine.removeLicense(redeemed.license)
+        try await engine.addLicense(copy)
+        let stored = try #require(try await engine.licenses().license(redeemed.license))
+        #expect(stored.plays == 1 && stored.firstPlayedAt != nil)
+        world.wait(.seconds(7300))
+        #expect(try await engine.expungeExpiredLicenses() == 1)
+        try await engine.process(token)
+        #expect(try await engine.check("cid:film").result.reason == .expiredPlayback)
+    }
+
+    @Test func `ends though the wall clock is held still after a reboot`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let end = world.clock.now.wholeSecond + .seconds(30 * 86_400)
+        try await engine.process(try await world.action { $0.rights = .rental(periodEnd: end, playDuration: 7200) })
+        _ = try await engine.begin("cid:film")
+        world.host.reboot()
+        for _ in 0..<30 {
+            _ = try await engine.check("cid:film")
+            world.host.wait(.seconds(270))
+        }
+        #expect(try await engine.check("cid:film").result.reason == .clockRollback)
+        // set as far as is tolerated, it has ended all the same
+        world.clock.advance(by: .seconds(30 * 270 - 240))
+        #expect(try await engine.check("cid:film").result.reason == .expiredPlayback)
+    }
+
+    @Test func `of a rental begins by no clock that is far ahead`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let end = world.clock.now.wholeSecond + .seconds(1000 * 86_400)
+        try await engine.process(try await world.action { $0.rights = .rental(periodEnd: end, playDuration: 7200) })
+        world.host.reboot()
+        world.clock.advance(by: .seconds(365 * 86_400))
+        #expect(try await engine.check("cid:film").result.reason == .clockRollback)
+        let refused = await #expect(throws: PlayerError.self) { try await engine.begin("cid:film") }
+        #expect(refused?.reason == .clockRollback)
+        #expect(try await engine.licenses().find(contentIDs: ["cid:film"]).first?.firstPlayedAt == nil)
+    }
+
+    @Test func `is played by two processes once where one play is left, and no change of either is lost`() async throws {
+        let world = try await PlayerWorld()
+        let first = try await world.player()
+        let redeemed = try await first.process(try await world.action())
+        let folder = world.directory.file("reader")
+        let second = try world.engine(folder, try await world.vault(folder, create: false))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for engine in [first, second] {
+                for _ in 0..<10 { group.addTask { _ = try await engine.begin("cid:film") } }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await first.licenses().license(redeemed.license)?.plays == 20)
+        // a renewed certificate and a newer list, each by another process
+        world.wait(.seconds(61 * 86_400))
+        let renewed = try await first.personalize(server: world.url)
+        _ = try await world.service.licenses.revoke(redeemed.license, by: .operator)
+        world.wait(.seconds(120))
+        try await second.updateSecurityData()
+        #expect(try PlayerEngine.identity(of: folder)?.expiresAt == renewed.expiresAt)
+        let third = try world.engine(folder, try await world.vault(folder, create: false))
+        #expect(try await third.check("cid:film").result.reason == .revoked)
+    }
+
+    @Test func `of a stream plays on though staff revoked another, is found by its key, and ends with its last use`() async throws
+    {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let other = try await engine.process(try await world.action())
+        _ = try await world.service.licenses.revoke(other.license, by: .operator)
+        try await engine.removeLicense(other.license)
+        world.wait(.seconds(120))
+        try await engine.process(try await world.action { $0.isStorable = false })
+        let content = "urn:marlin:kid:\(PlayerWorld.kid.hex)"
+        let first = try await engine.begin(content)
+        let second = try await engine.begin("cid:film")
+        await first.stop()
+        #expect(try await second.key(PlayerWorld.kid) == PlayerWorld.key)
+        await second.stop()
+        #expect(try await engine.check(content).result.reason == .noLicense)
     }
 
     @Test func `of a stream is in no store, keeps its place by renewals, and gives it back`() async throws {
@@ -250,108 +354,5 @@ struct `A license on a device` {
         #expect(try await engine.check("cid:song").license == second.license)
         #expect(try await engine.check("cid:film").license == first.license)
         try await engine.updateSecurityData()
-    }
-}
-
-struct `A device of a portal's user` {
-    @Test func `is registered by a token, listed, and deregistered by another`() async throws {
-        let world = try await PlayerWorld()
-        let engine = try await world.player()
-        let token = try await world.registration(.registration, of: "reader-17")
-        let misplaced = await #expect(throws: PlayerError.self) { try await engine.process(token) }
-        #expect(misplaced?.code == .token)
-        let link = try await engine.register(token)
-        #expect(link.user == "reader-17" && link.expiresAt != nil)
-        #expect(try await engine.links() == [link])
-        let account = try #require(try await world.service.accounts.find(named: "reader-17"))
-        let player = try #require(await engine.identity?.player)
-        #expect(try await world.service.players.list(of: account.id).map(\.id) == [player])
-        let again = try await world.restarted(engine)
-        #expect(try await again.links() == [link])
-        world.wait(.seconds(60))
-        _ = try await again.register(try await world.registration(.deregistration, of: "reader-17"))
-        #expect(try await again.links() == [])
-        #expect(try await world.service.players.list(of: account.id).isEmpty)
-        let license = try await world.action()
-        let other = await #expect(throws: PlayerError.self) { try await again.register(license) }
-        #expect(other?.code == .token)
-    }
-}
-
-struct `The store of licenses` {
-    @Test func `is unreadable on the disk, and damage in it is noticed`() async throws {
-        let world = try await PlayerWorld()
-        let engine = try await world.player()
-        let content = "cid:a-very-secret-film-0815"
-        var licenses: [String] = []
-        for name in ["one", "two"] {
-            licenses.append(
-                try await engine.process(
-                    try await world.action {
-                        $0.contents = [.init(contentID: "\(content)-\(name)", keyID: KeyID(label: name), key: PlayerWorld.key)]
-                    },
-                    tag: "my-own-shelf-4711"
-                ).license
-            )
-        }
-        _ = try await engine.begin("\(content)-one")
-        await engine.shutdown()
-        let key = PlayerWorld.key.withBytes { [UInt8](copying: $0) }
-        for secret in [content, "my-own-shelf-4711", Hex.encode(key), Base64.encode(key), Base64URL.encode(key)] {
-            let found = try await checkProcess(["sh", "-c", "grep -rlaF '\(secret)' '\(world.directory.file("reader"))' || true"])
-            #expect(found.isEmpty, "\(secret)")
-        }
-        let path = world.directory.file("reader/player.sqlite")
-        func damaged(_ sql: String) async throws -> PlayerError.Code? {
-            let (copy, name) = (world.directory.file("saved.sqlite"), "reader")
-            _ = try await checkProcess(["cp", path, copy])
-            _ = try await checkProcess(["sqlite3", path, sql])
-            let engine = try world.engine(
-                world.directory.file(name),
-                try await world.vault(world.directory.file(name), create: false)
-            )
-            var code: PlayerError.Code?
-            do {
-                for name in ["one", "two"] { _ = try await engine.check("\(content)-\(name)") }
-            } catch { code = error.code }
-            await engine.shutdown()
-            for end in ["", "-wal", "-shm"] { unsafe unlink(path + end) }
-            _ = try await checkProcess(["cp", copy, path])
-            return code
-        }
-        #expect(try await damaged("SELECT 1") == nil)
-        #expect(try await damaged("UPDATE license SET sealed = (SELECT sealed FROM license LIMIT 1)") == .storeDamaged)
-        #expect(try await damaged("UPDATE license SET sealed = zeroblob(500)") == .storeDamaged)
-        #expect(try await damaged("UPDATE license SET sealed = x'00'") == .storeDamaged)
-        #expect(try await damaged("DELETE FROM store WHERE name = 'clock'") == .storeDamaged)
-        #expect(
-            try await damaged("UPDATE store SET value = (SELECT sealed FROM license LIMIT 1) WHERE name = 'clock'")
-                == .storeDamaged
-        )
-        #expect(try await damaged("UPDATE store SET value = x'00' WHERE name = 'key'") == .vault)
-    }
-
-    @Test func `lists, finds by priority and tag, and removes`() async throws {
-        let world = try await PlayerWorld()
-        let engine = try await world.player()
-        var ids: [String] = []
-        for (index, tag) in ["a", "b", "a"].enumerated() {
-            ids.append(try await engine.process(try await world.action(), tag: tag, priority: index == 1 ? 5 : 0).license)
-        }
-        let store = try await engine.licenses()
-        #expect(try await store.find(contentIDs: ["cid:film"]).first?.id == ids[1])
-        #expect(try await engine.check("cid:film").license == ids[1])
-        #expect(try await store.licenses(tag: "a").map(\.id) == [ids[0], ids[2]].sorted())
-        #expect(try await store.licenses(after: ids.sorted()[0], limit: 1).map(\.id) == [ids.sorted()[1]])
-        #expect(try await store.contentIDs(of: ids[0]).first == "cid:film")
-        try await engine.removeLicense(ids[1])
-        #expect(try await store.count() == 2)
-        #expect(try await store.find(contentIDs: ["cid:film", "urn:marlin:kid:\(PlayerWorld.kid.hex)"]).count == 2)
-        let gone = await #expect(throws: PlayerError.self) { try await engine.removeLicense(ids[1]) }
-        #expect(gone?.code == .noLicense)
-        try await engine.vacuum()
-        await store.close()
-        let closed = await #expect(throws: PlayerError.self) { try await store.count() }
-        #expect(closed?.code == .store)
     }
 }

@@ -97,8 +97,12 @@ struct `A player` {
         _ = try await test.service.authority.rotate("root", by: .operator)
         #expect(try await engine.personalize(server: test.url, isForced: true).player == first.player)
         let other = try await PlayerWorld()
-        let strange = try await engine.foreign(other.url)
-        #expect(strange?.code == .rejected)
+        let elsewhere = try await engine.foreign(other.url)
+        #expect(elsewhere?.code == .rejected && elsewhere?.serverCode == nil)
+        await test.server.shutdown(grace: .seconds(1))
+        try test.answer(other.service)
+        let strange = try await engine.foreign(test.url)
+        #expect(strange?.code == .rejected && strange?.message.contains("root") == true, "\(strange?.message ?? "taken")")
     }
 
     @Test func `hears what kind of failure it was`() async throws {

@@ -17,7 +17,7 @@ import Testing
 struct PlayerWorld {
     let directory = TemporaryDirectory()
     let service: CarrelService
-    let server: HTTPServer
+    let running: Locked<HTTPServer>
     let url: String
     let clock = ManualClock(.now())
     let host = TestHost()
@@ -36,8 +36,22 @@ struct PlayerWorld {
         )
         var configuration = ServerConfiguration()
         configuration.workers = 1
-        server = HTTPServer(configuration: configuration, router: service.router)
+        let server = HTTPServer(configuration: configuration, router: service.router)
+        running = Locked(server)
         url = "http://127.0.0.1:\(try #require(try server.start().first?.port))"
+    }
+
+    var server: HTTPServer { running.withLock(\.self) }
+
+    /// Answers on the same port again, after a shutdown: for this service, or for another one in its place.
+    func answer(_ other: CarrelService? = nil) throws {
+        var configuration = ServerConfiguration()
+        configuration.workers = 1
+        let port = try #require(UInt16(url.split(separator: ":").last ?? ""))
+        configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
+        let server = HTTPServer(configuration: configuration, router: (other ?? service).router)
+        _ = try server.start()
+        running.withLock { $0 = server }
     }
 
     func folder(_ name: String) -> String {

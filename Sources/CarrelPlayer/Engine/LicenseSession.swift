@@ -88,12 +88,22 @@ public actor LicenseSession {
         guard let seconds = granted.heartbeat, heartbeat == nil, !isStopped else { return }
         let (engine, license) = (engine, license)
         heartbeat = Task {
+            var pause = Duration.seconds(seconds)
             while !Task.isCancelled {
-                do { try await Task.sleep(for: .seconds(seconds)) } catch { return }
-                try? await engine.renewStream(license)
+                do { try await Task.sleep(for: pause) } catch { return }
+                do throws(PlayerError) {
+                    try await engine.renewStream(license)
+                    pause = .seconds(seconds)
+                } catch {
+                    // the lease lasts a little longer than the heartbeat
+                    guard error.code != .ended else { return }
+                    pause = min(.seconds(seconds), Self.retryPause)
+                }
             }
         }
     }
+
+    private static let retryPause = Duration.seconds(10)
 
     /// Ends the use. A stream gives its slot back.
     public func stop() async {
@@ -101,6 +111,6 @@ public actor LicenseSession {
         isStopped = true
         heartbeat?.cancel()
         heartbeat = nil
-        await engine.endStream(license)
+        await engine.endUse(of: license)
     }
 }

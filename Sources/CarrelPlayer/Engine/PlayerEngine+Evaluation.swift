@@ -57,12 +57,14 @@ extension PlayerEngine {
         let evaluation = try await evaluation()
         let decision = try await check(contentID, action: action, needsOpenOutput: needsOpenOutput)
         guard decision.result.isGranted, let id = decision.license else { throw Self.denied(decision.result) }
-        let keys = try trust().keys
+        let keys = try await trust().keys
         let (result, record): (ActionResult, LicenseRecord?)
-        if var stream = streams[id] {
-            let outcome = evaluation.perform(action, stream, needsOpenOutput: needsOpenOutput)
-            if outcome.result.isGranted, let after = outcome.record { stream = after }
-            streams[id] = stream
+        if let stream = streams[id] {
+            let outcome = evaluation.perform(action, stream.record, needsOpenOutput: needsOpenOutput)
+            if outcome.result.isGranted, let after = outcome.record {
+                streams[id]?.record = after
+                streams[id]?.uses += 1
+            }
             (result, record) = (outcome.result, outcome.record)
         } else {
             (result, record) = try await licenses().update(id) { row in
@@ -84,7 +86,7 @@ extension PlayerEngine {
         let evaluation = try await evaluation()
         let record: LicenseRecord?
         if let stream = streams[id] {
-            record = stream
+            record = stream.record
         } else if let row = try await licenses().row(id) {
             record = try await self.record(row)
         } else {
@@ -95,7 +97,7 @@ extension PlayerEngine {
 
     /// A key of a license, by the vault's own key.
     func key(_ id: KeyID, of license: License) async throws(PlayerError) -> Secret {
-        if let revocations = try trust().revocations, revocations.keyIDs.contains(id.hex) {
+        if try await trust().revocations.keyIDs.contains(id.hex) {
             throw PlayerError(.denied, "the key was revoked")
         }
         let vault = vault
@@ -111,19 +113,23 @@ extension PlayerEngine {
     }
 
     private func records(for contentID: String) async throws(PlayerError) -> [(id: String, record: LicenseRecord)] {
-        var found = streams.filter { $0.value.license.contentID == contentID }.map { (id: $0.key, record: $0.value) }
-        for row in try await licenses().rows(contentIDs: [contentID]) { found.append((row.id, try await record(row))) }
-        return found
+        var found = streams.filter { LicenseRow.contentIDs($0.value.record.license).contains(contentID) }.map {
+            (id: $0.key, record: $0.value.record, priority: $0.value.priority)
+        }
+        for row in try await licenses().rows(contentIDs: [contentID]) {
+            found.append((row.id, try await record(row), row.priority))
+        }
+        return found.sorted { $0.priority > $1.priority }.map { ($0.id, $0.record) }
     }
 
     /// An evaluation at this moment. The clock's mark is on the disk before anything is decided by it, within a minute.
     private func evaluation() async throws(PlayerError) -> Evaluation {
-        let (trust, store, host) = (try trust(), try await licenses(), host)
+        let (trust, store, host) = (try await trust(), try await licenses(), host)
         var clock = try await store.clock()
         let reading = clock.read(on: host)
-        let before = clock.mark
+        let (before, isAnchored) = (clock.mark, clock.isAnchored(on: host))
         clock.advance(on: host)
-        if clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
+        if !isAnchored || clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
         return Evaluation(
             player: trust.player,
             serial: trust.serial,

@@ -38,8 +38,14 @@ extension PlayerEngine {
         return try await keep(license, data, tag: tag, priority: priority)
     }
 
-    private func keep(_ license: License, _ data: String, tag: String, priority: Int) async throws(PlayerError) -> StoredLicense {
-        let trust = try trust()
+    private func keep(
+        _ license: License,
+        _ data: String,
+        tag: String,
+        priority: Int,
+        isRenewal: Bool = false
+    ) async throws(PlayerError) -> StoredLicense {
+        let trust = try await trust()
         guard license.player == trust.player else { throw PlayerError(.rejected, "the license is for another device") }
         guard license.terms.isStorable, license.session == nil else {
             throw PlayerError(.rejected, "the license is for a stream: it is not kept")
@@ -49,9 +55,15 @@ extension PlayerEngine {
         }
         let now = try await licenses().clock().read(on: host).instant
         let row = LicenseRow(license, data: data, tag: tag, priority: priority, addedAt: now)
-        let stored = try await licenses().add(row, sequence: license.sequence, keys: trust.keys)
-        if license.minimumRevocations > trust.revocations?.number ?? 0 { try await updateRevocations() }
+        let stored = try await licenses().add(row, keys: trust.keys, isRenewal: isRenewal)
+        try await meetRevocations(of: license)
         return stored
+    }
+
+    /// Fetches the list of revocations that a license demands.
+    func meetRevocations(of license: License) async throws(PlayerError) {
+        let known = try await trust().revocations.number
+        if license.minimumRevocations > known { try await updateRevocations() }
     }
 
     /// Redeems a sealed token or a license message, and keeps the license unless it is for a stream.
@@ -64,10 +76,15 @@ extension PlayerEngine {
         priority: Int
     ) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
+            // The service would answer with a license that is being given back.
+            await sendReleases()
             let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
             let isStored = session == .persist
-            if isStored { _ = try await keep(license, text, tag: tag, priority: priority) } else { hold(license) }
-            await sendReleases()
+            if isStored {
+                _ = try await keep(license, text, tag: tag, priority: priority)
+            } else {
+                try await hold(license, priority: priority)
+            }
             return RedeemedLicense(
                 license: license.id,
                 contentID: license.contentID,
@@ -91,7 +108,8 @@ extension PlayerEngine {
             guard license.id == id, license.sequence > known.license.sequence else {
                 throw PlayerError(.rejected, "the service answered with another license, or an older one")
             }
-            _ = try await keep(license, text, tag: row.tag, priority: row.priority)
+            _ = try await keep(license, text, tag: row.tag, priority: row.priority, isRenewal: true)
+            await sendReleases()
             return try await licenses().update(id) { [plays = row.plays] row in
                 guard var known = row else { throw PlayerError(.noLicense, "the license was removed meanwhile") }
                 known.reported = max(known.reported, plays)
@@ -107,14 +125,8 @@ extension PlayerEngine {
     /// - Throws: `player.no-license` for an unknown one; `player.store`.
     @discardableResult
     public func release(_ id: String) async throws(PlayerError) -> Bool {
-        let (row, known) = try await stored(id)
-        let release = PendingRelease(
-            license: id,
-            sequence: known.license.sequence,
-            contentID: known.license.contentID,
-            plays: row.plays
-        )
-        guard try await licenses().release(release) else {
+        let content = try await stored(id).1.license.contentID
+        guard try await licenses().release(id, contentID: content) else {
             throw PlayerError(.noLicense, "there is no license \(id) on this device")
         }
         return await sendReleases()
@@ -156,7 +168,8 @@ extension PlayerEngine {
                         try await renew(license.id)
                         count += 1
                     } catch {
-                        failure = failure ?? error
+                        // The service counts a license that has ended no more.
+                        if error.code == .ended { try await setReported(license.id) } else { failure = failure ?? error }
                     }
                 }
                 guard let end = page.last?.id, page.count == 100 else { break }
@@ -164,6 +177,14 @@ extension PlayerEngine {
             }
             if let failure { throw failure }
             return count
+        }
+    }
+
+    private func setReported(_ id: String) async throws(PlayerError) {
+        try await licenses().update(id) { row in
+            guard let plays = row?.plays else { return (false, ()) }
+            row?.reported = plays
+            return (true, ())
         }
     }
 
@@ -186,51 +207,11 @@ extension PlayerEngine {
 
     /// The license of a row, verified again.
     func record(_ row: LicenseRow) async throws(PlayerError) -> LicenseRecord {
+        let keys = try await trust().keys
         do throws(RightsError) {
-            return try row.record(try trustForRights().keys)
+            return try row.record(keys)
         } catch {
             throw PlayerError(.storeDamaged, error.message)
-        }
-    }
-
-    private func trustForRights() throws(RightsError) -> ServiceTrust {
-        do throws(PlayerError) { return try trust() } catch { throw RightsError(.signature, error.message) }
-    }
-
-    /// Holds a stream's license while the app runs.
-    func hold(_ license: License) {
-        if streams.count >= Self.streamLimit,
-            let oldest = streams.min(by: { $0.value.license.signedAt < $1.value.license.signedAt })
-        {
-            streams[oldest.key] = nil
-        }
-        streams[license.id] = LicenseRecord(license)
-    }
-
-    /// Streams that are held at most; the oldest is dropped.
-    private static var streamLimit: Int { 64 }
-
-    /// Renews the lease of a stream.
-    func renewStream(_ id: String) async throws(PlayerError) {
-        guard let known = streams[id] else { return }
-        let (license, _) = try await exchange(.renew, contentID: known.license.contentID) {
-            ($0.license, $0.sequence) = (id, known.license.sequence)
-        }
-        guard license.id == id, var record = streams[id] else { return }
-        record.leaseRenewedAt = license.signedAt
-        streams[id] = record
-    }
-
-    /// Gives the slots of all streams back.
-    public func endStreams() async {
-        for id in streams.keys { await endStream(id) }
-    }
-
-    /// Gives a stream's slot back, if it is a stream. Where the service cannot be reached, the lease ends by itself.
-    func endStream(_ id: String) async {
-        guard let known = streams.removeValue(forKey: id) else { return }
-        _ = try? await exchange(.release, contentID: known.license.contentID) {
-            ($0.license, $0.sequence, $0.plays) = (id, known.license.sequence, known.plays)
         }
     }
 
@@ -295,13 +276,24 @@ extension PlayerEngine {
         _ complete: (inout KeyRequest) -> Void
     ) async throws(PlayerError) -> (license: License, text: String) {
         try await renewCertificate()
+        return try await withCurrentKeys { () throws(PlayerError) in
+            try await exchangeOnce(session, contentID, url, complete)
+        }
+    }
+
+    /// Does something again, once: where the service has replaced the key that a request was encrypted to, or does not know the certificate.
+    func withCurrentKeys<Value>(_ body: () async throws(PlayerError) -> Value) async throws(PlayerError) -> Value {
         do throws(PlayerError) {
-            return try await exchangeOnce(session, contentID, url, complete)
+            return try await body()
         } catch {
-            // The service has replaced the key that the request was encrypted to.
-            guard error.serverCode == "license.request" else { throw error }
-            try await updateKeys()
-            return try await exchangeOnce(session, contentID, url, complete)
+            switch error.serverCode {
+            case "license.request": try await updateKeys()
+            case "license.not-personalized":
+                guard let identity, !identity.server.isEmpty else { throw error }
+                try await personalize(server: identity.server, isForced: true)
+            default: throw error
+            }
+            return try await body()
         }
     }
 
@@ -321,21 +313,22 @@ extension PlayerEngine {
         _ url: String?,
         _ complete: (inout KeyRequest) -> Void
     ) async throws(PlayerError) -> (license: License, text: String) {
+        let host = host
         let ((text, digest), request) = try await request(session, contentID: contentID, complete)
-        let server = try server()
+        let (server, player) = (try server(), try await trust().player)
         listener?(.progress(.license, step: "request", done: 2, total: 4))
         let answer = try await server.post(url ?? server.base + "/v1/license", jose: text)
         listener?(.progress(.license, step: "answer", done: 3, total: 4))
         let license: License
         do throws(RightsError) {
             license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
-            guard license.player == (try trustForRights().player), license.request == digest, license.nonce == request.nonce,
+            guard license.player == player, license.request == digest, license.nonce == request.nonce,
                 license.offered == request.versions, license.version == request.versions.max()
             else { throw RightsError(.signature, "the license is not the answer to this request") }
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        try await take(license.signedAt)
+        try await take(license.signedAt, on: host)
         listener?(.progress(.license, step: "verified", done: 4, total: 4))
         return (license, answer)
     }
@@ -353,7 +346,7 @@ extension PlayerEngine {
         contentID: String,
         _ complete: (inout KeyRequest) -> Void
     ) async throws(PlayerError) -> (sealed: (text: String, digest: [UInt8]), request: KeyRequest) {
-        let (trust, server) = (try trust(), try server())
+        let (trust, server) = (try await trust(), try server())
         listener?(.progress(.license, step: "challenge", done: 1, total: 4))
         let challenge = try await server.post("/v1/personalize/challenge", type: nil, "")
         guard let nonce = challenge["nonce"]?.string else {
@@ -372,7 +365,7 @@ extension PlayerEngine {
         request.trustedTime = known.signed
         request.bootID = host.bootID
         request.secondsSinceBoot = Int(host.sinceBoot?.components.seconds ?? 0)
-        request.revocations = trust.revocations?.number ?? 0
+        request.revocations = trust.revocations.number
         request.capabilities = Array(capabilities.obligations.sorted().prefix(32))
         complete(&request)
         return (try await sealed(request, trust, at: known.read(on: host).instant), request)

@@ -23,11 +23,11 @@ extension PlayerEngine {
     /// - Returns: the request, a JWS.
     /// - Throws: ``PlayerError``.
     public func offlineRequest() async throws(PlayerError) -> String {
-        var state = self.state ?? newState("")
-        try requireOriginal(state)
         let nonce = PersonalizationRequest.makeOfflineNonce()
-        state.openRequest = nonce
-        try await save(state)
+        if let state { try requireOriginal(state) }
+        try await update { $0.openRequest = nonce }
+        guard let state else { throw PlayerError(.store, "the player has no state") }
+        try requireOriginal(state)
         let (signing, agreement) = try await keys()
         return try await request(nonce, signing, agreement, state.fingerprint)
     }
@@ -44,21 +44,22 @@ extension PlayerEngine {
         guard bundle.count <= Self.maxBundleByteCount,
             let json = try? JSON.parse(bundle.rawSpan, limits: JSONLimits(depth: 12, byteCount: Self.maxBundleByteCount))
         else { throw PlayerError(.rejected, "the bundle is not JSON: is it the file that 'carrel player certify' wrote?") }
-        guard var state, let nonce = state.openRequest else {
+        guard let state, let nonce = state.openRequest else {
             throw PlayerError(.rejected, "this player waits for no bundle: write a request first")
         }
         try requireOriginal(state)
         let isFirst = state.answer == nil
+        if !isFirst { _ = try await trust() }
         let (signing, _) = try await keys()
-        let answer = try verified(json, nonce: nonce, signing, known: state.answer)
-        state.answer = answer
-        state.openRequest = nil
-        if state.server.isEmpty, let server = json["server"]?.string,
-            let calls = try? PlayerServer(server, client: client, listener: listener)
-        {
-            state.server = calls.base
+        let answer = try verified(json, nonce: nonce, signing, known: self.state?.answer)
+        let named = json["server"]?.string.flatMap { try? PlayerServer($0, client: client, listener: listener).base }
+        try await update { state in
+            state.answer = answer
+            state.openRequest = nil
+            if state.server.isEmpty, let named { state.server = named }
         }
-        try await save(state)
+        // the store's clock begins with the signed time
+        _ = try await trust()
         guard let identity else { throw PlayerError(.rejected, "the bundle's certificate cannot be read") }
         return Insertion(
             identity: identity,

@@ -15,13 +15,32 @@ extension PlayerEngine {
     /// The verified trust of the personalised player.
     ///
     /// - Throws: `player.not-personalized`, `player.store`, `player.fingerprint` for a copied folder.
-    func trust() throws(PlayerError) -> ServiceTrust {
-        guard let state, let answer = state.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+    func trust() async throws(PlayerError) -> ServiceTrust {
+        guard let state, state.answer != nil else { throw PlayerError(.notPersonalized, "the device is not personalised") }
         try requireOriginal(state)
         if let knownTrust { return knownTrust }
-        let trust = try ServiceTrust(answer)
+        let store = try await licenses()
+        let anchor = try await store.anchor()
+        let trust: ServiceTrust
+        do throws(PlayerError) {
+            trust = try ServiceTrust(try answer(), anchor: anchor)
+        } catch {
+            // another process may have written the file since
+            try await update { _ in }
+            trust = try ServiceTrust(try answer(), anchor: anchor)
+        }
+        if trust.anchor != anchor { try await store.setAnchor(trust.anchor) }
+        // The first time is that of the answer: a store begins with no clock.
+        if let time = try? TrustedTime(try answer().time, keys: trust.keys), try await store.clock().mark < time.instant {
+            try await store.updateClock { $0.raise(to: time.instant) }
+        }
         knownTrust = trust
         return trust
+    }
+
+    private func answer() throws(PlayerError) -> PersonalizationResponse {
+        guard let answer = state?.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        return answer
     }
 
     /// The calls to the server that personalised the player.
@@ -45,6 +64,7 @@ extension PlayerEngine {
     @discardableResult
     public func updateTrustedTime() async throws(PlayerError) -> PlayerTime {
         let nonce = Base64URL.encode(Random.bytes(16))
+        let host = host
         let text = try await server().text("/v1/license/time?nonce=\(nonce)")
         let time: TrustedTime
         do throws(RightsError) {
@@ -53,7 +73,7 @@ extension PlayerEngine {
             throw PlayerError(.rejected, error.message)
         }
         guard time.nonce == nonce else { throw PlayerError(.rejected, "the time of the service is not for this request") }
-        try await take(time.instant)
+        try await take(time.instant, on: host)
         return try await trustedTime()
     }
 
@@ -66,6 +86,7 @@ extension PlayerEngine {
             try await updateKeys()
             try await updateRevocations()
             try await updateTrustedTime()
+            await sendReleases()
             listener?(.ended(.revocations, nil))
         } catch {
             listener?(.ended(.revocations, error))
@@ -76,7 +97,7 @@ extension PlayerEngine {
     /// Fetches the service's keys: after a rotation of one.
     func updateKeys() async throws(PlayerError) {
         let json = try await server().json("/v1/license/keys")
-        let known = try trust()
+        let known = try await trust()
         let document: TrustDocument
         do throws(RightsError) {
             document = try TrustDocument(json)
@@ -87,19 +108,7 @@ extension PlayerEngine {
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        try await change { $0.trust = document }
-    }
-
-    /// Changes the known answer. Nothing waits between reading and changing it, so that no call undoes another's change.
-    private func change(_ change: (inout PersonalizationResponse) -> Void) async throws(PlayerError) {
-        guard var changed = state, var answer = changed.answer else {
-            throw PlayerError(.notPersonalized, "the device is not personalised")
-        }
-        change(&answer)
-        changed.answer = answer
-        state = changed
-        knownTrust = nil
-        try await write(changed)
+        try await update { $0.answer?.trust = document }
     }
 
     /// Fetches the list of revocations; a smaller number than the known one is refused.
@@ -111,22 +120,22 @@ extension PlayerEngine {
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        guard list.number >= (try trust().revocations?.number ?? 0) else {
+        guard list.number >= (try await trust().revocations.number) else {
             throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
         }
-        try await change { $0.revocations = text }
+        try await update { $0.answer?.revocations = text }
     }
 
     /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.
     func verified<Value>(_ read: (ServiceTrust) throws(RightsError) -> Value) async throws(RightsError) -> Value {
         do {
-            let trust = try trust()
+            let trust = try await trust()
             do throws(RightsError) {
                 return try read(trust)
             } catch {
                 guard error.code == .signature else { throw error }
                 try await updateKeys()
-                return try read(try self.trust())
+                return try read(try await self.trust())
             }
         } catch let error as RightsError {
             throw error
@@ -136,16 +145,13 @@ extension PlayerEngine {
     }
 
     /// Takes over a time that the service signed.
-    func take(_ time: Instant) async throws(PlayerError) {
-        let host = host
+    ///
+    /// - Parameters:
+    ///   - time: as signed.
+    ///   - host: the clocks before the request was sent.
+    /// - Throws: `player.store`.
+    func take(_ time: Instant, on host: HostClock) async throws(PlayerError) {
         try await licenses().updateClock { $0.take(time, on: host) }
-    }
-
-    /// Takes over the time of a verified answer.
-    func take(_ signed: String) async throws(PlayerError) {
-        let keys = try trust().keys
-        guard let time = try? TrustedTime(signed, keys: keys) else { return }
-        try await take(time.instant)
     }
 
     /// The store of licenses, opened at first use.

@@ -28,7 +28,7 @@ extension PlayerEngine {
     @discardableResult
     public func process(_ text: String, tag: String = "", priority: Int = 0) async throws(PlayerError) -> RedeemedLicense {
         let token = try ServiceToken(text)
-        _ = try trust()
+        _ = try await trust()
         switch token.content {
         case .message(let message):
             return try await redeemForStore(message, at: nil, tag: tag, priority: priority)
@@ -70,12 +70,17 @@ extension PlayerEngine {
         }
         let isRegistration = action.operation == .registration
         return try await transaction(isRegistration ? .link : .linkRelease) { () throws(PlayerError) in
+            try await renewCertificate()
             let configuration = try await configuration(action.configuration)
-            let (sealed, request) = try await request(isRegistration ? .register : .deregister, contentID: "") {
-                $0.token = Base64URL.encode(action.businessToken)
-            }
             let url = isRegistration ? configuration.registration : configuration.deregistration
-            let answer = try await server().post(url, jose: sealed.text)
+            let host = host
+            let kind: KeyRequest.Session = isRegistration ? .register : .deregister
+            let (answer, sent) = try await withCurrentKeys { () throws(PlayerError) -> (String, KeyRequest) in
+                let (sealed, asked) = try await request(kind, contentID: "") {
+                    $0.token = Base64URL.encode(action.businessToken)
+                }
+                return (try await server().post(url, jose: sealed.text), asked)
+            }
             let bytes = Array(answer.utf8)
             guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: 65_536)),
                 let user = json["user"]?.string, let signed = json["time"]?.string
@@ -86,10 +91,10 @@ extension PlayerEngine {
             } catch {
                 throw PlayerError(.rejected, error.message)
             }
-            guard time.nonce == request.nonce, json["player"]?.string == (try trust().player) else {
+            guard time.nonce == sent.nonce, json["player"]?.string == (try await trust().player) else {
                 throw PlayerError(.rejected, "the answer is not for this request")
             }
-            try await take(time.instant)
+            try await take(time.instant, on: host)
             let link = PlayerLink(user: user, expiresAt: json["linkExpiresAt"]?.string.flatMap { Instant.parse($0) })
             try await licenses().setLink(isRegistration ? link : nil, of: user)
             return link
@@ -105,7 +110,8 @@ extension PlayerEngine {
     private func stream(_ url: CompoundURL) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
             try await renewCertificate()
-            let (trust, vault) = (try trust(), vault)
+            await sendReleases()
+            let (trust, vault, host) = (try await trust(), vault, host)
             let now = try await licenses().clock().read(on: host).instant
             let key = try await signingKey()
             let proof: DPoPProof.Made
@@ -118,7 +124,7 @@ extension PlayerEngine {
             } catch {
                 throw PlayerError(.vault, "the vault does not sign")
             }
-            let answer = try await rights(url, proof.text, root: trust.root.der)
+            let answer = try await rights(url, proof.text, root: trust.root)
             let license: License
             do throws(RightsError) {
                 license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
@@ -128,8 +134,8 @@ extension PlayerEngine {
             } catch {
                 throw PlayerError(.rejected, error.message)
             }
-            try await take(license.signedAt)
-            hold(license)
+            try await take(license.signedAt, on: host)
+            try await hold(license)
             return RedeemedLicense(
                 license: license.id,
                 contentID: license.contentID,
@@ -151,17 +157,24 @@ extension PlayerEngine {
     }
 
     /// Asks a rights location, whose certificate is one of the service's own authority, or of an authority that the system trusts.
-    private func rights(_ url: CompoundURL, _ proof: String, root: [UInt8]) async throws(PlayerError) -> String {
-        let known = try server()
-        var configuration = HTTPClientConfiguration(trustedRoots: [root])
-        configuration.acceptsAnyCertificateForTesting = properties.acceptsSelfSignedForTesting
-        configuration.acceptsOtherHostsForTesting = properties.acceptsHostMismatchForTesting
+    private func rights(_ url: CompoundURL, _ proof: String, root: Certificate) async throws(PlayerError) -> String {
         do throws(PlayerError) {
-            return try await known.with(HTTPClient(configuration: configuration)).post(url.rightsURL, proof: proof)
+            return try await rightsClient(trusting: root).post(url.rightsURL, proof: proof)
         } catch {
             guard error.code == .tls else { throw error }
-            return try await known.post(url.rightsURL, proof: proof)
+            // the service may have a new root, which the old one signed
+            try await updateKeys()
+            let newer = try await trust().root
+            guard newer.der != root.der else { return try await server().post(url.rightsURL, proof: proof) }
+            return try await rightsClient(trusting: newer).post(url.rightsURL, proof: proof)
         }
+    }
+
+    private func rightsClient(trusting root: Certificate) throws(PlayerError) -> PlayerServer {
+        var configuration = HTTPClientConfiguration(trustedRoots: [root.der])
+        configuration.acceptsAnyCertificateForTesting = properties.acceptsSelfSignedForTesting
+        configuration.acceptsOtherHostsForTesting = properties.acceptsHostMismatchForTesting
+        return try server().with(HTTPClient(configuration: configuration))
     }
 
     private func configuration(_ place: ActionToken.Configuration) async throws(PlayerError) -> BroadbandConfiguration {

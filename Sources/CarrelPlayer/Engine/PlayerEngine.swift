@@ -74,7 +74,7 @@ public actor PlayerEngine {
     var knownTrust: ServiceTrust?
     var openStore: LicenseStore?
     /// Licenses of streams, which are in no store, by their ids.
-    var streams: [String: LicenseRecord] = [:]
+    var streams: [String: HeldStream] = [:]
     /// The obligations of licenses that this app meets.
     private(set) var capabilities: HostCapabilities
 
@@ -203,6 +203,13 @@ public actor PlayerEngine {
         try load(file(of: folder)).flatMap { identity($0) }
     }
 
+    /// Checks the address of a server, before anything is made for it.
+    ///
+    /// - Throws: `player.server` unless it is https, or http on this machine.
+    public static func checkAddress(_ server: String) throws(PlayerError) {
+        _ = try PlayerServer(server, client: HTTPClient(), listener: nil)
+    }
+
     /// The kind of vault that the folder's player has its keys in; nil for a folder without a player.
     public static func vaultKind(of folder: String) throws(PlayerError) -> VaultKind? {
         guard let state = try load(file(of: folder)) else { return nil }
@@ -261,11 +268,13 @@ public actor PlayerEngine {
     ) async throws(PlayerError) -> Identity {
         func step(_ name: String, _ done: Int) { listener?(.progress(kind, step: name, done: done, total: 4)) }
         // The salt is kept before the server hears of it, so that a repeated request is of the same installation.
-        var state = self.state ?? newState(calls.base)
-        state.server = calls.base
+        let base = calls.base
+        try await update { if $0.answer == nil { $0.server = base } }
+        guard let state else { throw PlayerError(.store, "the player has no state") }
         try requireOriginal(state)
-        try await save(state)
+        if state.answer != nil { _ = try await trust() }
         let (signing, agreement) = try await keys()
+        let host = host
         step("keys", 1)
         let challenge = try await calls.post("/v1/personalize/challenge", type: nil, "")
         guard let nonce = challenge["nonce"]?.string else {
@@ -275,10 +284,16 @@ public actor PlayerEngine {
         let request = try await request(nonce, signing, agreement, state.fingerprint)
         let json = try await calls.post("/v1/personalize", type: "application/jose", request, token: session)
         step("certificate", 3)
-        let answer = try verified(json, nonce: nonce, signing, known: state.answer)
-        state.answer = answer
-        try await save(state)
-        try await take(answer.time)
+        // what other calls learnt meanwhile counts too
+        let known = self.state?.answer
+        let answer = try verified(json, nonce: nonce, signing, known: known)
+        try await update { [revocations = known?.revocations] state in
+            var answer = answer
+            if let newer = state.answer?.revocations, newer != revocations { answer.revocations = newer }
+            state.server = base
+            state.answer = answer
+        }
+        if let time = try? TrustedTime(answer.time, keys: try await trust().keys) { try await take(time.instant, on: host) }
         step("stored", 4)
         guard let identity else { throw PlayerError(.rejected, "the server's certificate cannot be read") }
         return identity
@@ -370,22 +385,30 @@ public actor PlayerEngine {
         }
     }
 
-    func save(_ state: PlayerState) async throws(PlayerError) {
-        try await write(state)
-        self.state = state
-        knownTrust = nil
-    }
-
-    /// Writes a state to the disk, in the order of the calls.
-    func write(_ state: PlayerState) async throws(PlayerError) {
-        let (file, bytes) = (file, state.bytes)
+    /// Changes the player's file: as it is on the disk now, alone among all processes, so that no change undoes another.
+    ///
+    /// - Parameter change: gets the state on the disk; a new one where there is none.
+    /// - Throws: `player.store`.
+    func update(_ change: @escaping @Sendable (inout PlayerState) -> Void) async throws(PlayerError) {
+        let (file, usual) = (file, state ?? newState(""))
         do {
-            try await Self.files.run { try file.save(bytes) }
+            state = try await Self.files.run {
+                try file.locked {
+                    let known = try Self.load(file)
+                    var changed = known ?? usual
+                    change(&changed)
+                    try file.save(changed.bytes)
+                    return changed
+                }
+            }
+        } catch let error as PlayerError {
+            throw error
         } catch let error as ReaderError {
             throw PlayerError(.store, error.message)
         } catch {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }
+        knownTrust = nil
     }
 
     /// The clocks of this device.

@@ -8,14 +8,20 @@ struct ServiceTrust: Sendable {
     let root: Certificate
     let keys: ServiceKeys
     let certificate: Certificate
-    let revocations: Revocations?
+    let revocations: Revocations
 
-    /// - Throws: `player.store` for a file that does not lead to its own root.
-    init(_ answer: PersonalizationResponse) throws(PlayerError) {
+    /// - Parameters:
+    ///   - answer: of the player's file.
+    ///   - anchor: the newest trust that is known; nil before the first.
+    /// - Throws: `player.store` for a file that does not lead to its own root, or to another one than the anchor, or that is older than it.
+    init(_ answer: PersonalizationResponse, anchor: TrustAnchor?) throws(PlayerError) {
         player = answer.player
         do throws(RightsError) {
-            (root, keys) = try answer.trust.verified(from: nil)
-            revocations = try? Revocations(answer.revocations, keys: keys)
+            (root, keys) = try answer.trust.verified(from: anchor?.root, notBefore: anchor?.keys ?? 0)
+            revocations = try Revocations(answer.revocations, keys: keys)
+            guard revocations.number >= anchor?.revocations ?? 0 else {
+                throw RightsError(.signature, "its list of revocations is older than one that was here")
+            }
         } catch {
             throw PlayerError(.store, "the player's file was altered: \(error.message)")
         }
@@ -25,6 +31,9 @@ struct ServiceTrust: Sendable {
             throw PlayerError(.store, "the player's certificate cannot be read")
         }
     }
+
+    /// The part that the store remembers.
+    var anchor: TrustAnchor { TrustAnchor(root: root.der, keys: keys.number, revocations: revocations.number) }
 
     /// The serial number of the player's certificate, as lists of revocations write it.
     var serial: String { Hex.encode(certificate.serial) }

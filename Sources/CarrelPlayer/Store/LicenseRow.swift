@@ -6,6 +6,7 @@ import CarrelStore
 /// A license in the store, and what happened to it here.
 struct LicenseRow: Sendable {
     let id: String
+    var sequence: Int
     var data: String
     var contentIDs: [String]
     var tag: String
@@ -19,6 +20,7 @@ struct LicenseRow: Sendable {
     /// A license that comes into the store.
     init(_ license: License, data: String, tag: String, priority: Int, addedAt: Instant) {
         id = license.id
+        sequence = license.sequence
         self.data = data
         contentIDs = Self.contentIDs(license)
         self.tag = tag
@@ -28,7 +30,7 @@ struct LicenseRow: Sendable {
     }
 
     /// The content's own id, and the ids of its keys as content ids (`urn:marlin:kid:`).
-    private static func contentIDs(_ license: License) -> [String] {
+    static func contentIDs(_ license: License) -> [String] {
         var ids = [license.contentID]
         for key in license.keys where !ids.contains("urn:marlin:kid:\(key.id.hex)") { ids.append("urn:marlin:kid:\(key.id.hex)") }
         return ids
@@ -39,7 +41,7 @@ struct LicenseRow: Sendable {
     var json: JSON {
         var object: JSONObject = [
             "license": .string(data), "contents": .array(contentIDs.map { .string($0) }), "tag": .string(tag),
-            "plays": .integer(plays), "reported": .integer(reported),
+            "plays": .integer(plays), "reported": .integer(reported), "sequence": .integer(sequence),
         ]
         object["first"] = firstPlay.map { .integer($0.milliseconds) }
         return .object(object)
@@ -50,8 +52,10 @@ struct LicenseRow: Sendable {
         id = try row.text(0)
         let json = try seal.open(try row.blob(1), at: Self.place(id))
         guard let data = json["license"]?.string, let contents = json["contents"]?.array?.compactMap(\.string),
-            let tag = json["tag"]?.string, let plays = json["plays"]?.int, let reported = json["reported"]?.int
+            let tag = json["tag"]?.string, let sequence = json["sequence"]?.int, let plays = json["plays"]?.int,
+            let reported = json["reported"]?.int
         else { throw RowSeal.damaged }
+        self.sequence = sequence
         self.data = data
         contentIDs = contents
         self.tag = tag
@@ -78,6 +82,16 @@ struct LicenseRow: Sendable {
         firstPlay = record.firstPlay
         plays = record.plays
         expiresAt = record.end
+    }
+
+    /// Takes over the state from before the license was removed.
+    mutating func take(_ former: FormerLicense, _ keys: ServiceKeys) {
+        (firstPlay, plays, reported) = (former.firstPlay, former.plays, former.reported)
+        if let record = try? record(keys) { expiresAt = record.end }
+    }
+
+    var former: FormerLicense {
+        FormerLicense(sequence: sequence, firstPlay: firstPlay, plays: plays, reported: reported, isReleased: false)
     }
 
     var stored: StoredLicense {

@@ -6,7 +6,7 @@ extension LicenseStore {
             version: 1,
             name: "licenses of a player",
             statements: [
-                // `name` is `key` (sealed by the vault) or `clock` (a row)
+                // `name` is `key` (sealed by the vault), `clock` or `anchor` (rows)
                 SQL("CREATE TABLE store (name TEXT PRIMARY KEY, value BLOB NOT NULL)"),
                 SQL(
                     """
@@ -20,6 +20,8 @@ extension LicenseStore {
                     "CREATE TABLE license_content (content BLOB NOT NULL, license TEXT NOT NULL, PRIMARY KEY (content, license))"
                 ),
                 SQL("CREATE INDEX license_content_license ON license_content (license)"),
+                // the state of licenses that were removed; `until` as `expires`
+                SQL("CREATE TABLE former_license (id TEXT PRIMARY KEY, sealed BLOB NOT NULL, until BIGINT)"),
                 SQL("CREATE TABLE release (license TEXT PRIMARY KEY, sealed BLOB NOT NULL)"),
                 SQL("CREATE TABLE link (portal_user BLOB PRIMARY KEY, sealed BLOB NOT NULL)"),
             ]
@@ -54,6 +56,15 @@ extension LicenseStore {
         static let removeContents = SQL("DELETE FROM license_content WHERE license = $1")
         static let remove = SQL("DELETE FROM license WHERE id = $1")
         static let expired = SQL("SELECT id FROM license WHERE expires <= $1 ORDER BY id LIMIT $2")
+        static let former = SQL("SELECT sealed FROM former_license WHERE id = $1")
+        static let putFormer = SQL(
+            """
+            INSERT INTO former_license (id, sealed, until) VALUES ($1, $2, $3)
+            ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, until = excluded.until
+            """
+        )
+        static let removeFormer = SQL("DELETE FROM former_license WHERE id = $1")
+        static let forget = SQL("DELETE FROM former_license WHERE until <= $1")
         static let count = SQL("SELECT COUNT(*) FROM license")
 
         static let putLink = SQL(

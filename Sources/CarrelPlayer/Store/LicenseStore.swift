@@ -136,6 +136,8 @@ public final class LicenseStore: Sendable {
                 let values: [SQLValue] = [.blob(seal.digest("content", id)), .integer(Int64(Self.contentLimit))]
                 for row in try transaction.rows(Statement.ofContent, values) {
                     let row = try LicenseRow(row, seal)
+                    // the index is not sealed
+                    guard row.contentIDs.contains(id) else { throw RowSeal.damaged }
                     if !found.contains(where: { $0.id == row.id }) { found.append(row) }
                 }
             }
@@ -145,28 +147,41 @@ public final class LicenseStore: Sendable {
 
     // MARK: changing
 
-    /// Keeps a license. The state of one with the same id stays; one with a smaller sequence number is refused.
+    /// Keeps a license. The state of one with the same id stays, also of one that was removed.
     ///
     /// - Parameters:
     ///   - row: the license as it came.
-    ///   - sequence: of that license.
-    ///   - keys: of the service, by which the known one is read.
+    ///   - keys: of the service, by which the end is computed.
+    ///   - isRenewal: whether it must be here already.
     /// - Returns: the license as it is kept.
-    /// - Throws: `player.store`, `player.rejected` for an older license.
-    func add(_ row: LicenseRow, sequence: Int, keys: ServiceKeys) async throws(PlayerError) -> StoredLicense {
+    /// - Throws: `player.store`; `player.rejected` for an older license than the known one; `player.ended` for one that was given back;
+    ///   `player.no-license` for the renewal of one that is not here.
+    func add(_ row: LicenseRow, keys: ServiceKeys, isRenewal: Bool = false) async throws(PlayerError) -> StoredLicense {
         let seal = seal
         return try await write { transaction in
             var row = row
+            var former = try Self.former(row.id, seal, transaction)
             if let known = try transaction.row(Statement.license, [.text(row.id)]).map({ try LicenseRow($0, seal) }) {
-                if let license = try? known.record(keys).license, license.sequence > sequence {
-                    throw PlayerError(.rejected, "the license is older than the one in the store")
+                former = known.former
+            } else if isRenewal {
+                throw PlayerError(.noLicense, "the license was removed meanwhile")
+            }
+            if let former {
+                if former.isReleased { throw PlayerError(.ended, "the license was given back") }
+                guard former.sequence <= row.sequence else {
+                    throw PlayerError(.rejected, "the license is older than the one that is known")
                 }
-                (row.firstPlay, row.plays, row.reported) = (known.firstPlay, known.plays, known.reported)
-                if let record = try? row.record(keys) { row.expiresAt = record.end }
+                row.take(former, keys)
             }
             try Self.put(row, seal, transaction)
+            try transaction.run(Statement.removeFormer, [.text(row.id)])
             return row.stored
         }
+    }
+
+    private static func former(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> FormerLicense? {
+        guard let row = try transaction.row(Statement.former, [.text(id)]) else { return nil }
+        return try FormerLicense(try seal.open(try row.blob(0), at: FormerLicense.place(id)))
     }
 
     /// Changes a license in one transaction.
@@ -189,13 +204,15 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes a license. The keys in it are gone with it; the bytes on the disk are overwritten by ``vacuum()``.
+    /// Removes a license. Its keys are gone with it; its first play and its plays are remembered, should it come again. The bytes on the disk are
+    /// overwritten by ``vacuum()``.
     ///
     /// - Returns: whether it was there.
     /// - Throws: `player.store`.
     @discardableResult
     public func remove(_ id: String) async throws(PlayerError) -> Bool {
-        try await write { try Self.remove(id, $0) }
+        let seal = seal
+        return try await write { try Self.remove(id, seal, $0) != nil }
     }
 
     /// Removes the licenses that have ended at a time.
@@ -204,10 +221,12 @@ public final class LicenseStore: Sendable {
     /// - Throws: `player.store`.
     func expungeExpired(at now: Instant) async throws(PlayerError) -> Int {
         var total = 0
+        let seal = seal
+        try await write { try $0.run(Statement.forget, [.instant(now - Self.memory)]) }
         while true {
             let removed = try await write { transaction in
                 let rows = try transaction.rows(Statement.expired, [.instant(now), 500])
-                for row in rows { try Self.remove(try row.text(0), transaction) }
+                for row in rows { _ = try Self.remove(try row.text(0), seal, transaction) }
                 return rows.count
             }
             total += removed
@@ -228,11 +247,28 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    @discardableResult
-    private static func remove(_ id: String, _ transaction: any Transaction) throws -> Bool {
+    /// Removes a row and remembers its state.
+    private static func remove(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> LicenseRow? {
+        guard let row = try transaction.row(Statement.license, [.text(id)]).map({ try LicenseRow($0, seal) }) else { return nil }
+        try remember(row.former, id, until: row.expiresAt, seal, transaction)
         try transaction.run(Statement.removeContents, [.text(id)])
-        return try transaction.run(Statement.remove, [.text(id)]) > 0
+        try transaction.run(Statement.remove, [.text(id)])
+        return row
     }
+
+    private static func remember(
+        _ former: FormerLicense,
+        _ id: String,
+        until end: Instant?,
+        _ seal: RowSeal,
+        _ transaction: any Transaction
+    ) throws {
+        let sealed = try seal.seal(former.json, at: FormerLicense.place(id))
+        try transaction.run(Statement.putFormer, [.text(id), .blob(sealed), .instant(end)])
+    }
+
+    /// The time for which an ended license that was removed is remembered: no token lives longer.
+    private static let memory = Duration.seconds(10 * 366 * 86_400)
 
     /// Makes what was removed unreadable on the disk, in the database's log too.
     ///
@@ -245,18 +281,25 @@ public final class LicenseStore: Sendable {
 // MARK: - Releases
 
 extension LicenseStore {
-    /// Removes a license, and keeps in the same transaction what the service has to be told.
+    /// Removes a license for good, and keeps in the same transaction what the service has to be told.
     ///
+    /// - Parameters:
+    ///   - id: of the license.
+    ///   - contentID: of its content.
     /// - Returns: false where there is no such license.
-    func release(_ release: PendingRelease) async throws(PlayerError) -> Bool {
+    /// - Throws: `player.store`.
+    func release(_ id: String, contentID: String) async throws(PlayerError) -> Bool {
         let seal = seal
         return try await write { transaction in
-            guard try Self.remove(release.license, transaction) else { return false }
+            guard let row = try Self.remove(id, seal, transaction) else { return false }
+            var former = row.former
+            former.isReleased = true
+            try Self.remember(former, id, until: row.expiresAt, seal, transaction)
             let json: JSON = [
-                "sequence": .integer(release.sequence), "content": .string(release.contentID), "plays": .integer(release.plays),
+                "sequence": .integer(row.sequence), "content": .string(contentID), "plays": .integer(row.plays),
             ]
-            let sealed = try seal.seal(json, at: "release \(release.license)")
-            try transaction.run(Statement.addRelease, [.text(release.license), .blob(sealed)])
+            let sealed = try seal.seal(json, at: "release \(id)")
+            try transaction.run(Statement.addRelease, [.text(id), .blob(sealed)])
             return true
         }
     }
@@ -345,6 +388,54 @@ extension LicenseStore {
     private static func clock(_ transaction: any Transaction, _ seal: RowSeal) throws -> TrustedClock {
         guard let bytes = try transaction.row(Statement.value, ["clock"])?.blob(0) else { throw RowSeal.damaged }
         return try TrustedClock(try seal.open(bytes, at: clockPlace))
+    }
+}
+
+// MARK: - The anchor
+
+/// The newest trust that the store has seen: the player's file, which is not encrypted, may not lead to another root or go back.
+struct TrustAnchor: Sendable, Equatable {
+    /// The root's certificate in DER.
+    var root: [UInt8]
+    /// The numbers of the service's keys and of the list of revocations.
+    var keys: Int
+    var revocations: Int
+
+    fileprivate static let place = "store anchor"
+
+    fileprivate var json: JSON {
+        ["root": .string(Base64.encode(root)), "keys": .integer(keys), "revocations": .integer(revocations)]
+    }
+
+    init(root: [UInt8], keys: Int, revocations: Int) {
+        (self.root, self.keys, self.revocations) = (root, keys, revocations)
+    }
+
+    fileprivate init(_ json: JSON) throws(PlayerError) {
+        guard let root = json["root"]?.string.flatMap({ Base64.decode($0) }), let keys = json["keys"]?.int,
+            let revocations = json["revocations"]?.int
+        else { throw RowSeal.damaged }
+        self.init(root: root, keys: keys, revocations: revocations)
+    }
+}
+
+extension LicenseStore {
+    /// The newest trust; nil before the first.
+    func anchor() async throws(PlayerError) -> TrustAnchor? {
+        let seal = seal
+        return try await read { transaction in
+            try transaction.row(Statement.value, ["anchor"]).map {
+                try TrustAnchor(try seal.open(try $0.blob(0), at: TrustAnchor.place))
+            }
+        }
+    }
+
+    func setAnchor(_ anchor: TrustAnchor) async throws(PlayerError) {
+        let sealed = try seal.seal(anchor.json, at: TrustAnchor.place)
+        try await write { transaction in
+            try transaction.run(Statement.addValue, ["anchor", .blob(sealed)])
+            try transaction.run(Statement.setValue, ["anchor", .blob(sealed)])
+        }
     }
 }
 

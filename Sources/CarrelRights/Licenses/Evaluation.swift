@@ -206,14 +206,9 @@ package struct Evaluation: Sendable {
     ) -> (result: ActionResult, record: LicenseRecord?) {
         let result = check(action, record, needsOpenOutput: needsOpenOutput)
         guard result.isGranted, var record else { return (result, record) }
-        // A first play in a time that may be wrong would move the end of a rental.
-        if time.certainty == .farAhead, record.firstPlay == nil, record.license.terms.playbackSeconds != nil {
-            return (.refused(.clockRollback), record)
-        }
-        if action == .play || action == .read {
-            record.firstPlay = record.firstPlay ?? time.instant
-            record.plays += 1
-        }
+        // Each action gives the content's keys away, so that the second clock runs from the first of any kind.
+        record.firstPlay = record.firstPlay ?? time.instant
+        if action == .play || action == .read { record.plays += 1 }
         return (result, record)
     }
 
@@ -241,6 +236,8 @@ package struct Evaluation: Sendable {
         // A clock that showed an earlier time when the license came was wrong.
         if time.instant + TrustedClock.tolerance < record.license.issuedAt { return .clockRollback }
         if let first = record.firstPlay, time.instant + TrustedClock.tolerance < first { return .clockRollback }
+        // A first play in a time that may be wrong would move the end of a rental.
+        if time.certainty == .farAhead, record.firstPlay == nil, terms.playbackSeconds != nil { return .clockRollback }
         guard let end = record.end, time.instant >= end else { return nil }
         return record.firstPlay == nil ? .expiredStorage : .expiredPlayback
     }

@@ -13,6 +13,9 @@ package struct TrustedClock: Sendable, Equatable {
     private var sinceBoot = Duration.zero
     /// The latest time that was seen.
     package private(set) var mark: Instant
+    /// The boot and the time since it at which that was: in the same boot the mark goes on with the kernel's clock.
+    private var markBoot = ""
+    private var markSinceBoot = Duration.zero
 
     /// A wall clock may lie this much before the mark.
     package static let tolerance = Duration.seconds(300)
@@ -47,28 +50,54 @@ package struct TrustedClock: Sendable, Equatable {
         }
     }
 
-    /// Takes a time that the service signed. It counts even where it is before the mark: a wall clock that ran ahead is corrected.
+    /// Takes a time that the service signed. It counts even where it is before the mark: a wall clock that ran ahead is corrected. It never
+    /// goes back behind an earlier signed time of the same boot.
+    ///
+    /// - Parameters:
+    ///   - time: as the service signed it.
+    ///   - host: the clocks before the request was sent: the answer may have waited.
     package mutating func take(_ time: Instant, on host: HostClock) {
         guard let since = host.sinceBoot, host.isReadable else { return }
+        let time = max(time, signedNow(on: host) ?? time)
         (signed, boot, sinceBoot, mark) = (time, host.bootID, since, time)
+        (markBoot, markSinceBoot) = (boot, sinceBoot)
+    }
+
+    /// Moves the mark to a time that the service signed at an unknown moment, such as in a file.
+    package mutating func raise(to time: Instant) {
+        mark = max(mark, time)
     }
 
     /// The time now.
     package func read(on host: HostClock) -> Reading {
         guard host.isReadable else { return Reading(instant: mark, certainty: .unreadable) }
-        if let now = signedNow(on: host) { return Reading(instant: max(now, mark), certainty: .signed) }
-        if host.wall + Self.tolerance < mark { return Reading(instant: mark, certainty: .rolledBack) }
-        let isFar = mark.milliseconds > 0 && host.wall > mark + Self.leap
-        return Reading(instant: max(host.wall, mark), certainty: isFar ? .farAhead : .estimated)
+        let floor = markNow(on: host)
+        if let now = signedNow(on: host) { return Reading(instant: max(now, floor), certainty: .signed) }
+        if host.wall + Self.tolerance < floor { return Reading(instant: floor, certainty: .rolledBack) }
+        let isFar = floor.milliseconds > 0 && host.wall > floor + Self.leap
+        return Reading(instant: max(host.wall, floor), certainty: isFar ? .farAhead : .estimated)
     }
 
     /// Moves the mark to the time now, before anything is decided by it. A wall clock that is far ahead does not move it.
     package mutating func advance(on host: HostClock) {
         let reading = read(on: host)
+        // The time since the last reading counts, whatever the wall clock shows now.
+        mark = markNow(on: host)
         switch reading.certainty {
         case .signed, .estimated: mark = max(mark, reading.instant)
         case .farAhead, .rolledBack, .unreadable: break
         }
+        guard let since = host.sinceBoot, host.isReadable else { return }
+        (markBoot, markSinceBoot) = (host.bootID, since)
+    }
+
+    /// Whether the mark goes on with the clock of this boot: not before ``advance(on:)`` was kept once in it.
+    package func isAnchored(on host: HostClock) -> Bool { host.bootID == markBoot }
+
+    /// The mark, and what has passed since in the same boot.
+    private func markNow(on host: HostClock) -> Instant {
+        guard let since = host.sinceBoot, host.isReadable, host.bootID == markBoot, since >= markSinceBoot else { return mark }
+        return mark + (since - markSinceBoot)
     }
 
     /// The signed time and what has passed since; nil after another boot, and where the time since the boot went back.
@@ -81,6 +110,7 @@ package struct TrustedClock: Sendable, Equatable {
         [
             "signed": signed.map { .integer($0.milliseconds) } ?? .null, "boot": .string(boot),
             "since": .integer((Instant(milliseconds: 0) + sinceBoot).milliseconds), "mark": .integer(mark.milliseconds),
+            "markBoot": .string(markBoot), "markSince": .integer((Instant(milliseconds: 0) + markSinceBoot).milliseconds),
         ]
     }
 
@@ -92,6 +122,8 @@ package struct TrustedClock: Sendable, Equatable {
         self.boot = boot
         sinceBoot = .milliseconds(since)
         self.mark = Instant(milliseconds: Int64(mark))
+        markBoot = json["markBoot"]?.string ?? ""
+        markSinceBoot = .milliseconds(json["markSince"]?.int ?? 0)
         signed = json["signed"]?.int.map { Instant(milliseconds: Int64($0)) }
     }
 }

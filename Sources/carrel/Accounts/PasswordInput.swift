@@ -7,7 +7,11 @@ enum PasswordInput {
     /// The longest password and its line end, in bytes.
     private static let limit = 2048
 
+    /// Reads a password.
+    ///
     /// - Parameter console: shows that a password is wanted; nil writes that to standard error.
+    /// - Returns: the password, without its line end.
+    /// - Throws: a usage error without a password, and for one that is too long.
     static func read(_ console: Console?) throws(UsageError) -> String {
         var bytes: [UInt8] = []
         if isatty(STDIN_FILENO) == 1 {

@@ -19,7 +19,10 @@ struct DeviceLink: Command {
     var output: OutputOptions { folder.output }
 
     func run(_ console: Console) async throws {
-        let (engine, opened) = try await DevicePersonalize.engine(folder, vault, name: nil, console)
+        let path = try folder.path()
+        // before a vault is opened, or made
+        guard try PlayerEngine.identity(of: path) != nil else { throw NotPersonalized(folder: path) }
+        let engine = try await DevicePersonalize.engine(folder, vault, name: nil, console)
         let json = folder.json
         let link = try await engine.link { code in
             if json {
@@ -31,7 +34,7 @@ struct DeviceLink: Command {
             }
         }
         let player = await engine.identity?.player ?? ""
-        await opened.close()
+        await engine.shutdown()
         if json {
             return console.print([
                 "player": .string(player), "account": .string(link.account),
@@ -69,9 +72,9 @@ struct DeviceRequest: Command {
     var output: OutputOptions { folder.output }
 
     func run(_ console: Console) async throws {
-        let (engine, opened) = try await DevicePersonalize.engine(folder, vault, name: deviceName, console)
+        let engine = try await DevicePersonalize.engine(folder, vault, name: deviceName, console)
         let text = try await engine.offlineRequest()
-        await opened.close()
+        await engine.shutdown()
         folder.json ? console.print(["request": .string(text)]) : console.print(text)
     }
 }
@@ -95,9 +98,13 @@ struct DeviceInsert: Command {
 
     func run(_ console: Console) async throws {
         let bytes = try SmallFile.read(bundle, limit: PlayerEngine.maxBundleByteCount)
-        let (engine, opened) = try await DevicePersonalize.engine(folder, vault, name: nil, console)
+        // before a vault is opened, or made
+        guard try PlayerEngine.vaultKind(of: try folder.path()) != nil else {
+            throw PlayerError(.rejected, "this player waits for no bundle: write a request first ('carrel device request')")
+        }
+        let engine = try await DevicePersonalize.engine(folder, vault, name: nil, console)
         let inserted = try await engine.insert(bundle: bytes)
-        await opened.close()
+        await engine.shutdown()
         if inserted.isFirstContact { console.note("trusts the root with the SHA-256 fingerprint \(inserted.rootFingerprint)") }
         DeviceShow.print(
             inserted.identity,

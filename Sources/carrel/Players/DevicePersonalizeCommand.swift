@@ -47,10 +47,12 @@ struct DevicePersonalize: Command {
     var output: OutputOptions { folder.output }
 
     func run(_ console: Console) async throws {
+        // before a vault is made
+        try PlayerEngine.checkAddress(server)
         let session = takesSession ? try PasswordInput.read(console) : nil
-        let (engine, opened) = try await Self.engine(folder, vault, name: deviceName, console)
+        let engine = try await Self.engine(folder, vault, name: deviceName, console)
         let identity = try await engine.personalize(server: server, session: session, isForced: renews)
-        await opened.close()
+        await engine.shutdown()
         DeviceShow.print(identity, json: folder.json, console)
     }
 
@@ -60,7 +62,7 @@ struct DevicePersonalize: Command {
         _ vault: VaultOptions,
         name: String?,
         _ console: Console
-    ) async throws -> (PlayerEngine, Vault) {
+    ) async throws -> PlayerEngine {
         let path = try folder.make()
         let opened = try await vault.open(in: path, console)
         let engine = try PlayerEngine(
@@ -72,7 +74,7 @@ struct DevicePersonalize: Command {
                 console.note("\(step) (\(done) of \(total))")
             }
         }
-        return (engine, opened)
+        return engine
     }
 
     private static var hostName: String {

@@ -79,7 +79,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
     /// The vault of this device's player, or of the one to come.
     private static func vault() async throws -> Vault {
         let folder = ReaderFolder(home: ReaderFolder.variable("CARREL_READER_HOME"))
-        return try await VaultOptions().open(in: try folder.make(), nil)
+        let kind = ReaderFolder.variable("CARREL_VAULT").flatMap { VaultKind(rawValue: $0) }
+        return try await VaultOptions(kind: kind).open(in: try folder.make(), nil)
     }
 
     /// The user's store of licenses, read-only; nil without one.

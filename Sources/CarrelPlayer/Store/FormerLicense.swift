@@ -1,0 +1,45 @@
+import CarrelBytes
+import CarrelJSON
+
+/// The state of a license that was removed. Redeemed again it goes on from here: a rental's time and its plays do not start over.
+struct FormerLicense: Sendable, Equatable {
+    var sequence: Int
+    var firstPlay: Instant?
+    var plays: Int
+    var reported: Int
+    /// Whether it was given back: then it does not come back.
+    var isReleased: Bool
+
+    static func place(_ id: String) -> String { "former license \(id)" }
+
+    init(sequence: Int, firstPlay: Instant?, plays: Int, reported: Int, isReleased: Bool) {
+        self.sequence = sequence
+        self.firstPlay = firstPlay
+        self.plays = plays
+        self.reported = reported
+        self.isReleased = isReleased
+    }
+
+    var json: JSON {
+        var object: JSONObject = [
+            "sequence": .integer(sequence), "plays": .integer(plays), "reported": .integer(reported),
+            "released": .bool(isReleased),
+        ]
+        object["first"] = firstPlay.map { .integer($0.milliseconds) }
+        return .object(object)
+    }
+
+    /// - Throws: `player.store-damaged`.
+    init(_ json: JSON) throws(PlayerError) {
+        guard let sequence = json["sequence"]?.int, let plays = json["plays"]?.int, let reported = json["reported"]?.int,
+            let isReleased = json["released"]?.bool
+        else { throw RowSeal.damaged }
+        self.init(
+            sequence: sequence,
+            firstPlay: json["first"]?.int.map { Instant(milliseconds: Int64($0)) },
+            plays: plays,
+            reported: reported,
+            isReleased: isReleased
+        )
+    }
+}

@@ -1,0 +1,158 @@
+import CarrelAccounts
+import CarrelAuthority
+import CarrelAudit
+import CarrelHTTPServer
+import CarrelBytes
+import CarrelCrypto
+import CarrelLicensing
+@_spi(Extended) import CarrelPlayer
+import CarrelRights
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+import CarrelVault
+import Glibc
+import Testing
+
+struct `A device of a portal's user` {
+    @Test func `is registered by a token, listed, and deregistered by another`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let token = try await world.registration(.registration, of: "reader-17")
+        let misplaced = await #expect(throws: PlayerError.self) { try await engine.process(token) }
+        #expect(misplaced?.code == .token)
+        let link = try await engine.register(token)
+        #expect(link.user == "reader-17" && link.expiresAt != nil)
+        #expect(try await engine.links() == [link])
+        let account = try #require(try await world.service.accounts.find(named: "reader-17"))
+        let player = try #require(await engine.identity?.player)
+        #expect(try await world.service.players.list(of: account.id).map(\.id) == [player])
+        let again = try await world.restarted(engine)
+        #expect(try await again.links() == [link])
+        world.wait(.seconds(60))
+        _ = try await again.register(try await world.registration(.deregistration, of: "reader-17"))
+        #expect(try await again.links() == [])
+        #expect(try await world.service.players.list(of: account.id).isEmpty)
+        let license = try await world.action()
+        let other = await #expect(throws: PlayerError.self) { try await again.register(license) }
+        #expect(other?.code == .token)
+    }
+}
+
+struct `The store of licenses` {
+    @Test func `is unreadable on the disk, and damage in it is noticed`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let content = "cid:a-very-secret-film-0815"
+        var licenses: [String] = []
+        for name in ["one", "two"] {
+            licenses.append(
+                try await engine.process(
+                    try await world.action {
+                        $0.contents = [.init(contentID: "\(content)-\(name)", keyID: KeyID(label: name), key: PlayerWorld.key)]
+                    },
+                    tag: "my-own-shelf-4711"
+                ).license
+            )
+        }
+        _ = try await engine.begin("\(content)-one")
+        await engine.shutdown()
+        let key = PlayerWorld.key.withBytes { [UInt8](copying: $0) }
+        for secret in [content, "my-own-shelf-4711", Hex.encode(key), Base64.encode(key), Base64URL.encode(key)] {
+            let found = try await checkProcess(["sh", "-c", "grep -rlaF '\(secret)' '\(world.directory.file("reader"))' || true"])
+            #expect(found.isEmpty, "\(secret)")
+        }
+        let path = world.directory.file("reader/player.sqlite")
+        func damaged(_ sql: String) async throws -> PlayerError.Code? {
+            let (copy, name) = (world.directory.file("saved.sqlite"), "reader")
+            _ = try await checkProcess(["cp", path, copy])
+            _ = try await checkProcess(["sqlite3", path, sql])
+            let engine = try world.engine(
+                world.directory.file(name),
+                try await world.vault(world.directory.file(name), create: false)
+            )
+            var code: PlayerError.Code?
+            do {
+                for name in ["one", "two"] { _ = try await engine.check("\(content)-\(name)") }
+            } catch { code = error.code }
+            await engine.shutdown()
+            for end in ["", "-wal", "-shm"] { unsafe unlink(path + end) }
+            _ = try await checkProcess(["cp", copy, path])
+            return code
+        }
+        #expect(try await damaged("SELECT 1") == nil)
+        #expect(try await damaged("UPDATE license SET sealed = (SELECT sealed FROM license LIMIT 1)") == .storeDamaged)
+        #expect(try await damaged("UPDATE license SET sealed = zeroblob(500)") == .storeDamaged)
+        #expect(try await damaged("UPDATE license SET sealed = x'00'") == .storeDamaged)
+        #expect(try await damaged("DELETE FROM store WHERE name = 'clock'") == .storeDamaged)
+        #expect(
+            try await damaged("UPDATE store SET value = (SELECT sealed FROM license LIMIT 1) WHERE name = 'clock'")
+                == .storeDamaged
+        )
+        #expect(try await damaged("UPDATE store SET value = x'00' WHERE name = 'key'") == .vault)
+        // the index leads to another license
+        let swap = "UPDATE license_content SET license = (SELECT id FROM license WHERE id <> license_content.license)"
+        #expect(try await damaged(swap) == .storeDamaged)
+    }
+
+    @Test func `notices a player's file with an older list, and one of another service`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let redeemed = try await engine.process(try await world.action())
+        let old = try #require(world.directory.read("reader/player.json"))
+        _ = try await world.service.licenses.revoke(redeemed.license, by: .operator)
+        world.wait(.seconds(120))
+        try await engine.updateSecurityData()
+        let again = try await world.restarted(engine)
+        #expect(try await again.check("cid:film").result.reason == .revoked)
+        await again.shutdown()
+        world.directory.write("reader/player.json", old)
+        let folder = world.directory.file("reader")
+        let reverted = try world.engine(folder, try await world.vault(folder, create: false))
+        let error = await #expect(throws: PlayerError.self) { try await reverted.check("cid:film") }
+        #expect(error?.code == .store && error?.message.contains("older") == true, "\(error?.message ?? "")")
+        await reverted.shutdown()
+        let foreign = try await PlayerWorld()
+        let stranger = try await foreign.player()
+        await stranger.shutdown()
+        let other = String(decoding: try #require(foreign.directory.read("reader/player.json")), as: UTF8.self)
+        let own = String(decoding: old, as: UTF8.self)
+        func member(_ name: String, of text: String) throws -> Substring {
+            let start = try #require(text.firstRange(of: "\"\(name)\": \"")?.upperBound)
+            return text[start...].prefix { $0 != "\"" }
+        }
+        // the answer of another service under this installation's salt and fingerprint
+        var forged = other
+        for name in ["salt", "fingerprint"] {
+            forged = forged.replacing(try member(name, of: other), with: try member(name, of: own))
+        }
+        world.directory.write("reader/player.json", Array(forged.utf8))
+        let swapped = try world.engine(folder, try await world.vault(folder, create: false))
+        let refused = await #expect(throws: PlayerError.self) { try await swapped.check("cid:film") }
+        #expect(refused?.code == .store, "\(refused?.message ?? "")")
+    }
+
+    @Test func `lists, finds by priority and tag, and removes`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        var ids: [String] = []
+        for (index, tag) in ["a", "b", "a"].enumerated() {
+            ids.append(try await engine.process(try await world.action(), tag: tag, priority: index == 1 ? 5 : 0).license)
+        }
+        let store = try await engine.licenses()
+        #expect(try await store.find(contentIDs: ["cid:film"]).first?.id == ids[1])
+        #expect(try await engine.check("cid:film").license == ids[1])
+        #expect(try await store.licenses(tag: "a").map(\.id) == [ids[0], ids[2]].sorted())
+        #expect(try await store.licenses(after: ids.sorted()[0], limit: 1).map(\.id) == [ids.sorted()[1]])
+        #expect(try await store.contentIDs(of: ids[0]).first == "cid:film")
+        try await engine.removeLicense(ids[1])
+        #expect(try await store.count() == 2)
+        #expect(try await store.find(contentIDs: ["cid:film", "urn:marlin:kid:\(PlayerWorld.kid.hex)"]).count == 2)
+        let gone = await #expect(throws: PlayerError.self) { try await engine.removeLicense(ids[1]) }
+        #expect(gone?.code == .noLicense)
+        try await engine.vacuum()
+        await store.close()
+        let closed = await #expect(throws: PlayerError.self) { try await store.count() }
+        #expect(closed?.code == .store)
+    }
+}
