@@ -95,6 +95,18 @@ struct `The store of licenses` {
         #expect(try await damaged(swap) == .storeDamaged)
     }
 
+    @Test func `is not made again where it is gone`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        try await engine.process(try await world.action())
+        await engine.shutdown()
+        for end in ["", "-wal", "-shm"] { unsafe unlink(world.directory.file("reader/player.sqlite") + end) }
+        let again = try await world.restarted(engine)
+        let gone = await #expect(throws: PlayerError.self) { try await again.check("cid:film") }
+        #expect(gone?.code == .storeDamaged && gone?.message.contains("gone") == true)
+        #expect(world.directory.read("reader/player.sqlite") == nil)
+    }
+
     @Test func `notices a player's file with an older list, and one of another service`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()

@@ -159,7 +159,11 @@ extension PlayerEngine {
     /// - Throws: `player.store`, `player.store-damaged`, `player.vault`.
     public func licenses() async throws(PlayerError) -> LicenseStore {
         if let openStore { return openStore }
+        if state?.hasStore == true, !LicenseStore.exists(in: place) {
+            throw PlayerError(.storeDamaged, "the store of licenses is gone from \(place)")
+        }
         let store = try await LicenseStore.open(folder: place, vault: vault)
+        if let state, !state.hasStore { try await update { $0.hasStore = true } }
         // another task may have opened it meanwhile
         if let openStore {
             await store.close()

@@ -13,6 +13,8 @@ struct PlayerState: Sendable {
     let fingerprint: [UInt8]
     /// The nonce of a request in a file, while its answer has not come.
     var openRequest: String?
+    /// Whether the store of licenses was made: one that is missing is not made again.
+    var hasStore = false
     /// The server's last response; nil before the first.
     var answer: PersonalizationResponse?
 
@@ -34,6 +36,7 @@ struct PlayerState: Sendable {
         else { throw damaged }
         self.init(server: server, vault: vault, salt: salt, fingerprint: fingerprint)
         openRequest = json["openRequest"]?.string
+        hasStore = json["store"]?.bool ?? false
         guard let answer = json["answer"] else { return }
         do throws(RightsError) {
             self.answer = try PersonalizationResponse(answer)
@@ -48,6 +51,7 @@ struct PlayerState: Sendable {
             "salt": .string(Base64URL.encode(salt)), "fingerprint": .string(Base64URL.encode(fingerprint)),
         ]
         object["openRequest"] = openRequest.map { .string($0) }
+        if hasStore { object["store"] = true }
         object["answer"] = answer?.json
         return JSON.object(object).writePretty()
     }

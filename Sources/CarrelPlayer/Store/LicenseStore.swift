@@ -4,6 +4,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelStore
 import CarrelVault
+import Glibc
 
 /// The licenses of a player on its device: rows of an SQLite database, each encrypted under a key that the vault keeps.
 ///
@@ -26,6 +27,11 @@ public final class LicenseStore: Sendable {
         self.seal = seal
     }
 
+    private static func path(in folder: String) -> String { "\(folder)/player.sqlite" }
+
+    /// Whether a folder has a store.
+    static func exists(in folder: String) -> Bool { unsafe access(path(in: folder), F_OK) == 0 }
+
     /// Opens the store of a player's folder, or makes it.
     ///
     /// - Parameters:
@@ -34,7 +40,7 @@ public final class LicenseStore: Sendable {
     /// - Returns: the store.
     /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
     static func open(folder: String, vault: Vault) async throws(PlayerError) -> LicenseStore {
-        let database = try mapped { try SQLiteDatabase(path: "\(folder)/player.sqlite", migrations: migrations, readers: 1) }
+        let database = try mapped { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
         do throws(PlayerError) {
             let sealed: [UInt8]
             if let known = try await mapped({ try await database.read { try $0.row(Statement.value, ["key"])?.blob(0) } }) {
