@@ -30,8 +30,13 @@ struct RightsRoutes: Sendable {
     }
 
     private func token(_ request: HTTPRequest) async throws -> String {
-        var tokens = request.query.all("b")
-        if request.method == .post, request.contentType != nil { tokens += try await request.form(upTo: Self.formLimit).all("b") }
+        let queried = request.query.all("b")
+        guard request.method == .post, request.contentType != nil else { return try Self.single(queried) }
+        let posted = try await request.form(upTo: Self.formLimit).all("b")
+        return try Self.single(queried + posted)
+    }
+
+    private static func single(_ tokens: [String]) throws -> String {
         guard tokens.count == 1, !tokens[0].isEmpty else {
             throw HTTPError(.badRequest, "license.token", "the rights location needs one token: b")
         }
