@@ -141,7 +141,7 @@ struct LicenseDesk {
         let isStream = request.session == .stream
         let id = Random.uuid(at: now)
         if isStream {
-            try takeSlot(id, of: content.subject)
+            try takeSlot(id, of: content.subject, content.order)
             try takeSlot(of: grant.message?.access, countedBy: token)
         }
         var terms = try terms(grant, isStream: isStream)
@@ -202,10 +202,17 @@ struct LicenseDesk {
 
     /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own could
     /// differ from the rows.
-    private func takeSlot(_ license: String, of subject: String) throws {
-        let leases = licenses.leases
+    private func takeSlot(_ license: String, of owner: String, _ order: String?) throws {
+        let (leases, countsOrders) = (licenses.leases, licenses.settings.countsOrders)
         guard leases.limit > 0 else { return }
-        let streams = try LicenseStore.streams(of: subject, at: now, limit: leases.limit + 1000, in: transaction)
+        let subject = countsOrders ? order ?? owner : owner
+        let streams = try LicenseStore.streams(
+            of: subject,
+            countsOrders: countsOrders,
+            at: now,
+            limit: leases.limit + 1000,
+            in: transaction
+        )
         switch leases.reserve(place, license, of: subject, beside: streams, at: now) {
         case .refused(let seconds):
             throw HTTPError(
@@ -264,7 +271,9 @@ struct LicenseDesk {
     }
 
     private func extended(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
-        if let lease = license.leaseUntil, lease <= now { try takeSlot(license.id, of: license.subject) }
+        if let lease = license.leaseUntil, lease <= now {
+            try takeSlot(license.id, of: license.subject, try LicenseStore.order(of: license.id, in: transaction))
+        }
         let lease = license.leaseUntil.map { _ in now + leaseLife }
         guard try LicenseStore.renew(license.id, leaseUntil: lease, plays: reportedPlays, in: transaction),
             let renewed = try LicenseStore.license(license.id, in: transaction)

@@ -49,6 +49,13 @@ package enum LicenseStore {
     static let leases = SQL(
         "SELECT id, issued_at, lease_until FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
     )
+    /// The same where an order's streams are counted for the order, and all others for their subject.
+    static let leasesOfOrder = SQL(
+        """
+        SELECT id, issued_at, lease_until FROM licenses
+        WHERE (order_id = $1 OR (subject = $1 AND order_id IS NULL)) AND lease_until > $2 ORDER BY issued_at, id LIMIT $3
+        """
+    )
     static let redemption = SQL("SELECT license_id FROM redemptions WHERE token_id = $1 AND player_id = $2")
     static let redemptionCount = SQL("SELECT COUNT(*) FROM redemptions WHERE token_id = $1")
     static let redeem = SQL(
@@ -120,7 +127,7 @@ package enum LicenseStore {
     package static let statements = [
         setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
         insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
-        insert, byID, byPlayer, page, renew, end, leases, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
+        insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
         insertKey,
         keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, removeOfSubject, bySubject, over, remove,
         expiredRedemptions, removeRedemption,
@@ -200,10 +207,24 @@ package enum LicenseStore {
     }
 
     /// The licenses of a subject that hold a slot, the oldest first.
-    static func streams(of subject: String, at now: Instant, limit: Int, in transaction: any Transaction) throws
-        -> [CountedStream]
-    {
-        try transaction.rows(leases, [.text(subject), .instant(now), .integer(Int64(limit))]).map {
+    ///
+    /// - Parameters:
+    ///   - subject: an account, or a player; an order where `countsOrders`.
+    ///   - countsOrders: whether the streams of an order are counted for the order, not for its account.
+    ///   - now: the time.
+    ///   - limit: how many at most.
+    ///   - transaction: to read in.
+    /// - Returns: the streams.
+    /// - Throws: the database's error.
+    static func streams(
+        of subject: String,
+        countsOrders: Bool,
+        at now: Instant,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [CountedStream] {
+        let statement = countsOrders ? leasesOfOrder : leases
+        return try transaction.rows(statement, [.text(subject), .instant(now), .integer(Int64(limit))]).map {
             CountedStream(id: try $0.text(0), since: try $0.instant(1), until: try $0.instant(2))
         }
     }

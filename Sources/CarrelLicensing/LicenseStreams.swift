@@ -6,12 +6,16 @@ import CarrelStore
 /// The streams of licenses, for the one limit of a subject's streams and listeners.
 struct LicenseStreams: StreamLedger {
     let database: any Database
+    /// Whether the streams of an order are counted for the order.
+    let countsOrders: Bool
 
     /// Streams of one subject that are read at most.
     private static let limit = 2000
 
     func streams(of subject: String, at now: Instant) async throws -> [CountedStream] {
-        try await database.read { try LicenseStore.streams(of: subject, at: now, limit: Self.limit, in: $0) }
+        try await database.read {
+            try LicenseStore.streams(of: subject, countsOrders: countsOrders, at: now, limit: Self.limit, in: $0)
+        }
     }
 
     func end(_ streams: [String], of subject: String, at now: Instant) async throws {

@@ -70,7 +70,7 @@ package struct LicensingCapability: Capability {
         self.context = context
         self.settings = settings
         accounts.lifecycle.join(LicenseErasure())
-        leases.count(LicenseStreams(database: context.database))
+        leases.count(LicenseStreams(database: context.database, countsOrders: settings.licenses.countsOrders))
         orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, at: $1, in: $2) }
     }
 

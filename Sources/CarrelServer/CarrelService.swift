@@ -131,9 +131,12 @@ package final class CarrelService: Sendable {
             try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
         }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
+        var licenses = settings.licensing
+        // Where an order's id is enough, listeners have no account.
+        licenses.licenses.countsOrders = settings.stream.access == .orderURL
         let licensing = try await LicensingCapability(
             context,
-            settings.licensing,
+            licenses,
             accounts,
             orders,
             authority,

@@ -2,6 +2,7 @@ import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelHTTP
+import CarrelJSON
 import CarrelLicensing
 import CarrelOrders
 import CarrelRights
@@ -163,5 +164,98 @@ private struct Household {
         #expect(licenses + listeners == 3)
         if mode == .blockNewDevice { #expect(granted == 1) } else { #expect(granted > 100) }
         #expect(problems.isSubset(of: ["403", "license.concurrency"]))
+    }
+}
+
+/// Orders whose ids are enough to listen, and players that stream them.
+private struct OpenShop {
+    let shop: TitleTokenShop
+
+    init(_ limit: Int, _ mode: Leases.Mode) async throws {
+        shop = try await TitleTokenShop {
+            $0.stream.access = .orderURL
+            $0.stream.concurrency = limit
+            $0.stream.mode = mode
+        }
+    }
+
+    /// The path of an order's key.
+    func key(of order: String) async throws -> String {
+        let list = try await shop.test.send(.get, "/v1/stream/hls/\(order)/playlist.m3u8")
+        let text = String(decoding: list.body, as: UTF8.self)
+        return shop.test.path(of: String(try #require(text.split(separator: "\"").first { $0.hasSuffix(".key") })))
+    }
+
+    /// The status of a key for the listener at an address.
+    func listen(_ number: Int, _ key: String) async throws -> Int {
+        try await shop.test.send(.get, key, peer: .network(address: "10.0.0.\(number)", port: 1)).status
+    }
+
+    /// A token of alice for the title: each is for an order of its own.
+    func token() async throws -> String {
+        try await shop.make {
+            $0["account"] = "alice"
+            // any player may redeem it
+            $0["redemptions"] = 20
+        }.stream
+    }
+}
+
+@Suite(.onBothDatabases) struct `The limit of an order's streams where its id is enough to listen` {
+    @Test func `counts the listeners and the licenses of the order together, and those of no other`() async throws {
+        let open = try await OpenShop(2, .blockNewDevice)
+        let (shop, player) = (open.shop, try await TestPlayer().personalized(by: open.shop.test))
+        let token = try await open.token()
+        let license = try #require(try await shop.redeem(token, by: player, as: .stream).license)
+        let order = try #require(try await shop.orders().first?.order)
+        let key = try await open.key(of: order.id)
+        #expect(try await open.listen(1, key) == 200)
+        #expect(try await open.listen(2, key) == 403)
+        #expect(try await shop.test.service.leases.usage(of: order.id, at: shop.test.clock.now).held == 2)
+        let second = try await TestPlayer().personalized(by: shop.test)
+        #expect(try await shop.redeem(token, by: second, as: .stream).problem == "license.concurrency")
+        #expect(try await shop.renew(license, by: player) == nil, "a license keeps its place")
+        // the same account's next order has places of its own
+        let other = try await open.token()
+        for player in [player, second] { #expect(try await shop.redeem(other, by: player, as: .stream).license != nil) }
+        let third = try await TestPlayer().personalized(by: shop.test)
+        #expect(try await shop.redeem(other, by: third, as: .stream).problem == "license.concurrency")
+        #expect(try await open.listen(1, key) == 200)
+        var release = try await player.request(.release, of: shop.test)
+        (release.license, release.sequence) = (license.id, 2)
+        #expect(try await player.send(release, to: shop.test).problem == nil)
+        #expect(try await open.listen(2, key) == 200, "the license gave its place back")
+        #expect(try await shop.redeem(token, by: second, as: .stream).problem == "license.concurrency")
+    }
+
+    @Test func `ends the oldest of the order where that is wanted`() async throws {
+        let open = try await OpenShop(2, .evictOldest)
+        let (shop, player) = (open.shop, try await TestPlayer().personalized(by: open.shop.test))
+        let (token, other) = (try await open.token(), try await open.token())
+        let bystander = try #require(try await shop.redeem(other, by: player, as: .stream).license)
+        shop.test.clock.advance(by: .seconds(1))
+        let license = try #require(try await shop.redeem(token, by: player, as: .stream).license)
+        let newest = try await shop.orders().max { $0.order.createdAt < $1.order.createdAt }
+        let key = try await open.key(of: try #require(newest?.order.id))
+        for number in 1...2 {
+            shop.test.clock.advance(by: .seconds(1))
+            #expect(try await open.listen(number, key) == 200)
+        }
+        #expect(try await shop.renew(license, by: player) == "license.ended")
+        #expect(try await shop.renew(bystander, by: player) == nil, "of another order")
+        shop.test.clock.advance(by: .seconds(1))
+        let second = try await TestPlayer().personalized(by: shop.test)
+        #expect(try await shop.redeem(token, by: second, as: .stream).license != nil)
+        #expect(try await open.listen(1, key) == 403, "the first listener lost its place to a license")
+        #expect(try await open.listen(2, key) == 200)
+    }
+
+    @Test func `is the account's or the player's for content without an order`() async throws {
+        let open = try await OpenShop(1, .blockNewDevice)
+        let (shop, player) = (open.shop, try await TestPlayer().personalized(by: open.shop.test))
+        #expect(try await shop.redeem(try await open.token(), by: player, as: .stream).license != nil)
+        func token() async throws -> String { try await `A token redeemed for a license`().token(shop.test, kind: .ms3) }
+        #expect(try await shop.redeem(try await token(), by: player, as: .stream).license != nil)
+        #expect(try await shop.redeem(try await token(), by: player, as: .stream).problem == "license.concurrency")
     }
 }
