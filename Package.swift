@@ -417,11 +417,12 @@ let package = Package(
             "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
+        executable("PlayerProgram", path: "Tests/PlayerProgram", carrel("Player Vault")),
         executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),
         tests("ScriptsTests", carrel("Bytes JSON Testing")),
         tests(
             "CarrelPlayerTests",
-            ["ProtectedPublications", "ReaderProgram", "carrel"]
+            ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]
                 + carrel(
                     "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads"
                 ) + serverTargets

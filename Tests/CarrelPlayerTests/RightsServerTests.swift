@@ -137,6 +137,31 @@ import Testing
         #expect(await server.process.terminate() == .exited(0))
     }
 
+    @Test func `is found by a reader that knows the root before a rotation`() async throws {
+        let server = try await start()
+        let environment = ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
+        let reader = directory.file("reader")
+        func carrel(_ words: String...) async throws -> ProcessResult {
+            try await runProcess([DemoServer.program] + words + ["--home", reader], environment: environment)
+        }
+        #expect(try await carrel("device", "personalize", "--server", server.url, "--vault", "file").status.isSuccess)
+        // curl goes on with the root of this moment
+        _ = try await server.personalized()
+        let first = try await carrel("token", "redeem", try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm", "--trace")
+        #expect(first.status.isSuccess && !first.errorText.contains("/v1/license/keys"), "\(first.errorText)")
+        try await checkProcess([DemoServer.program, "pki", "rotate", "root", "--home", home])
+        let location = try await server.token()
+        try await Self.eventually { (try? await server.status(location, [])) == nil }
+        let next = try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm"
+        let second = try await carrel("token", "redeem", next, "--trace")
+        #expect(second.status.isSuccess, "\(second.errorText)")
+        let calls = second.errorText.split(separator: "\n").filter { $0.contains("/hms/ms3/rights/: ") || $0.contains("/license/keys: ") }
+        #expect(calls.count == 3 && calls[0].contains("no answer") && calls[1].contains("200") && calls[2].contains("200"), "\(calls)")
+        let third = try await carrel("token", "redeem", try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm", "--trace")
+        #expect(third.status.isSuccess && !third.errorText.contains("/v1/license/keys"), "\(third.errorText)")
+        #expect(await server.process.terminate() == .exited(0))
+    }
+
     @Test func `takes a certificate from a proxy that the operator names, on every listener`() async throws {
         let server = try await start(["--rights-client-cert-proxies", "10.0.0.0/8,127.0.0.1"])
         let player = try await server.personalized()

@@ -232,6 +232,9 @@ extension PlayerEngine {
                 // The service does not know the license any longer: nothing is left to give back.
                 if error.serverCode == "license.unknown" {
                     try? await store.removeRelease(release.license)
+                } else if error.isRetryable || error.code == .tls {
+                    // no server: the others would not be told either
+                    return false
                 } else {
                     isDone = false
                 }

@@ -124,7 +124,7 @@ extension PlayerEngine {
             } catch {
                 throw PlayerError(.vault, "the vault does not sign")
             }
-            let answer = try await rights(url, proof.text, root: trust.root)
+            let answer = try await rights(url, proof.text, root: trust.root.der)
             let license: License
             do throws(RightsError) {
                 license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
@@ -157,24 +157,39 @@ extension PlayerEngine {
     }
 
     /// Asks a rights location, whose certificate is one of the service's own authority, or of an authority that the system trusts.
-    private func rights(_ url: CompoundURL, _ proof: String, root: Certificate) async throws(PlayerError) -> String {
+    private func rights(_ url: CompoundURL, _ proof: String, root: [UInt8]) async throws(PlayerError) -> String {
         do throws(PlayerError) {
-            return try await rightsClient(trusting: root).post(url.rightsURL, proof: proof)
+            return try await rights(url, proof, under: root)
         } catch {
             guard error.code == .tls else { throw error }
-            // the service may have a new root, which the old one signed
-            try await updateKeys()
-            let newer = try await trust().root
-            guard newer.der != root.der else { return try await server().post(url.rightsURL, proof: proof) }
-            return try await rightsClient(trusting: newer).post(url.rightsURL, proof: proof)
+            // The service may have a new root, which the known one signed. Nothing was sent: the proof is not used yet.
+            if let newer = await newerRoot(than: root) {
+                do throws(PlayerError) {
+                    return try await rights(url, proof, under: newer)
+                } catch {
+                    guard error.code == .tls else { throw error }
+                }
+            }
+            return try await server().post(url.rightsURL, proof: proof)
         }
     }
 
-    private func rightsClient(trusting root: Certificate) throws(PlayerError) -> PlayerServer {
-        var configuration = HTTPClientConfiguration(trustedRoots: [root.der])
+    private func rights(_ url: CompoundURL, _ proof: String, under root: [UInt8]) async throws(PlayerError) -> String {
+        var configuration = HTTPClientConfiguration(trustedRoots: [root])
         configuration.acceptsAnyCertificateForTesting = properties.acceptsSelfSignedForTesting
         configuration.acceptsOtherHostsForTesting = properties.acceptsHostMismatchForTesting
-        return try server().with(HTTPClient(configuration: configuration))
+        return try await server().with(HTTPClient(configuration: configuration)).post(url.rightsURL, proof: proof)
+    }
+
+    /// The service's root after its current keys were fetched; nil where it is the same, or they lead to none that is trusted.
+    private func newerRoot(than root: [UInt8]) async -> [UInt8]? {
+        do throws(PlayerError) {
+            try await updateKeys()
+            let newer = try await trust().root.der
+            return newer == root ? nil : newer
+        } catch {
+            return nil
+        }
     }
 
     private func configuration(_ place: ActionToken.Configuration) async throws(PlayerError) -> BroadbandConfiguration {

@@ -404,7 +404,7 @@ public actor PlayerEngine {
         } catch let error as PlayerError {
             throw error
         } catch let error as ReaderError {
-            throw PlayerError(.store, error.message)
+            throw PlayerError(.store, "\(error.message), in \(folder)")
         } catch {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }

@@ -13,6 +13,7 @@ import Glibc
 public final class LicenseStore: Sendable {
     let database: SQLiteDatabase
     let seal: RowSeal
+    private let folder: String
 
     /// Bytes of a row at most.
     static let rowLimit = 1 << 20
@@ -22,9 +23,10 @@ public final class LicenseStore: Sendable {
     static let tagLimit = 255
     private static let keyContext = Array("carrel license store 1".utf8)
 
-    private init(_ database: SQLiteDatabase, _ seal: RowSeal) {
+    private init(_ database: SQLiteDatabase, _ seal: RowSeal, folder: String) {
         self.database = database
         self.seal = seal
+        self.folder = folder
     }
 
     private static func path(in folder: String) -> String { "\(folder)/player.sqlite" }
@@ -40,13 +42,16 @@ public final class LicenseStore: Sendable {
     /// - Returns: the store.
     /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
     static func open(folder: String, vault: Vault) async throws(PlayerError) -> LicenseStore {
-        let database = try mapped { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
+        let database = try mapped(folder) { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
         do throws(PlayerError) {
             let sealed: [UInt8]
-            if let known = try await mapped({ try await database.read { try $0.row(Statement.value, ["key"])?.blob(0) } }) {
+            if let known = try await mapped(
+                folder,
+                { try await database.read { try $0.row(Statement.value, ["key"])?.blob(0) } }
+            ) {
                 sealed = known
             } else {
-                sealed = try await makeKey(database, vault)
+                sealed = try await makeKey(database, vault, folder)
             }
             let key: Secret
             do throws(VaultError) {
@@ -54,7 +59,7 @@ public final class LicenseStore: Sendable {
             } catch {
                 throw PlayerError(.vault, "the vault does not open the license store: \(error.message)")
             }
-            let store = LicenseStore(database, RowSeal(key: key))
+            let store = LicenseStore(database, RowSeal(key: key), folder: folder)
             try await store.makeClock()
             return store
         } catch {
@@ -64,14 +69,18 @@ public final class LicenseStore: Sendable {
     }
 
     /// Makes the store's key; where another process made one meanwhile, that one stays.
-    private static func makeKey(_ database: SQLiteDatabase, _ vault: Vault) async throws(PlayerError) -> [UInt8] {
+    private static func makeKey(
+        _ database: SQLiteDatabase,
+        _ vault: Vault,
+        _ folder: String
+    ) async throws(PlayerError) -> [UInt8] {
         let fresh: [UInt8]
         do throws(VaultError) {
             fresh = try await vault.seal(.random(count: AESGCM.keyByteCount), associated: keyContext)
         } catch {
             throw PlayerError(.vault, "the vault does not seal the license store's key: \(error.message)")
         }
-        return try await mapped {
+        return try await mapped(folder) {
             try await database.write { transaction in
                 try transaction.run(Statement.addValue, ["key", .blob(fresh)])
                 return try transaction.row(Statement.value, ["key"])?.blob(0) ?? fresh
@@ -280,7 +289,7 @@ public final class LicenseStore: Sendable {
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {
-        _ = try await Self.mapped { try await database.expunge() }
+        _ = try await Self.mapped(folder) { try await database.expunge() }
     }
 }
 
@@ -451,29 +460,33 @@ extension LicenseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(PlayerError) -> Value {
-        try await Self.mapped { try await database.readBriefly(body) }
+        try await Self.mapped(folder) { try await database.readBriefly(body) }
     }
 
     @discardableResult
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(PlayerError) -> Value {
-        try await Self.mapped { try await database.write(body) }
+        try await Self.mapped(folder) { try await database.write(body) }
     }
 
-    private static func failure(_ error: any Error) -> PlayerError {
+    private static func failure(_ error: any Error, _ folder: String) -> PlayerError {
         switch error {
         case let error as PlayerError: error
+        case let error as StoreError where error.code == .full: PlayerError(.store, "the disk of \(folder) is full")
         case let error as StoreError: PlayerError(.store, "the license store cannot be used: \(error.message)")
         default: PlayerError(.store, "the license store cannot be read")
         }
     }
 
-    private static func mapped<Value>(_ body: () throws -> Value) throws(PlayerError) -> Value {
-        do { return try body() } catch { throw failure(error) }
+    private static func mapped<Value>(_ folder: String, _ body: () throws -> Value) throws(PlayerError) -> Value {
+        do { return try body() } catch { throw failure(error, folder) }
     }
 
-    private static func mapped<Value>(_ body: () async throws -> Value) async throws(PlayerError) -> Value {
-        do { return try await body() } catch { throw failure(error) }
+    private static func mapped<Value>(
+        _ folder: String,
+        _ body: () async throws -> Value
+    ) async throws(PlayerError) -> Value {
+        do { return try await body() } catch { throw failure(error, folder) }
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 package import CarrelCommandLine
 package import CarrelPlayer
 package import CarrelVault
@@ -42,6 +43,8 @@ struct VaultOptions: ParameterGroup, Sendable {
     /// - Returns: the vault.
     /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
     func open(in folder: String, _ console: Console?) async throws -> Vault {
+        // The passphrase is in this process's environment.
+        clinux_forbid_dumps()
         let known = try PlayerEngine.vaultKind(of: folder)
         let place = "\(folder)/vault"
         // A vault without a player is one of a first start that failed.
