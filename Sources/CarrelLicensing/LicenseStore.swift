@@ -127,7 +127,8 @@ package enum LicenseStore {
     package static let statements = [
         setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
         insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
-        insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records, recordsOfCookie, key,
+        insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
+        recordsOfCookie, key,
         insertKey,
         keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, removeOfSubject, bySubject, over, remove,
         expiredRedemptions, removeRedemption,

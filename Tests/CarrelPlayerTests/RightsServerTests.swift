@@ -155,8 +155,13 @@ import Testing
         let next = try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm"
         let second = try await carrel("token", "redeem", next, "--trace")
         #expect(second.status.isSuccess, "\(second.errorText)")
-        let calls = second.errorText.split(separator: "\n").filter { $0.contains("/hms/ms3/rights/: ") || $0.contains("/license/keys: ") }
-        #expect(calls.count == 3 && calls[0].contains("no answer") && calls[1].contains("200") && calls[2].contains("200"), "\(calls)")
+        let calls = second.errorText.split(separator: "\n").filter {
+            $0.contains("/hms/ms3/rights/: ") || $0.contains("/license/keys: ")
+        }
+        #expect(
+            calls.count == 3 && calls[0].contains("no answer") && calls[1].contains("200") && calls[2].contains("200"),
+            "\(calls)"
+        )
         let third = try await carrel("token", "redeem", try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm", "--trace")
         #expect(third.status.isSuccess && !third.errorText.contains("/v1/license/keys"), "\(third.errorText)")
         #expect(await server.process.terminate() == .exited(0))

@@ -11,7 +11,9 @@ import Glibc
 struct PlayerProgram {
     static func main() async throws {
         let words = CommandLine.arguments
-        guard words.count >= 4, let count = Int(words[3]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else { exit(64) }
+        guard words.count >= 4, let count = Int(words[3]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else {
+            exit(64)
+        }
         if let bytes = words.last?.split(separator: "=").last.flatMap({ UInt($0) }), words.count > 4 { limitFiles(bytes) }
         let secret = unsafe String(cString: passphrase)
         do throws(PlayerError) {
