@@ -113,6 +113,7 @@ package enum PlayerStore {
     static let expiredNonces = SQL("SELECT nonce FROM player_nonces WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2")
     static let removeNonce = SQL("DELETE FROM player_nonces WHERE nonce = $1")
     static let revokedRights = SQL("SELECT kind, id FROM revoked_rights ORDER BY kind, id LIMIT $1")
+    static let revokedRight = SQL("SELECT revoked_at FROM revoked_rights WHERE kind = $1 AND id = $2")
     static let number = SQL("SELECT number FROM rights_numbers WHERE name = $1")
     static let bump = SQL(
         """
@@ -128,7 +129,7 @@ package enum PlayerStore {
         resumeAll, revoke, revokeFreed, revokeAll, erase, expired, remove, insertCertificate, newestCertificate,
         removeCertificates,
         byThumbprint, revokeRight, expiredCertificates, removeCertificate,
-        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, number, bump,
+        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump,
     ]
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {
@@ -282,6 +283,11 @@ package enum PlayerStore {
     /// - Throws: the database's error.
     package static func revokeRight(_ kind: String, _ id: String, at now: Instant, in transaction: any Transaction) throws {
         if try transaction.run(revokeRight, [.text(kind), .text(id), .instant(now)]) > 0 { try bumpRevocations(in: transaction) }
+    }
+
+    /// Whether a license or a key is in the list of what is revoked.
+    package static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(revokedRight, [.text(kind), .text(id)]) != nil
     }
 
     static func revokedSerials(at now: Instant, limit: Int, in transaction: any Transaction) throws -> [(

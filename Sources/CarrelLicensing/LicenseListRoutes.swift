@@ -8,11 +8,12 @@ import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
 
-/// Lists: a reader's licenses; for staff an account's streams, a player's redemptions and its denials.
+/// Lists: a reader's licenses; for staff an account's streams, a player's redemptions and its denials, and why a license is as it is.
 struct LicenseListRoutes: Sendable {
     let database: any Database
     let audit: Audit
     let leases: Leases
+    let orders: Orders
     let callers: RequestAuthenticator
     let clock: any WallClock
 
@@ -41,6 +42,17 @@ struct LicenseListRoutes: Sendable {
             (filter.about, filter.action, filter.limit) = (parameters["player"], "license.deny", LicenseDenial.limit)
             let entries = try await audit.list(filter)
             return .json(["denials": .array(entries.map { LicenseDenial(entry: $0).json })]).unstored
+        }
+        router.on(.get, "admin/v1/licenses/{license}/explanation") { request, parameters in
+            try await callers.require(request, .manageLicenses)
+            let (id, now) = (parameters["license"], clock.now)
+            var explanation = try await database.read { [orders] in try LicenseExplanation(id, orders, at: now, in: $0) }
+            // those of the license's player since it has the license
+            var filter = Audit.Filter()
+            (filter.about, filter.action, filter.limit) = (explanation.license.player, "license.deny", 5)
+            filter.since = explanation.license.issuedAt
+            explanation.denials = try await audit.list(filter).map { LicenseDenial(entry: $0) }
+            return .json(explanation.json).unstored
         }
         router.on(.get, "admin/v1/accounts/{account}/streams") { request, parameters in
             try await callers.require(request, .readAccounts)

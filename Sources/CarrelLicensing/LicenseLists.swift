@@ -17,8 +17,14 @@ enum LicenseLists {
         ORDER BY redeemed_at DESC, token_id DESC LIMIT $2
         """
     )
+    static let redemptionsOfLicense = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions
+        WHERE player_id = $1 AND license_id = $2 ORDER BY redeemed_at LIMIT 1
+        """
+    )
 
-    static let statements = [ofSubject, redemptionsOfPlayer]
+    static let statements = [ofSubject, redemptionsOfPlayer, redemptionsOfLicense]
 
     /// The licenses of an account, the oldest first.
     static func licenses(
@@ -35,15 +41,22 @@ enum LicenseLists {
 
     /// The redemptions of a player, the newest first.
     static func redemptions(of player: String, limit: Int, in transaction: any Transaction) throws -> [LicenseStore.Redemption] {
-        try transaction.rows(redemptionsOfPlayer, [.text(player), .integer(Int64(limit))]).map {
-            LicenseStore.Redemption(
-                token: try $0.text(0),
-                player: try $0.text(1),
-                license: try $0.text(2),
-                at: try $0.instant(3),
-                contentID: try $0.text(4),
-                cookie: try $0.textIfPresent(5)
-            )
-        }
+        try transaction.rows(redemptionsOfPlayer, [.text(player), .integer(Int64(limit))]).map(redemption)
+    }
+
+    /// The redemption that a license was issued for; nil where it was deleted.
+    static func redemption(of license: LicenseStore.Issued, in transaction: any Transaction) throws -> LicenseStore.Redemption? {
+        try transaction.row(redemptionsOfLicense, [.text(license.player), .text(license.id)]).map(redemption)
+    }
+
+    private static func redemption(_ row: Row) throws -> LicenseStore.Redemption {
+        LicenseStore.Redemption(
+            token: try row.text(0),
+            player: try row.text(1),
+            license: try row.text(2),
+            at: try row.instant(3),
+            contentID: try row.text(4),
+            cookie: try row.textIfPresent(5)
+        )
     }
 }

@@ -110,6 +110,7 @@ package struct LicensingCapability: Capability {
             database: context.database,
             audit: audit,
             leases: licenses.leases,
+            orders: licenses.orders,
             callers: accounts.callers,
             clock: context.clock
         ).add(to: &router)

@@ -6,29 +6,39 @@ import CarrelSettings
 
 struct ExplainCommand: Command {
     var options = HomeOptions()
-    var account = ""
+    var account: String?
     var title: String?
+    var license: String?
 
     static let name = "explain"
-    static let abstract = "Explain why an account may or may not read or listen to a title, rule by rule."
+    static let abstract =
+        "Explain why an account may or may not read or listen to a title, or why a license is as it is, rule by rule."
     static let discussion =
         """
         For a product, queries every source in the order of subscription.sources; for an audiobook, checks the account's orders. \
-        Without a title, lists the account's plans, purchases and orders.
+        Without a title, lists the account's plans, purchases and orders. For a license, checks its player, certificate, redemption, order, \
+        lease and revocation, and lists the player's newest denials since it has the license.
         """
     static let examples = [
         Example("carrel explain alice com.example.issue-7", "Prints which rule grants the issue, or why none does."),
         Example("carrel explain alice 9780306406157", "Prints which order grants the audiobook, or why none does."),
+        Example("carrel explain --license ID --json", "Says whether a player's license is live, ended or denied, and why."),
     ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.title, "title", help: "A product id, a title id, or an audiobook's ISBN."),
+            .option(\.license, "--license", value: "id", help: "Explain a license instead."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
+        if let license {
+            guard account == nil else { throw UsageError(.badValue, "give the name of an account or --license, not both") }
+            return try await explain(license: license, console)
+        }
+        guard let account else { throw UsageError(.badValue, "give the name of an account, or --license") }
         guard let title else {
             let client = try await HomeClient(options)
             let answer = try await client.call(.get, try await client.accountPath(account) + "/entitlement")
@@ -52,6 +62,24 @@ struct ExplainCommand: Command {
         if titles.isEmpty, answer["state"]?.string == nil { console.print("the catalog has no such product") }
         if let state = answer["state"]?.string, state != "published" { console.print("the product is \(state)") }
         for source in sources { printFindings(source, isAlone: sources.count == 1, console) }
+    }
+
+    private func explain(license: String, _ console: Console) async throws {
+        let path = "/admin/v1/licenses/\(PercentEncoding.encode(license))/explanation"
+        let answer = try await HomeClient(options).call(.get, path)
+        if options.json { return console.print(answer) }
+        let known = answer["license"]
+        console.print("license \(license): \(answer["verdict"]?.string ?? "")")
+        console.print("content \(known?["contentId"]?.string ?? ""), player \(known?["player"]?.string ?? "")")
+        var table = TextTable(["RULE", "SAYS", "BECAUSE"].map { TextTable.Column($0) })
+        for finding in answer["findings"]?.array ?? [] {
+            table.add(["rule", "effect", "reason"].map { finding[$0]?.string ?? "" })
+        }
+        console.print(table)
+        guard let denials = answer["denials"]?.array, !denials.isEmpty else { return }
+        var denied = TextTable(["DENIED", "CODE", "MEANING"].map { TextTable.Column($0) })
+        for denial in denials { denied.add(["at", "code", "explanation"].map { denial[$0]?.string ?? "" }) }
+        console.print(denied)
     }
 
     private func printFindings(_ source: JSON, isAlone: Bool, _ console: Console) {
