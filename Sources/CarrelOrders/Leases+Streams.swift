@@ -109,16 +109,24 @@ extension Leases {
         }
     }
 
+    /// Has the ledger read again for a subject: one of its streams ended.
+    package func noteEnd(of subject: String) {
+        state.withLock { $0.changes[Self.bucket(subject)] &+= 1 }
+    }
+
     private static func restore(_ reservation: Reservation, _ state: inout State) {
         guard let place = state.reservations.removeValue(forKey: reservation.number) else { return }
         state.ending.subtract(place.ending)
-        for (listener, lease) in place.evicted {
-            state.evicted[place.subject]?[listener] = nil
-            if state.listeners[place.subject]?[listener] == nil {
-                state.listeners[place.subject, default: [:]][listener] = lease
-            }
-        }
+        restore(place.evicted, of: place.subject, &state)
         state.changes[bucket(place.subject)] &+= 1
+    }
+
+    /// Gives listeners the places back that they lost to a stream that was not written.
+    static func restore(_ listeners: [String: Lease], of subject: String, _ state: inout State) {
+        for (listener, lease) in listeners {
+            state.evicted[subject]?[listener] = nil
+            if state.listeners[subject]?[listener] == nil { state.listeners[subject, default: [:]][listener] = lease }
+        }
     }
 
     /// Takes the places of the oldest listeners and streams; nil where there are fewer than that.

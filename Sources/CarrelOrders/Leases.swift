@@ -25,6 +25,12 @@ package final class Leases: Sendable {
         var last: Instant
     }
 
+    struct Refusal {
+        let until: Instant
+        let mark: UInt64
+        let outcome: Outcome
+    }
+
     struct State {
         var listeners: [String: [String: Lease]] = [:]
         /// Listeners that lost their place to a newer one, and until when they are refused.
@@ -33,6 +39,8 @@ package final class Leases: Sendable {
         var lastReservation: UInt64 = 0
         /// Streams that lost their place and are about to be ended.
         var ending: Set<String> = []
+        /// Subjects whose streams had all places, and until when no listener asks the ledger again.
+        var refused: [String: Refusal] = [:]
         /// Numbers that grow when a stream of a subject took or gave back a place; by hash, so that their count is bounded.
         var changes = [UInt64](repeating: 0, count: 256)
         var sweepAt = Instant(milliseconds: 0)
@@ -40,6 +48,8 @@ package final class Leases: Sendable {
 
     /// Listeners of one subject that are counted where any number may listen.
     private static let noted = 1000
+    /// Time for which a subject's refusal is repeated without the ledger.
+    private static let refusalLife = Duration.seconds(1)
     /// Readings of the ledger for one new listener: another follows where a stream took a place meanwhile.
     private static let readings = 8
 
@@ -83,8 +93,14 @@ package final class Leases: Sendable {
         for _ in 0..<Self.readings {
             let mark = state.withLock { $0.changes[Self.bucket(subject)] }
             let streams = try await ledger.streams(of: subject, at: now)
-            let decision = state.withLock { state in
-                state.changes[Self.bucket(subject)] == mark ? decide(subject, listener, &state, beside: streams, at: now) : nil
+            let decision = state.withLock { state -> (outcome: Outcome, ending: [String], listeners: [String: Lease])? in
+                guard state.changes[Self.bucket(subject)] == mark else { return nil }
+                let decision = decide(subject, listener, &state, beside: streams, at: now)
+                if case .refused = decision.outcome {
+                    if state.refused.count >= Self.noted { state.refused.removeAll() }
+                    state.refused[subject] = Refusal(until: now + Self.refusalLife, mark: mark, outcome: decision.outcome)
+                }
+                return decision
             }
             guard let decision else { continue }
             guard !decision.ending.isEmpty else { return decision.outcome }
@@ -98,7 +114,10 @@ package final class Leases: Sendable {
             do {
                 try await ledger.end(decision.ending, of: subject, at: now)
             } catch {
-                state.withLock { _ = $0.listeners[subject]?.removeValue(forKey: listener) }
+                state.withLock { state in
+                    _ = state.listeners[subject]?.removeValue(forKey: listener)
+                    Self.restore(decision.listeners, of: subject, &state)
+                }
                 throw error
             }
             return decision.outcome
@@ -117,6 +136,9 @@ package final class Leases: Sendable {
             if let own = state.listeners[subject]?[listener], now - own.last < Self.life {
                 state.listeners[subject]?[listener]?.last = now
                 return .held
+            }
+            if let refusal = state.refused[subject], now < refusal.until, refusal.mark == state.changes[Self.bucket(subject)] {
+                return refusal.outcome
             }
             if limit == 0 { return decide(subject, listener, &state, beside: [], at: now).outcome }
             guard mode == .blockNewDevice else { return nil }
@@ -138,16 +160,16 @@ package final class Leases: Sendable {
         _ state: inout State,
         beside streams: [CountedStream],
         at now: Instant
-    ) -> (outcome: Outcome, ending: [String]) {
+    ) -> (outcome: Outcome, ending: [String], listeners: [String: Lease]) {
         let live = Self.live(state, subject, at: now)
         state.listeners[subject] = live.isEmpty ? nil : live
         guard live[listener] == nil else {
             state.listeners[subject]?[listener]?.last = now
-            return (.held, [])
+            return (.held, [], [:])
         }
         guard limit > 0 else {
             if live.count < Self.noted { state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now) }
-            return (.held, [])
+            return (.held, [], [:])
         }
         let others = streams.filter { !state.ending.contains($0.id) }
         let pending = state.reservations.values.filter { place in
@@ -158,14 +180,14 @@ package final class Leases: Sendable {
             let ends = live.values.map { $0.last + Self.life } + others.map(\.until)
             let refused = Outcome.refused(retryAfter: Self.seconds(from: now, to: ends.min() ?? now))
             guard mode == .evictOldest, let ended = Self.evict(held - limit + 1, &state, subject, others, at: now) else {
-                return (refused, [])
+                return (refused, [], [:])
             }
             state.ending.formUnion(ended.streams)
             state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now)
-            return (.held, ended.streams)
+            return (.held, ended.streams, ended.listeners)
         }
         state.listeners[subject, default: [:]][listener] = Lease(since: now, last: now)
-        return (.held, [])
+        return (.held, [], [:])
     }
 
     /// Renews the lease of a listener that holds one; takes none.
@@ -218,6 +240,7 @@ package final class Leases: Sendable {
             let live = held.filter { now - $0.value.last < Self.life }
             state.listeners[subject] = live.isEmpty ? nil : live
         }
+        state.refused = state.refused.filter { now < $0.value.until }
         for (subject, held) in state.evicted {
             let live = held.filter { now < $0.value }
             state.evicted[subject] = live.isEmpty ? nil : live

@@ -134,6 +134,34 @@ struct `Leases beside other streams` {
         #expect(try await leases.take("alice", "phone", at: now) == .held)
     }
 
+    @Test func `give listeners their places back when the streams that were to end cannot be`() async throws {
+        let leases = Leases(limit: 3, mode: .evictOldest)
+        let ledger = Streams()
+        leases.count(ledger)
+        #expect(try await leases.take("alice", "phone", at: now) == .held)
+        ledger.state.withLock { $0.streams = [stream("a", since: 1), stream("b", since: 2), stream("c", since: 3)] }
+        ledger.state.withLock { $0.endFails = true }
+        // the phone and a stream have to go
+        await #expect(throws: Streams.Away.self) { try await leases.take("alice", "tablet", at: now + .seconds(4)) }
+        #expect(try await leases.take("alice", "phone", at: now + .seconds(5)) == .held)
+        #expect(leases.count(at: now + .seconds(5)) == 1)
+    }
+
+    @Test func `are refused without a reading for a second`() async throws {
+        let leases = Leases(limit: 1)
+        let ledger = Streams([stream("a")])
+        leases.count(ledger)
+        for number in 0..<50 {
+            #expect(try await leases.take("alice", "\(number)", at: now) == .refused(retryAfter: 300))
+        }
+        #expect(ledger.state.withLock(\.readings) == 1)
+        _ = try await leases.take("alice", "phone", at: now + .seconds(1))
+        #expect(ledger.state.withLock(\.readings) == 2)
+        ledger.state.withLock { $0.streams = [] }
+        leases.noteEnd(of: "alice")
+        #expect(try await leases.take("alice", "phone", at: now + .seconds(1)) == .held, "a stream ended here")
+    }
+
     @Test func `count nothing where streams are not counted`() async throws {
         let leases = Leases(limit: 1, mode: .none)
         let ledger = Streams([stream("a"), stream("b")])
