@@ -26,7 +26,7 @@ extension Personalizations {
         return linked
     }
 
-    /// Removes the link of a player, and frees its slot.
+    /// Removes the link of a player, and frees its slot unless a session uses it.
     ///
     /// - Parameters:
     ///   - player: linked or not.

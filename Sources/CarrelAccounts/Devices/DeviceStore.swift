@@ -62,6 +62,13 @@ package enum DeviceStore {
     static let freeUnheld = SQL(
         "UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL AND (held_until IS NULL OR held_until <= $2)"
     )
+    /// Frees a slot that no session uses.
+    static let freeSessionless = SQL(
+        """
+        UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM sessions WHERE sessions.device_id = devices.id AND sessions.expires_at > $2)
+        """
+    )
     static let freeAllUnheldForStaff = SQL(
         """
         UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2)
@@ -71,7 +78,8 @@ package enum DeviceStore {
     static let hold = SQL("UPDATE devices SET held_until = $2 WHERE id = $1")
 
     package static let statements = [
-        hold, freeUnheld, freeAllUnheldForStaff, insert, byKey, byAccount, byID, take, rename, free, freeForStaff,
+        hold, freeUnheld, freeSessionless, freeAllUnheldForStaff, insert, byKey, byAccount, byID, take, rename, free,
+        freeForStaff,
         freeAllForStaff, freeAll, freeUnused,
     ]
 
@@ -117,7 +125,12 @@ package enum DeviceStore {
         _ = try transaction.run(freeUnheld, [.text(id), .instant(now)])
     }
 
-    /// The same for all of an account's, without counting departures.
+    /// Frees a slot, unless a session uses it: the end of a player does not sign its reader out.
+    static func freeSessionless(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeSessionless, [.text(id), .instant(now)])
+    }
+
+    /// Frees those of an account that no player holds, without counting departures.
     static func freeAllUnheldForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeAllUnheldForStaff, [.text(account), .instant(now)])
     }

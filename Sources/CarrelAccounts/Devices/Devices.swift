@@ -80,10 +80,10 @@ package struct Devices: Sendable {
         try DeviceStore.device(id: id, in: transaction)?.freedAt != nil
     }
 
-    /// Frees the slot of a device without a session, as signing out does.
+    /// Ends a player's hold of a device's slot. The slot is freed, as signing out does, unless a session uses it.
     package static func release(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         try DeviceStore.hold(id, until: nil, in: transaction)
-        try DeviceStore.free(id, at: now, in: transaction)
+        try DeviceStore.freeSessionless(id, at: now, in: transaction)
     }
 
     /// A name fit for lists: trimmed, without control characters, of at most 100 characters.
