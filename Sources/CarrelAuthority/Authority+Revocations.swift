@@ -36,13 +36,13 @@ extension Authority {
         let number = try await database.read { try PlayerStore.revocationNumber(in: $0) }
         if let lists = found.value, found.isFresh, lists.number == number, lists.keys == keys.number { return lists }
         let second = now.wholeSecond
-        let (current, serials, rights) = try await database.read { transaction in
+        let (current, revoked) = try await database.read { transaction in
             (
                 try PlayerStore.revocationNumber(in: transaction),
-                try PlayerStore.revokedSerials(at: now, limit: Revocations.maxEntries, in: transaction),
-                try PlayerStore.revokedRights(limit: Revocations.maxEntries, in: transaction)
+                try PlayerStore.revoked(at: now, limit: Revocations.maxEntries, in: transaction)
             )
         }
+        let (serials, rights) = revoked
         let list = Revocations(
             number: Int(current),
             serials: Set(serials.map(\.serial)),
@@ -50,7 +50,7 @@ extension Authority {
             keyIDs: Set(rights.filter { $0.kind == "kid" }.map(\.id)),
             validity: second...(second + Self.listValidity)
         )
-        let revoked = serials.compactMap { entry in
+        let certificates = serials.compactMap { entry in
             Hex.decode(entry.serial).map { CertificateAuthority.Revoked(serial: $0, instant: entry.at.wholeSecond) }
         }
         let lists = RevocationLists(
@@ -59,7 +59,7 @@ extension Authority {
             signed: list.signed(by: keys.revocation),
             certificates: keys.devices.revocationList(
                 number: UInt64(current),
-                revoked: revoked,
+                revoked: certificates,
                 thisUpdate: second,
                 nextUpdate: second + Self.listValidity
             )

@@ -91,6 +91,7 @@ package struct AuthorityCapability: Capability {
             Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeExpired(before: $0 - Self.memory, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeCertificates(before: $0, limit: $1, in: $2) },
+            Cleanup { try PlayerStore.removeRights(before: $0 - Self.memory, limit: $1, in: $2) },
         ]
     }
 

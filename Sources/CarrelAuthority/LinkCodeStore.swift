@@ -5,8 +5,8 @@ package import CarrelStore
 package enum LinkCodeStore {
     static let insert = SQL(
         """
-        INSERT INTO link_codes (device_code, user_code, player_id, network, created_at, expires_at, state)
-        VALUES ($1, $2, $3, $4, $5, $6, 'pending') ON CONFLICT (user_code) DO NOTHING
+        INSERT INTO link_codes (device_code, user_code, player_id, network, created_at, expires_at, state, site)
+        VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7) ON CONFLICT (user_code) DO NOTHING
         """
     )
     static let byDevice = SQL(
@@ -19,14 +19,28 @@ package enum LinkCodeStore {
         SELECT device_code, user_code, player_id, network, created_at, expires_at, state FROM link_codes WHERE user_code = $1
         """
     )
-    static let count = SQL("SELECT COUNT(*) FROM link_codes WHERE expires_at > $1")
-    static let countOfNetwork = SQL("SELECT COUNT(*) FROM link_codes WHERE network = $1 AND expires_at > $2")
+    static let count = SQL("SELECT COUNT(*) FROM link_codes WHERE expires_at > $1 AND state = 'pending'")
+    static let countOfNetwork = SQL(
+        "SELECT COUNT(*) FROM link_codes WHERE network = $1 AND expires_at > $2 AND state = 'pending'"
+    )
+    static let countOfSite = SQL("SELECT COUNT(*) FROM link_codes WHERE site = $1 AND expires_at > $2 AND state = 'pending'")
+    static let oldestOfLargestSite = SQL(
+        """
+        SELECT device_code FROM link_codes WHERE expires_at > $1 AND state = 'pending' AND site = (
+            SELECT site FROM link_codes WHERE expires_at > $1 AND state = 'pending' GROUP BY site
+            ORDER BY COUNT(*) DESC, site LIMIT 1)
+        ORDER BY created_at, device_code LIMIT 1
+        """
+    )
     static let decide = SQL("UPDATE link_codes SET state = $2 WHERE device_code = $1 AND state = 'pending'")
     static let removeOfPlayer = SQL("DELETE FROM link_codes WHERE player_id = $1")
     static let expired = SQL("SELECT device_code FROM link_codes WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2")
     static let remove = SQL("DELETE FROM link_codes WHERE device_code = $1")
 
-    package static let statements = [insert, byDevice, byUser, count, countOfNetwork, decide, removeOfPlayer, expired, remove]
+    package static let statements = [
+        insert, byDevice, byUser, count, countOfNetwork, countOfSite, oldestOfLargestSite, decide, removeOfPlayer, expired,
+        remove,
+    ]
 
     /// A code as the service keeps it.
     struct Code: Sendable {
@@ -43,6 +57,8 @@ package enum LinkCodeStore {
         let player: String
         /// The network that the player asked from.
         let network: String
+        /// The larger network around it.
+        var site: String { LinkCodeStore.site(ofNetwork: network) }
         let createdAt: Instant
         let expiresAt: Instant
         var state = State.pending
@@ -52,7 +68,7 @@ package enum LinkCodeStore {
     static func insert(_ code: Code, in transaction: any Transaction) throws -> Bool {
         let values: [SQLValue] = [
             .blob(code.deviceCode), .text(code.userCode), .text(code.player), .text(code.network), .instant(code.createdAt),
-            .instant(code.expiresAt),
+            .instant(code.expiresAt), .text(code.site),
         ]
         return try transaction.run(insert, values) > 0
     }
@@ -65,10 +81,28 @@ package enum LinkCodeStore {
         try transaction.row(byUser, [.text(user)]).map(code)
     }
 
-    /// The codes that have not ended.
-    static func count(of network: String?, at now: Instant, in transaction: any Transaction) throws -> Int64 {
-        guard let network else { return try transaction.row(count, [.instant(now)])?.integer(0) ?? 0 }
-        return try transaction.row(countOfNetwork, [.text(network), .instant(now)])?.integer(0) ?? 0
+    /// The /48 of an IPv6 network, and the /24 of an IPv4 address.
+    package static func site(ofNetwork network: String) -> String {
+        if let dot = network.lastIndex(of: ".") { return String(network[..<dot]) }
+        return network.split(separator: ":", omittingEmptySubsequences: false).prefix(3).joined(separator: ":")
+    }
+
+    /// The codes of a network that wait.
+    static func count(ofNetwork network: String, at now: Instant, in transaction: any Transaction) throws -> Int64 {
+        try transaction.row(countOfNetwork, [.text(network), .instant(now)])?.integer(0) ?? 0
+    }
+
+    /// The codes of a larger network that wait.
+    static func count(ofSite site: String, at now: Instant, in transaction: any Transaction) throws -> Int64 {
+        try transaction.row(countOfSite, [.text(site), .instant(now)])?.integer(0) ?? 0
+    }
+
+    /// Removes the oldest code of the larger network with the most codes, where as many wait as may.
+    static func makeRoom(for limit: Int64, at now: Instant, in transaction: any Transaction) throws {
+        guard let count = try transaction.row(count, [.instant(now)])?.integer(0), count >= limit,
+            let oldest = try transaction.row(oldestOfLargestSite, [.instant(now)])
+        else { return }
+        try transaction.run(remove, [.blob(try oldest.blob(0))])
     }
 
     /// Decides on a code, once.

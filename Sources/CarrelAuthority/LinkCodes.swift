@@ -24,9 +24,9 @@ package struct LinkCodes: Sendable {
 
     /// Lifetime of a code. It is short because a reader may be talked into typing one that is not theirs.
     package static let life = Duration.seconds(600)
-    /// Codes at the same time: of one network, and in all.
+    /// Codes that wait at the same time: of one network, and of the larger one around it, which has a twentieth of all.
     static let networkLimit: Int64 = 50
-    static let limit: Int64 = 10_000
+    static let siteLimit: Int64 = 500
     /// Letters of a reader's code: no vowels, which would make words, and none that looks like a digit (RFC 8628 §6.1).
     static let letters = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
     static let letterCount = 8
@@ -80,8 +80,9 @@ package struct LinkCodes: Sendable {
             guard let player = try PlayerStore.player(id: found, in: transaction) else { throw Self.notPersonalized }
             try Personalizations.requireActive(player)
             try LinkCodeStore.removeAll(of: player.id, in: transaction)
-            guard try LinkCodeStore.count(of: network, at: now, in: transaction) < Self.networkLimit,
-                try LinkCodeStore.count(of: nil, at: now, in: transaction) < Self.limit
+            let site = LinkCodeStore.site(ofNetwork: network)
+            guard try LinkCodeStore.count(ofNetwork: network, at: now, in: transaction) < Self.networkLimit,
+                try LinkCodeStore.count(ofSite: site, at: now, in: transaction) < Self.siteLimit
             else {
                 throw HTTPError(
                     .tooManyRequests,
@@ -91,6 +92,7 @@ package struct LinkCodes: Sendable {
                     headers: ["Retry-After": "60"]
                 )
             }
+            try LinkCodeStore.makeRoom(for: personalizations.settings.linkLimit, at: now, in: transaction)
             for _ in 0..<8 {
                 let code = LinkCodeStore.Code(
                     deviceCode: token.hash,

@@ -19,6 +19,8 @@ package struct Personalizations: Sendable {
         package var unlinkedLimit = 100_000
         /// How often a player asks whether its code was typed.
         package var linkInterval = Duration.seconds(5)
+        /// Codes for linking that wait at the same time: the oldest of the largest network gives way to another.
+        package var linkLimit: Int64 = 10_000
         /// The public URL of the server, without a slash at the end; nil: that of the request.
         package var publicURL: String?
 

@@ -96,8 +96,10 @@ package enum PlayerStore {
         "SELECT player_id, certificate FROM player_certificates WHERE thumbprint = $1 AND valid_until > $2"
     )
     static let revokeRight = SQL(
-        "INSERT INTO revoked_rights (kind, id, revoked_at) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO NOTHING"
+        "INSERT INTO revoked_rights (kind, id, revoked_at, until) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, id) DO NOTHING"
     )
+    static let expiredRights = SQL("SELECT kind, id FROM revoked_rights WHERE until <= $1 ORDER BY until LIMIT $2")
+    static let removeRight = SQL("DELETE FROM revoked_rights WHERE kind = $1 AND id = $2")
     static let removeCertificates = SQL("DELETE FROM player_certificates WHERE player_id = $1")
     static let expiredCertificates = SQL(
         "SELECT serial FROM player_certificates WHERE valid_until <= $1 ORDER BY valid_until LIMIT $2"
@@ -106,13 +108,14 @@ package enum PlayerStore {
     static let revokedSerials = SQL(
         """
         SELECT c.serial, COALESCE(p.revoked_at, p.suspended_at) FROM player_certificates c JOIN players p ON p.id = c.player_id
-        WHERE c.valid_until > $1 AND (p.revoked_at IS NOT NULL OR p.suspended_at IS NOT NULL) ORDER BY c.serial LIMIT $2
+        WHERE c.valid_until > $1 AND (p.revoked_at IS NOT NULL OR p.suspended_at IS NOT NULL)
+        ORDER BY COALESCE(p.revoked_at, p.suspended_at) DESC, c.serial LIMIT $2
         """
     )
     static let useNonce = SQL("INSERT INTO player_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING")
     static let expiredNonces = SQL("SELECT nonce FROM player_nonces WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2")
     static let removeNonce = SQL("DELETE FROM player_nonces WHERE nonce = $1")
-    static let revokedRights = SQL("SELECT kind, id FROM revoked_rights ORDER BY kind, id LIMIT $1")
+    static let revokedRights = SQL("SELECT kind, id FROM revoked_rights ORDER BY revoked_at DESC, kind DESC, id DESC LIMIT $1")
     static let revokedRight = SQL("SELECT revoked_at FROM revoked_rights WHERE kind = $1 AND id = $2")
     static let number = SQL("SELECT number FROM rights_numbers WHERE name = $1")
     static let bump = SQL(
@@ -129,7 +132,7 @@ package enum PlayerStore {
         resumeAll, revoke, revokeFreed, revokeAll, erase, expired, remove, insertCertificate, newestCertificate,
         removeCertificates,
         byThumbprint, revokeRight, expiredCertificates, removeCertificate,
-        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump,
+        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump, expiredRights, removeRight,
     ]
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {
@@ -278,11 +281,19 @@ package enum PlayerStore {
     /// - Parameters:
     ///   - kind: `license` or `kid`.
     ///   - id: the id.
+    ///   - end: the end of the license, after which it is in no list; nil where it has none.
     ///   - now: the time.
     ///   - transaction: the transaction.
     /// - Throws: the database's error.
-    package static func revokeRight(_ kind: String, _ id: String, at now: Instant, in transaction: any Transaction) throws {
-        if try transaction.run(revokeRight, [.text(kind), .text(id), .instant(now)]) > 0 { try bumpRevocations(in: transaction) }
+    package static func revokeRight(
+        _ kind: String,
+        _ id: String,
+        until end: Instant?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        let values: [SQLValue] = [.text(kind), .text(id), .instant(now), .instant(end)]
+        if try transaction.run(revokeRight, values) > 0 { try bumpRevocations(in: transaction) }
     }
 
     /// Whether a license or a key is in the list of what is revoked.
@@ -290,6 +301,14 @@ package enum PlayerStore {
         try transaction.row(revokedRight, [.text(kind), .text(id)]) != nil
     }
 
+    /// Removes licenses that ended for good before a time from what is revoked.
+    static func removeRights(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let found = try transaction.rows(expiredRights, [.instant(instant), .integer(Int64(limit))])
+        for row in found { try transaction.run(removeRight, [.text(try row.text(0)), .text(try row.text(1))]) }
+        return found.count
+    }
+
+    /// Serial numbers of certificates that are revoked, the newest first.
     static func revokedSerials(at now: Instant, limit: Int, in transaction: any Transaction) throws -> [(
         serial: String, at: Instant
     )] {
@@ -307,8 +326,19 @@ package enum PlayerStore {
         return nonces.count
     }
 
+    /// Licenses and keys that are revoked, the newest first.
     static func revokedRights(limit: Int, in transaction: any Transaction) throws -> [(kind: String, id: String)] {
         try transaction.rows(revokedRights, [.integer(Int64(limit))]).map { (try $0.text(0), try $0.text(1)) }
+    }
+
+    /// The certificates and rights of a list, which has a number of entries at most: the newest, certificates before rights.
+    package static func revoked(
+        at now: Instant,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> (serials: [(serial: String, at: Instant)], rights: [(kind: String, id: String)]) {
+        let serials = try revokedSerials(at: now, limit: limit, in: transaction)
+        return (serials, try revokedRights(limit: limit - serials.count, in: transaction))
     }
 
     /// The number of the list of what is revoked; 0 before the first.

@@ -2,6 +2,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHome
+import CarrelJSON
 import CarrelRights
 import CarrelStore
 import CarrelThreads
@@ -58,6 +59,43 @@ final class CommunicationKeys: Sendable {
         if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, true) }
         guard let wrapped = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
         return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(wrapped)), false)
+    }
+
+    /// A key as lists have it.
+    struct Listed: Sendable {
+        let id: KeyID
+        /// When an operator added it; nil for the service's own.
+        let createdAt: Instant?
+
+        var json: JSON {
+            [
+                "id": .string(id.uuid), "isOwn": .bool(createdAt == nil),
+                "createdAt": createdAt.map { .string($0.description) } ?? .null,
+            ]
+        }
+    }
+
+    /// The service's own keys, then those of operators, the oldest first.
+    func list(at now: Instant) async throws -> [Listed] {
+        let own = try await own(at: now).map { Listed(id: $0.id, createdAt: nil) }
+        let added = try await database.read { try LicenseStore.communicationKeys(in: $0) }
+        return own + added.map { Listed(id: $0.id, createdAt: $0.createdAt) }
+    }
+
+    /// Removes a key of an operator: messages that are signed with it are refused from now on. Licenses stay.
+    ///
+    /// - Throws: ``ServerError`` `request.not-found` without such a key; `request.conflict` for a key of the service.
+    func remove(_ id: KeyID, by actor: AuditActor, at now: Instant) async throws {
+        guard try await !own(at: now).contains(where: { $0.id == id }) else {
+            throw ServerError(.conflict, "a key of the service cannot be removed", conflictingID: id.uuid)
+        }
+        let entry = actor.entry("communication-key.remove", on: id.uuid, at: now)
+        try await database.write { transaction in
+            guard try LicenseStore.removeCommunicationKey(id, in: transaction) else {
+                throw ServerError(.notFound, "there is no such communication key")
+            }
+            try AuditStore.append(entry, in: transaction)
+        }
     }
 
     /// Adds a key that a portal signs with; an existing one stays.

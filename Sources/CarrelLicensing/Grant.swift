@@ -24,7 +24,15 @@ package struct Grant: Sendable {
         isReusable = false
     }
 
-    private static let streamSuffix = "/stream"
+    /// The end of the name of a grant's stream, where the grant has a license for the store too.
+    static let streamSuffix = "/stream"
+
+    /// The names of its redemptions for the store and for now.
+    var forms: [String] {
+        let store = redemption.hasSuffix(Self.streamSuffix) ? String(redemption.dropLast(Self.streamSuffix.count)) : redemption
+        return [store, store + Self.streamSuffix]
+    }
+
     /// The time at which messages end that do not say so.
     private static let never = Instant(milliseconds: 253_402_300_799_000)
 
@@ -58,9 +66,8 @@ package struct Grant: Sendable {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
             isReusable = !entitlement.access.preventsReuse
             // a portal may sign more than one grant under one id: only a message for one license is known by it
-            let bytes = Array(text.utf8)
-            let name = (isReusable ? nil : message.id) ?? Hex.encode(SHA256.hash(bytes.rawSpan))
-            redemption = message.communicationKeyID.hex + ":" + name
+            let bytes = Array(((isReusable ? nil : message.id) ?? text).utf8)
+            redemption = message.communicationKeyID.hex + ":" + Hex.encode(SHA256.hash(bytes.rawSpan))
             rules.contents = try Self.contents(entitlement)
             rules.redemptions = isReusable ? 1_000_000 : 1
         }
@@ -152,6 +159,8 @@ extension Grant {
         keys.reduce(into: [:]) { found, key in
             guard let policy = key.policy.flatMap({ policies[$0] }) else { return found[key.id] = [] }
             guard policy.unknown.isEmpty else { return }
+            // no player of this service is one of the outputs that play enablers name
+            guard policy.systems.values.allSatisfy({ $0.playEnablers.isEmpty }) else { return }
             var kinds: Set<Obligation.Kind> = []
             for rules in policy.systems.values {
                 guard let more = rules.obligations else { return }
@@ -172,7 +181,7 @@ extension LicenseMessage.SystemPolicy {
         }
         var kinds: Set<Obligation.Kind> = []
         if let hdcp, hdcp != "HDCP_NONE" { kinds.insert(.outputProtection) }
-        if allowsAVAdapter == false { kinds.insert(.outputProtection) }
+        if allowsAVAdapter == false || allowsAirPlay == false { kinds.insert(.outputProtection) }
         if let copyControl, !["CGMS_NONE", "COPY_FREE"].contains(copyControl) { kinds.insert(.noAnalogueOutput) }
         for (name, level) in outputLevels where level > 100 {
             kinds.insert(name.hasPrefix("analog") ? .noAnalogueOutput : .outputProtection)

@@ -3,7 +3,7 @@ import CarrelBytes
 import CarrelJSON
 
 /// A denied request of a player, from the audit log, with what can be done about it.
-struct LicenseDenial {
+package struct LicenseDenial {
     let entry: Audit.Entry
 
     /// The last denials that are told.
@@ -13,6 +13,24 @@ struct LicenseDenial {
     private static let explanations = [
         "personalization.revoked": "The player was revoked, for good: the app has to be personalised again, in a new folder.",
         "personalization.suspended": "The player or its account is suspended. Resume it, and it works again.",
+        "personalization.device-limit": "The account has no slot for another device: free one, or raise the limit.",
+        "personalization.linked": "The player is another account's: its reader has to remove that link first.",
+        "personalization.account": "The account is suspended, or was deleted.",
+        "registration.user": "The token of deregistration is for another user than the player's.",
+        "license.request":
+            "The request was not one, was sent to another address, or its signature is wrong: the app has to be updated.",
+        "license.title": "The catalog does not have the token's title, or the order of this token is for another title.",
+        "license.account": "The account of the token was deleted.",
+        "license.suspended": "The account of the title is suspended. Resume it, and it works again.",
+        "license.restricted":
+            "The license message has a restriction that the player does not meet, or that this server cannot enforce.",
+        "license.address": "The license message is for clients at other addresses.",
+        "license.not-stream": "The token is for a license to keep: the app has to redeem it at /v1/license.",
+        "license.proof":
+            "The proof of the player's key was wrong, or for another request, token or time: check the device's clock.",
+        "license.proof-used": "The proof of the player's key was sent twice. The app makes another by itself.",
+        "license.not-personalized":
+            "The player's certificate had ended, or the player was deleted: the app personalises itself again.",
         "license.version": "The app speaks no version of the protocol that this server speaks: it has to be updated.",
         "license.nonce": "The request was late or was sent twice. The app asks again by itself.",
         "license.token": "The request had no token, or one that this server did not make.",
@@ -27,6 +45,9 @@ struct LicenseDenial {
         "license.ended": "The license was given back, revoked or replaced by a newer stream, or its time is over.",
         "license.sequence": "The app's license is newer than the server's: the server was restored from an older backup.",
     ]
+
+    /// The codes that have an explanation.
+    package static var explained: Set<String> { Set(explanations.keys) }
 
     var json: JSON {
         [

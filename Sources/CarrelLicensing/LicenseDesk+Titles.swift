@@ -13,6 +13,8 @@ extension LicenseDesk {
     /// The content that a token is redeemed for.
     struct Content {
         let id: String
+        /// The content that the grant is for: what records and the audit log say.
+        let ownID: String
         let keys: [(id: KeyID, key: Secret)]
         var obligations: [Obligation] = []
         /// Whose slots its streams take.
@@ -34,6 +36,7 @@ extension LicenseDesk {
         let (contents, obligations) = try grant.contents(for: request.capabilities)
         return Content(
             id: request.contentID.isEmpty ? contents[0].contentID : request.contentID,
+            ownID: contents.contains { $0.contentID == request.contentID } ? request.contentID : contents[0].contentID,
             keys: try contents.map { ($0.keyID, try key(of: $0)) },
             obligations: obligations,
             subject: player.account ?? grant.rules.account ?? "player:\(player.id)"
@@ -47,6 +50,7 @@ extension LicenseDesk {
             let content = BusinessRules.Content(contentID: id, keyID: KeyID(label: id))
             return Content(
                 id: id,
+                ownID: id,
                 keys: [(content.keyID, try key(of: content))],
                 subject: player.account ?? grant.rules.account ?? "player:\(player.id)"
             )
@@ -71,6 +75,7 @@ extension LicenseDesk {
         try Self.require(placed, at: now)
         return Content(
             id: id,
+            ownID: id,
             keys: [(Self.keyID(ofOrder: placed.order.id), placed.key)],
             subject: placed.order.accountID,
             order: placed.order.id,

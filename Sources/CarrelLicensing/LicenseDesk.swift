@@ -75,20 +75,29 @@ struct LicenseDesk {
         }
         try requireContent(grant)
         // a message that may be used again has a license for the store and one for now
-        let token = grant.isReusable && request.session == .stream ? grant.redemption + "/stream" : grant.redemption
-        if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction),
-            let license = try LicenseStore.license(known, in: transaction)
-        {
-            if !grant.isReusable || license.endedBy == "staff" || isLive(license) { return try repeated(license) }
-            // given back, evicted or over: its place is taken
-            try LicenseStore.remove(license, redeemedWith: token, in: transaction)
+        let token = grant.isReusable && request.session == .stream ? grant.redemption + Grant.streamSuffix : grant.redemption
+        // a revocation by staff is of the grant, for the store and for now
+        for form in grant.forms where try LicenseStore.redemption(of: form, by: player.id, in: transaction)?.endedBy == "staff" {
+            throw Self.ended
         }
-        guard try grant.isReusable || LicenseStore.redemptionCount(of: token, in: transaction) < rules.redemptions else {
+        if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction) {
+            if let license = try LicenseStore.license(known.license, in: transaction) {
+                // a stream that lapsed lost its place among those of its message too
+                let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
+                if !grant.isReusable || (isLive(license) && !isLapsed) { return try repeated(license) }
+                // given back, evicted or over: its place is taken
+                try LicenseStore.remove(license, redeemedWith: token, in: transaction)
+            } else if !grant.isReusable, known.endedBy != nil {
+                throw Self.ended
+            }
+        }
+        let isUsedUp = try LicenseStore.isUsedUp(token, limit: rules.redemptions, byOthersThan: player.id, in: transaction)
+        guard grant.isReusable || !isUsedUp else {
             throw HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
         }
         let content = try content(of: grant)
         let license = try made(grant, content, countedBy: token)
-        try LicenseStore.insert(license, in: transaction)
+        try LicenseStore.insert(license, redeemedWith: token, in: transaction)
         if let order = content.order { try LicenseStore.set(order: order, of: license.id, in: transaction) }
         try LicenseStore.insert(
             LicenseStore.Redemption(
@@ -96,7 +105,7 @@ struct LicenseDesk {
                 player: player.id,
                 license: license.id,
                 at: now,
-                contentID: license.contentID,
+                contentID: content.ownID,
                 cookie: rules.cookie
             ),
             until: rules.expiresAt,
@@ -112,8 +121,10 @@ struct LicenseDesk {
             if let title = grant.rules.title, contents.isEmpty {
                 content.isEmpty || content == Self.contentID(ofTitle: title)
             } else if grant.message != nil {
-                // a message has keys and no name for their content
+                // a message has keys and no name for their content; the player gives one, which is of no other grant's
                 request.keyIDs.allSatisfy { id in contents.contains { $0.keyID == id } }
+                    && (content.isEmpty || contents.contains { $0.contentID == content }
+                        || (BusinessRules.isContentID(content) && !content.lowercased().hasPrefix("urn:carrel:")))
             } else {
                 content.isEmpty || contents.contains { $0.contentID == content }
             }

@@ -27,15 +27,31 @@ extension LicenseStore {
         try endAll(ids, by: "deregistration", at: now, in: transaction)
     }
 
-    private static func endAll(_ ids: [String], by cause: String, at now: Instant, in transaction: any Transaction) throws {
+    static func endAll(_ ids: [String], by cause: String, at now: Instant, in transaction: any Transaction) throws {
         for id in ids {
             guard let license = try license(id, in: transaction), try end(id, by: cause, at: now, in: transaction) else {
                 continue
             }
             // a stream's lease, or the license's own end, is near enough or past: only what a device keeps is listed
             let isKept = license.terms.isStorable && license.terms.notAfter.map { now < $0 } ?? true
-            if isKept { try PlayerStore.revokeRight("license", id, at: now, in: transaction) }
+            if isKept { try revoke(license, at: now, in: transaction) }
         }
+    }
+
+    /// Adds a license to what is revoked, until its end.
+    static func revoke(_ license: Issued, at now: Instant, in transaction: any Transaction) throws {
+        try PlayerStore.revokeRight("license", license.id, until: license.terms.notAfter, at: now, in: transaction)
+    }
+
+    /// Ends a license for staff, also one that had ended: its token is redeemed no more.
+    static func endForStaff(_ license: Issued, at now: Instant, in transaction: any Transaction) throws {
+        try transaction.run(revoke, [.text(license.id), .instant(now)])
+        try revoke(license, at: now, in: transaction)
+    }
+
+    /// The content that a token was for; of a license message, it is not the player's word.
+    static func content(of license: Issued, in transaction: any Transaction) throws -> String {
+        try transaction.row(contentOfLicense, [.text(license.id)]).map { try $0.text(0) } ?? license.contentID
     }
 
     /// The licenses of a token that hold a slot, the oldest first.
@@ -59,6 +75,19 @@ extension LicenseStore {
 
     static func communicationKeyCount(in transaction: any Transaction) throws -> Int {
         Int(try transaction.row(communicationKeyCount)?.integer(0) ?? 0)
+    }
+
+    /// The ids of operators' keys with the times at which they were added, the oldest first.
+    static func communicationKeys(in transaction: any Transaction) throws -> [(id: KeyID, createdAt: Instant)] {
+        try transaction.rows(communicationKeys).compactMap { row in
+            let createdAt = try row.instant(1)
+            return KeyID(hex: try row.text(0)).map { ($0, createdAt) }
+        }
+    }
+
+    /// Removes an operator's key; whether there was one.
+    static func removeCommunicationKey(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(removeCommunicationKey, [.text(id.hex)]) > 0
     }
 
     static func insertCommunicationKey(

@@ -10,8 +10,8 @@ package enum LicenseStore {
     static let insert = SQL(
         """
         INSERT INTO licenses (id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until,
-            plays, master_version, wrapped)
-        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, 0, $11, $12)
+            plays, master_version, wrapped, until, token_id)
+        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10, 0, $11, $12, $13, $14)
         """
     )
     static let byID = SQL(
@@ -46,6 +46,10 @@ package enum LicenseStore {
         WHERE id = $1 AND ended_at IS NULL
         """
     )
+    /// Staff's word stands, whatever ended the license before.
+    static let revoke = SQL(
+        "UPDATE licenses SET ended_at = COALESCE(ended_at, $2), ended_by = 'staff', lease_until = NULL WHERE id = $1"
+    )
     static let leases = SQL(
         "SELECT id, issued_at, lease_until FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
     )
@@ -56,12 +60,30 @@ package enum LicenseStore {
         WHERE (order_id = $1 OR (subject = $1 AND order_id IS NULL)) AND lease_until > $2 ORDER BY issued_at, id LIMIT $3
         """
     )
-    static let redemption = SQL("SELECT license_id FROM redemptions WHERE token_id = $1 AND player_id = $2")
-    static let redemptionCount = SQL("SELECT COUNT(*) FROM redemptions WHERE token_id = $1")
+    static let redemption = SQL(
+        """
+        SELECT r.license_id, COALESCE(l.ended_by, r.ended_by) FROM redemptions r LEFT JOIN licenses l ON l.id = r.license_id
+        WHERE r.token_id = $1 AND r.player_id = $2
+        """
+    )
+    static let redemptionCount = SQL(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM redemptions WHERE token_id = $1 AND player_id <> $2 LIMIT $3) AS counted"
+    )
+    static let contentOfLicense = SQL("SELECT content_id FROM redemptions WHERE license_id = $1 LIMIT 1")
+    /// Keeps the cause of a license's end when the license is deleted.
+    static let keepEnd = SQL(
+        """
+        UPDATE redemptions SET ended_by = (
+            SELECT COALESCE(ended_by, CASE WHEN until IS NULL THEN NULL ELSE 'time' END) FROM licenses WHERE licenses.id = $1)
+        WHERE license_id = $1
+        """
+    )
     static let redeem = SQL(
         """
         INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (token_id, player_id) DO UPDATE SET license_id = $3, redeemed_at = $4, content_id = $5, cookie = $6,
+            expires_at = $7, ended_by = NULL
         """
     )
     static let records = SQL(
@@ -88,14 +110,19 @@ package enum LicenseStore {
         "SELECT id, master_version, wrapped FROM licenses WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
     static let rewrapLicense = SQL("UPDATE licenses SET master_version = $2, wrapped = $3 WHERE id = $1")
-    static let removeOfSubject = SQL("DELETE FROM licenses WHERE subject = $1")
+    static let idsOfSubject = SQL("SELECT id FROM licenses WHERE subject = $1 ORDER BY id")
     static let bySubject = SQL(
         """
         SELECT id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, lease_until, ended_at, ended_by,
             plays, master_version, wrapped FROM licenses WHERE subject = $1 ORDER BY issued_at, id
         """
     )
-    static let over = SQL("SELECT id FROM licenses WHERE ended_at <= $1 OR lease_until <= $1 ORDER BY id LIMIT $2")
+    /// A stream that has an end is kept until then, so that no later one of its token gets more time.
+    static let over = SQL(
+        """
+        SELECT id FROM licenses WHERE ended_at <= $1 OR until <= $1 OR (lease_until <= $1 AND until IS NULL) ORDER BY id LIMIT $2
+        """
+    )
     static let remove = SQL("DELETE FROM licenses WHERE id = $1")
     static let expiredRedemptions = SQL(
         "SELECT token_id, player_id FROM redemptions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2"
@@ -110,8 +137,7 @@ package enum LicenseStore {
     )
     static let leasesOfToken = SQL(
         """
-        SELECT licenses.id FROM redemptions JOIN licenses ON licenses.id = redemptions.license_id
-        WHERE redemptions.token_id = $1 AND licenses.lease_until > $2 ORDER BY licenses.issued_at, licenses.id LIMIT $3
+        SELECT id FROM licenses WHERE token_id = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3
         """
     )
     static let communicationKey = SQL("SELECT master_version, wrapped FROM communication_keys WHERE id = $1")
@@ -119,6 +145,8 @@ package enum LicenseStore {
     static let insertCommunicationKey = SQL(
         "INSERT INTO communication_keys (id, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4)"
     )
+    static let communicationKeys = SQL("SELECT id, created_at FROM communication_keys ORDER BY created_at, id")
+    static let removeCommunicationKey = SQL("DELETE FROM communication_keys WHERE id = $1")
     static let communicationKeysNotUnder = SQL(
         "SELECT id, master_version, wrapped FROM communication_keys WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
@@ -130,8 +158,8 @@ package enum LicenseStore {
         insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
         recordsOfCookie, key,
         insertKey,
-        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, removeOfSubject, bySubject, over, remove,
-        expiredRedemptions, removeRedemption,
+        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
+        expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
     ]
 
     /// A license as the service keeps it.
@@ -149,7 +177,7 @@ package enum LicenseStore {
         package let issuedAt: Instant
         package let leaseUntil: Instant?
         package let endedAt: Instant?
-        /// `release`, `evicted` or `staff`.
+        /// `release`, `evicted`, `staff`, `order`, `deregistration`, or `erasure`.
         package let endedBy: String?
         package let plays: Int
         /// The content keys side by side, 16 bytes each, in the order of their ids.
@@ -166,14 +194,16 @@ package enum LicenseStore {
         package let cookie: String?
     }
 
-    static func insert(_ license: Issued, in transaction: any Transaction) throws {
+    /// Inserts a license that was redeemed with a token.
+    static func insert(_ license: Issued, redeemedWith token: String, in transaction: any Transaction) throws {
         let obligations = JSON.array(license.obligations.map(\.json))
         let values: [SQLValue] = [
             .text(license.id), .text(license.player), .text(license.subject), .text(license.contentID),
             .text(license.session.rawValue),
             .text(license.terms.json.description), .text(obligations.description),
             .text(license.keyIDs.map(\.hex).joined(separator: " ")), .instant(license.issuedAt), .instant(license.leaseUntil),
-            .integer(license.wrapped.masterVersion), .blob(license.wrapped.bytes),
+            .integer(license.wrapped.masterVersion), .blob(license.wrapped.bytes), .instant(license.terms.notAfter),
+            license.leaseUntil == nil ? .null : .text(token),
         ]
         try transaction.run(insert, values)
     }
@@ -230,14 +260,27 @@ package enum LicenseStore {
         }
     }
 
-    static func redemption(of token: String, by player: String, in transaction: any Transaction) throws -> String? {
-        try transaction.row(redemption, [.text(token), .text(player)]).map { try $0.text(0) }
+    /// The license of a redemption, which may be deleted, and the cause of its end.
+    static func redemption(
+        of token: String,
+        by player: String,
+        in transaction: any Transaction
+    ) throws -> (license: String, endedBy: String?)? {
+        try transaction.row(redemption, [.text(token), .text(player)]).map { (try $0.text(0), try $0.textIfPresent(1)) }
     }
 
-    static func redemptionCount(of token: String, in transaction: any Transaction) throws -> Int {
-        Int(try transaction.row(redemptionCount, [.text(token)])?.integer(0) ?? 0)
+    /// Whether other players redeemed a token as often as it may be.
+    static func isUsedUp(
+        _ token: String,
+        limit: Int,
+        byOthersThan player: String,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [.text(token), .text(player), .integer(Int64(limit))]
+        return try transaction.row(redemptionCount, values).map { try $0.integer(0) >= limit } ?? false
     }
 
+    /// Inserts a redemption. One of the same player, whose license was deleted, is replaced.
     static func insert(_ redemption: Redemption, until end: Instant, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(redemption.token), .text(redemption.player), .text(redemption.license), .instant(redemption.at),
@@ -291,19 +334,27 @@ package enum LicenseStore {
         try transaction.run(statement, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
     }
 
-    /// Deletes the licenses of a subject.
-    static func removeAll(of subject: String, in transaction: any Transaction) throws {
-        try transaction.run(removeOfSubject, [.text(subject)])
+    /// Ends and deletes the licenses of a subject. Those that devices keep are revoked.
+    static func removeAll(of subject: String, at now: Instant, in transaction: any Transaction) throws {
+        let ids = try transaction.rows(idsOfSubject, [.text(subject)]).map { try $0.text(0) }
+        try endAll(ids, by: "erasure", at: now, in: transaction)
+        for id in ids { try delete(id, in: transaction) }
+    }
+
+    /// Deletes a license. Its redemption keeps the cause of its end.
+    private static func delete(_ id: String, in transaction: any Transaction) throws {
+        try transaction.run(keepEnd, [.text(id)])
+        try transaction.run(remove, [.text(id)])
     }
 
     static func licenses(ofSubject subject: String, in transaction: any Transaction) throws -> [Issued] {
         try transaction.rows(bySubject, [.text(subject)]).map(issued)
     }
 
-    /// Removes licenses that ended before a time, and streams whose lease did.
+    /// Deletes licenses that ended before a time, or whose time did, and streams without an end whose lease did.
     static func removeOver(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         let ids = try transaction.rows(over, [.instant(instant), .integer(Int64(limit))]).map { try $0.text(0) }
-        for id in ids { try transaction.run(remove, [.text(id)]) }
+        for id in ids { try delete(id, in: transaction) }
         return ids.count
     }
 

@@ -41,7 +41,7 @@ extension Licenses {
         let (asked, keys) = try await verified(text)
         let (request, now) = (asked.request, asked.now)
         let actor = AuditActor(asked.player.account ?? asked.player.id, requestID: requestID)
-        return try await recordingDenial("player.\(request.session.rawValue)", of: asked.player.id, by: actor, at: now) {
+        return try await recordingDenial("license.deny", of: asked.player.id, by: actor, at: now) {
             let kind: BusinessRules.Kind
             switch request.session {
             case .register: kind = .registration
@@ -114,7 +114,8 @@ extension Licenses {
 
     /// Counts the redemption of a token that no license comes of.
     private func redeem(_ rules: BusinessRules, by player: Player, at now: Instant, in transaction: any Transaction) throws {
-        guard try LicenseStore.redemptionCount(of: rules.idText, in: transaction) < rules.redemptions else { throw Self.used }
+        let (token, limit) = (rules.idText, rules.redemptions)
+        guard try !LicenseStore.isUsedUp(token, limit: limit, byOthersThan: player.id, in: transaction) else { throw Self.used }
         try LicenseStore.insert(
             LicenseStore.Redemption(
                 token: rules.idText,

@@ -171,13 +171,15 @@ package struct Licenses: Sendable {
             if let once, try !PlayerStore.use(nonce: once.bytes, until: once.end, in: transaction) { throw once.refusal }
             let desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
             let issued = try desk.issued(for: grant)
+            let content = try LicenseStore.content(of: issued, in: transaction)
             try AuditStore.append(
-                actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: issued.contentID),
+                actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: content),
                 in: transaction
             )
             return Outcome(issued: issued, player: player, revocations: Int(try PlayerStore.revocationNumber(in: transaction)))
         }
         isCommitted = true
+        if request.session == .release { leases.noteEnd(of: outcome.issued.subject) }
         return outcome
     }
 
@@ -306,15 +308,17 @@ package struct Licenses: Sendable {
     /// - Throws: ``ServerError`` `request.not-found`.
     package func revoke(_ id: String, by actor: AuditActor) async throws -> LicenseStore.Issued {
         let now = clock.now
-        return try await database.write { transaction in
+        let revoked = try await database.write { transaction in
             guard let license = try LicenseStore.license(id, in: transaction) else {
                 throw ServerError(.notFound, "there is no such license")
             }
-            _ = try LicenseStore.end(id, by: "staff", at: now, in: transaction)
-            try PlayerStore.revokeRight("license", id, at: now, in: transaction)
-            try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: license.contentID), in: transaction)
+            try LicenseStore.endForStaff(license, at: now, in: transaction)
+            let content = try LicenseStore.content(of: license, in: transaction)
+            try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: content), in: transaction)
             return try LicenseStore.license(id, in: transaction) ?? license
         }
+        leases.noteEnd(of: revoked.subject)
+        return revoked
     }
 
     package func redemptions(cookie: String?, start: Int, count: Int) async throws -> [LicenseStore.Redemption] {

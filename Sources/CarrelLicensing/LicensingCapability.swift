@@ -167,7 +167,7 @@ private struct LicenseErasure: AccountParticipant {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {
-        if case .erased = change { try LicenseStore.removeAll(of: account, in: transaction) }
+        if case .erased = change { try LicenseStore.removeAll(of: account, at: now, in: transaction) }
         return []
     }
 }

@@ -38,13 +38,22 @@ struct TokenRoutes: Sendable {
                 throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
             }
         }
+        router.on(.get, "admin/v1/communication-keys") { request, _ in
+            try await callers.require(request, .manageKeys)
+            let list = try await keys.list(at: clock.now).map(\.json)
+            return .json(["keys": .array(list)]).unstored
+        }
+        router.on(.delete, "admin/v1/communication-keys/{id}") { request, parameters in
+            let actor = try await callers.require(request, .manageKeys)
+            try await keys.remove(try Self.keyID(parameters["id"]), by: actor, at: clock.now)
+            return .empty(.noContent)
+        }
+        // with such a key, a program makes grants for itself: it is as much as a back-office key
         router.on(.put, "admin/v1/communication-keys/{id}") { request, parameters in
-            let actor = try await callers.require(request, .issueTokens)
+            let actor = try await callers.require(request, .manageKeys)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["key"])
-            guard let id = KeyID(uuid: parameters["id"]) ?? KeyID(hex: parameters["id"]) else {
-                throw ServerError(.invalid, "the id of a communication key is a UUID")
-            }
+            let id = try Self.keyID(parameters["id"])
             let text = try object.requiredString("key")
             guard let key = Hex.decode(text) ?? Base64.decode(text) ?? Base64URL.decode(text), key.count == 32 else {
                 throw ServerError(.invalid, "key must have 32 bytes, in hexadecimal digits or base 64")
@@ -52,6 +61,13 @@ struct TokenRoutes: Sendable {
             try await keys.add(id, Secret(key), by: actor, at: clock.now)
             return .empty(.noContent)
         }
+    }
+
+    private static func keyID(_ text: String) throws(ServerError) -> KeyID {
+        guard let id = KeyID(uuid: text) ?? KeyID(hex: text) else {
+            throw ServerError(.invalid, "the id of a communication key is a UUID")
+        }
+        return id
     }
 
     /// Reads a grant.

@@ -231,6 +231,51 @@ private struct Reader {
         test.clock.advance(by: .seconds(600))
         #expect(try await player.linkCode(of: test).status == 200)
     }
+
+    @Test func `that was decided on counts no more`() async throws {
+        let test = try await TestService()
+        let alice = try await Reader(test, "alice")
+        for _ in 0..<51 {
+            test.clock.advance(by: .seconds(6))
+            let player = try await TestPlayer().personalized(by: test)
+            let asked = try await player.linkCode(of: test)
+            #expect(asked.status == 200)
+            let waiting = try await test.service.links.decide(
+                try codes(asked.answer).user,
+                isApproved: false,
+                for: alice.account,
+                from: "198.51.100.1",
+                requestID: ""
+            )
+            #expect(waiting != nil)
+        }
+    }
+
+    @Test func `gives way to one of a smaller network when too many wait`() async throws {
+        let test = try await TestService { $0.players.linkLimit = 4 }
+        func ask(_ address: String) async throws -> String {
+            test.clock.advance(by: .seconds(6))
+            let player = try await TestPlayer().personalized(by: test)
+            return try codes(try await player.linkCode(of: test, from: address).answer).device
+        }
+        func isWaiting(_ code: String) async throws -> Bool {
+            let player = try await TestPlayer().personalized(by: test)
+            return try await player.linkOutcome(code, of: test).answer["error"] == "authorization_pending"
+        }
+        let reader = try await ask("192.0.2.7")
+        // one network has many smaller ones
+        var flood: [String] = []
+        for number in 0..<6 { flood.append(try await ask("2001:db8:1:\(number)::1")) }
+        #expect(try await isWaiting(reader))
+        let late = try await ask("198.51.100.3")
+        for code in [reader, late] + flood.suffix(2) { #expect(try await isWaiting(code)) }
+        for code in flood.prefix(4) { #expect(try await !isWaiting(code)) }
+    }
+
+    @Test func `is one of five hundred that a larger network may have`() {
+        #expect(LinkCodeStore.site(ofNetwork: "2001:db8:1:9") == "2001:db8:1")
+        #expect(LinkCodeStore.site(ofNetwork: "192.0.2.9") == "192.0.2")
+    }
 }
 
 @Suite(.onBothDatabases) struct `A request for a certificate in a file` {

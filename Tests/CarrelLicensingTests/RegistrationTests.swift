@@ -102,6 +102,29 @@ import Testing
         #expect(try await send(refused, by: second, to: test).status == 200, "a refusal does not use the token")
     }
 
+    @Test func `that ends leaves the slot of a signed-in app`() async throws {
+        let test = try await TestService()
+        let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
+        let path = "/sign_in/?username=alice&password=correct+horse+battery&uuid=phone"
+        let answer = String(decoding: try await test.send(.get, path).body, as: UTF8.self)
+        let session = String(try #require(answer.firstMatch(of: /<token>([^<]*)</)).1)
+        func slots() async throws -> Int {
+            try await test.service.devices.list(of: alice).count { $0.freedAt == nil }
+        }
+        for change in ["deregister", "revoke"] {
+            let player = try await TestPlayer().personalized(by: test, token: session)
+            #expect(try await test.service.players.find(player.id).device != nil)
+            #expect(try await slots() == 1)
+            if change == "revoke" {
+                _ = try await test.service.players.change(player.id, .revoke, by: .operator)
+            } else {
+                let leaving = try await token(test, .deregistration)
+                #expect(try await send(leaving, by: player, .deregister, to: test).status == 200)
+            }
+            #expect(try await slots() == 1, "the app of the session is signed in still")
+        }
+    }
+
     @Test func `of another user, player, kind or service is refused`() async throws {
         let test = try await TestService()
         let (player, other) = (try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test))
@@ -130,7 +153,11 @@ import Testing
         #expect(try await send("{}", to: test).status == 400)
         #expect(try await send("{}", to: test, as: "application/json").status == 415)
         let denied = try await test.service.audit.list(Audit.Filter()).filter { $0.outcome == .refused }.map(\.action)
-        #expect(Set(denied) == ["player.register", "player.deregister", "player.persist", "license.deny"])
+        #expect(Set(denied) == ["license.deny"])
+        let path = "/admin/v1/players/\(player.id)/denials"
+        let listed = try await test.call(.get, path, peer: .local(userID: 0)).json["denials"]?.array ?? []
+        let codes = Set(listed.compactMap { $0["code"]?.string })
+        #expect(codes.isSuperset(of: ["personalization.linked", "registration.user", "license.token-used"]))
     }
 
     @Test func `is refused to a suspended account, and without a link there is nothing to remove`() async throws {

@@ -225,7 +225,7 @@ struct TitleTokenShop {
         let list = try Revocations(try await shop.test.service.authority.revocations(), keys: player.keys)
         #expect(list.licenses == [license.id])
         let late = try await shop.redeem(token.sealed, by: player)
-        #expect(late.license == nil && late.problem == "license.token-used")
+        #expect(late.license == nil && late.problem == "license.ended")
     }
 
     @Test(arguments: [false, true])

@@ -228,7 +228,7 @@ extension BusinessRules {
     }
 
     /// Whether a text may be a content id: 1 to 255 visible ASCII characters.
-    static func isContentID(_ text: String) -> Bool { 1...255 ~= text.utf8.count && isVisible(text) }
+    package static func isContentID(_ text: String) -> Bool { 1...255 ~= text.utf8.count && isVisible(text) }
 
     /// Whether a text may be an id or a cookie: not empty, without control characters.
     static func isText(_ text: String, upTo maxByteCount: Int = 255) -> Bool {
