@@ -149,6 +149,12 @@ struct `The audit log` {
                 as: "communication-key.add",
                 on: "11111111-2222-3333-4444-555555555555"
             ),
+            Act(
+                "DELETE /admin/v1/communication-keys/{id}",
+                "/admin/v1/communication-keys/11111111-2222-3333-4444-555555555555",
+                as: "communication-key.remove",
+                on: "11111111-2222-3333-4444-555555555555"
+            ),
             Act("POST /admin/v1/pki/rotate", nil, ["use": "license"], as: "pki.rotate", on: "license"),
             Act(
                 "POST /admin/v1/accounts",

@@ -197,6 +197,10 @@ struct `The commands of an administrator` {
         let kid = "000102030405060708090a0b0c0d0e0f"
         _ = try await carrel("content-key", "add", kid, input: kid + "\n")
         _ = try await carrel("communication-key", "add", kid, input: kid + kid + "\n")
+        let communicationKeys = try await carrel("communication-key", "list")
+        #expect(communicationKeys.contains("00010203-0405-0607-0809-0a0b0c0d0e0f") && communicationKeys.contains("this server"))
+        _ = try await carrel("communication-key", "remove", kid)
+        #expect(try await !carrel("communication-key", "list").contains("00010203"))
         #expect(try await carrel("pki", "show").contains("license"))
         #expect(try await carrel("pki", "rotate", "license").contains("new key"))
         let file = directory.file("root.json")

@@ -63,7 +63,7 @@ package enum Permission: String, Sendable, CaseIterable {
     case readHealth = "health.read"
     case runCannedUsers = "canned-users.run"
     case rotateKeys = "keys.rotate"
-    /// Make and revoke back-office keys.
+    /// Make and revoke back-office keys; add and remove the keys of license messages.
     case manageKeys = "service-keys.manage"
     /// Say who is staff, change the accounts of staff, make setup links.
     case manageStaff = "staff.manage"

@@ -122,7 +122,9 @@ struct TokenCreate: Command {
 struct CommunicationKeyCommand: Command {
     static let name = "communication-key"
     static let abstract = "Keys that other systems sign license messages with."
-    static let subcommands: [any Command.Type] = [CommunicationKeyAdd.self]
+    static let subcommands: [any Command.Type] = [
+        CommunicationKeyList.self, CommunicationKeyAdd.self, CommunicationKeyRemove.self,
+    ]
 }
 
 struct CommunicationKeyAdd: Command {
@@ -144,6 +146,45 @@ struct CommunicationKeyAdd: Command {
         let key = try PasswordInput.read(console)
         let path = "/admin/v1/communication-keys/\(PercentEncoding.encode(id))"
         _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
+        if options.json { console.print(["id": .string(id)]) }
+    }
+}
+
+struct CommunicationKeyList: Command {
+    var options = HomeOptions()
+
+    static let name = "list"
+    static let abstract = "List the keys, those of the server first, then by age."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/communication-keys")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "OWNER", "ADDED"].map { TextTable.Column($0) })
+        for key in answer["keys"]?.array ?? [] {
+            let owner = key["isOwn"]?.bool == true ? "this server" : "another system"
+            table.add([key["id"]?.string ?? "", owner, key["createdAt"]?.string ?? ""])
+        }
+        console.print(table)
+    }
+}
+
+struct CommunicationKeyRemove: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "remove"
+    static let abstract = "Remove a key: messages signed with it are refused immediately."
+    static let discussion = "Licenses that were redeemed with such messages stay. The server's own key cannot be removed."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The key's id, as 'communication-key list' shows it.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        _ = try await HomeClient(options).call(.delete, "/admin/v1/communication-keys/\(PercentEncoding.encode(id))")
         if options.json { console.print(["id": .string(id)]) }
     }
 }

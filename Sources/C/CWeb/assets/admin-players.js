@@ -93,7 +93,7 @@ async function allLicenses(player) {
 
 /** @param {any} license */
 function state(license) {
-  if (license.endedAt) return mark({ staff: 'revoked', release: 'given back', evicted: 'replaced' }[license.endedBy] ?? 'ended', 'bad');
+  if (license.endedAt) return mark({ staff: 'revoked', release: 'given back', evicted: 'replaced', order: 'order ended', deregistration: 'deregistered' }[license.endedBy] ?? 'ended', 'bad');
   if (license.leaseUntil && new Date(license.leaseUntil) <= new Date()) return mark('over', 'calm');
   if (license.terms.exp && new Date(license.terms.exp * 1000) <= new Date()) return mark('over', 'calm');
   return mark('valid', 'good');
