@@ -11,6 +11,7 @@ import CarrelServer
 import CarrelServerTesting
 import CarrelSettings
 import CarrelTesting
+import CarrelWebAPI
 import Testing
 
 @testable import carrel
@@ -165,6 +166,54 @@ import Testing
         let third = try await carrel("token", "redeem", try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm", "--trace")
         #expect(third.status.isSuccess && !third.errorText.contains("/v1/license/keys"), "\(third.errorText)")
         #expect(await server.process.terminate() == .exited(0))
+    }
+
+    @Test func `has a certificate of the new root after a rotation, without a restart`() async throws {
+        let server = try await start()
+        let before = try await server.personalized()
+        #expect(try await server.status(try await server.token(), server.files(before)) == "200")
+        try await checkProcess([DemoServer.program, "pki", "rotate", "root", "--home", home])
+        let url = try await server.token()
+        try await Self.eventually {
+            // its root is the new one from the next second on; until the listener follows, curl refuses its certificate
+            let after = try await server.personalized()
+            return await (try? server.status(url, server.files(after))) == "200"
+        }
+        #expect(await server.process.terminate() == .exited(0))
+    }
+
+    @Test func `replaces its certificate thirty days before its end`() async throws {
+        let test = try await TestService(at: .now())
+        var settings = try LoadedSettings<ServeSettings>().values
+        (settings.port, settings.address) = (0, "127.0.0.1")
+        let rights = try #require(try await RightsListener(settings, test.service, clock: test.clock))
+        var configuration = ServerConfiguration()
+        configuration.workers = 1
+        configuration.clientCertificateListeners = [rights.listener]
+        let server = HTTPServer(configuration: configuration, router: test.service.router)
+        let port = try #require(try server.start().last?.port)
+        let (file, job) = (directory.write("none", []), rights.job(server))
+        /// SHA-256 of the certificate that the listener shows.
+        func shown() async throws -> String {
+            try await checkProcess([
+                "sh", "-c",
+                "openssl s_client -connect 127.0.0.1:\(port) <'\(file)' 2>/dev/null | openssl x509 -noout -fingerprint -sha256",
+            ])
+        }
+        let first = try await shown()
+        #expect(first.contains("="))
+        test.clock.advance(by: .seconds(60 * 86_400 - 60))
+        try await job.work()
+        let kept = try await shown()
+        #expect(kept == first)
+        test.clock.advance(by: .seconds(60))
+        try await job.work()
+        let second = try await shown()
+        #expect(second != first && second.contains("="))
+        try await job.work()
+        let stays = try await shown()
+        #expect(stays == second)
+        await server.shutdown(grace: .seconds(1))
     }
 
     @Test func `takes a certificate from a proxy that the operator names, on every listener`() async throws {

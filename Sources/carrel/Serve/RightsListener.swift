@@ -15,12 +15,14 @@ final class RightsListener: Sendable {
     private let names: [String]
     private let addresses: [[UInt8]]
     private let host: String
+    private let clock: any WallClock
     private let current: Locked<Authority.ServerCertificate>
     let listener: ClientCertificateListener
 
     /// The listener of the settings, with a certificate; nil where it is off.
-    init?(_ settings: ServeSettings, _ service: CarrelService) async throws {
+    init?(_ settings: ServeSettings, _ service: CarrelService, clock: any WallClock = SystemClock()) async throws {
         guard let port = settings.rightsPort else { return nil }
+        self.clock = clock
         self.service = service
         host = settings.rightsHost
         (names, addresses) = settings.rightsNames
@@ -46,7 +48,7 @@ final class RightsListener: Sendable {
     func job(_ server: HTTPServer) -> BackgroundJob {
         BackgroundJob(every: .seconds(1), trouble: "the certificate of the rights location is not replaced") { [self] in
             let known = current.withLock { $0 }
-            let isOld = Instant.now() >= known.validity.upperBound - Authority.serverRenewal
+            let isOld = clock.now >= known.validity.upperBound - Authority.serverRenewal
             let number = try await service.authority.keys().number
             guard isOld || number != known.number else { return }
             let certificate = try await service.authority.serverCertificate(names: names, addresses: addresses)
