@@ -363,7 +363,8 @@ let package = Package(
         ),
         tests(
             "CarrelVaultTests",
-            ["VaultProgram"] + carrel("Bytes Crypto JSON Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
+            ["VaultProgram", "carrel"]
+                + carrel("Bytes Crypto JSON Player Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
         ),
         tests("CarrelXMLTests", carrel("Bytes Testing XML")),
         tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
