@@ -145,7 +145,7 @@ struct `The command on a disk` {
     }
 }
 
-private enum Mounts {
+enum Mounts {
     /// Whether the system lets a test mount anything.
     static func areAllowed() async -> Bool {
         let directory = TemporaryDirectory()

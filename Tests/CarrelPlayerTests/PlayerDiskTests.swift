@@ -46,6 +46,56 @@ struct `A device whose disk is full` {
             .filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }.sorted()
     }
 
+    /// A small file system in memory, filled to its last byte, in a namespace of the test's own.
+    @Test(.enabled("this system gives tests no mounts of their own (unshare -Urm)") { await Mounts.areAllowed() })
+    func `leaves a store that opens, whatever was tried on it`() async throws {
+        let site = try await AdminSite()
+        let key = try await DemoServer.json(["key", "create", "--role", "service", "--home", site.home, "--json"])
+        let form =
+            "customerAuthenticator=\(key["id"]?.string ?? ""),\(key["key"]?.string ?? "")&actionTokenType=1&rightsType=BuyToOwn"
+            + "&contentId=cid:film&contentKey=166634c675823c235a4a9446fad52e4d"
+        let token = directory.write(
+            "token.xml",
+            Array(try await checkProcess(["curl", "-sS", "-d", form, "\(site.url)/hms/bb/token"]).utf8)
+        )
+        let disk = directory.file("disk")
+        unsafe mkdir(disk, 0o700)
+        let script = """
+            mount -t tmpfs -o size=2m tmpfs \(disk) || exit 99
+            CARREL=\(DemoServer.program); PLAY=${CARREL%/*}/PlayerProgram; HERE="--home \(disk)/r"
+            fill() { cat /dev/zero > \(disk)/filler 2>/dev/null; }
+            $CARREL device personalize --server \(site.url) --vault file $HERE >&2 || exit 98
+            fill; $CARREL token redeem \(token) $HERE; echo "redeem $?"
+            rm \(disk)/filler; $CARREL license list $HERE --json
+            $CARREL token redeem \(token) $HERE >&2 || exit 97
+            id=$($CARREL license list $HERE | grep -o '[0-9a-f]*-[0-9a-f-]*' | head -1)
+            fill; $PLAY \(disk)/r/reader cid:film 1; echo "play $?"
+            $CARREL license renew $id $HERE; echo "renew $?"
+            $CARREL license release $id $HERE; echo "release $?"
+            $CARREL license evaluate cid:film $HERE; echo "evaluate $?"
+            rm \(disk)/filler
+            $PLAY \(disk)/r/reader cid:film 1 && $CARREL license renew $id $HERE >&2 && $CARREL license release $id $HERE || exit 96
+            $CARREL license list $HERE --json
+            """
+        let result = try await runProcess(
+            ["unshare", "-Urm", "bash", "-uc", script],
+            environment: environment,
+            timeout: .seconds(120)
+        )
+        #expect(result.status == .exited(0), "\(result.text)\(result.errorText)")
+        let lines = result.text.split(separator: "\n").map(String.init)
+        #expect(
+            ["redeem 74", "play 1", "renew 74", "release 74", "playing 1"].allSatisfy { lines.contains($0) },
+            "\(result.text)\(result.errorText)"
+        )
+        // before it was redeemed, and after it was given back
+        #expect(lines.count { $0 == "  \"licenses\": []" } == 2, "\(result.text)")
+        // SQLite needs room for the index of its log to open the store.
+        #expect(lines.contains("evaluate 74"), "\(result.text)\(result.errorText)")
+        #expect(result.errorText.contains("the disk of \(disk)/r/reader is full"), "\(result.errorText)")
+        await site.stop()
+    }
+
     @Test func `redeems, plays, renews and gives back nothing, and does each once there is room`() async throws {
         let site = try await AdminSite()
         let tone = directory.file("tone.mp3")

@@ -10,6 +10,7 @@ import CarrelRights
 import CarrelServer
 import CarrelStore
 import CarrelTesting
+import CarrelThreads
 import CarrelVault
 import Glibc
 import Testing
@@ -265,6 +266,24 @@ struct `A license on a device` {
         let stopped = await #expect(throws: PlayerError.self) { try await session.key(PlayerWorld.kid) }
         #expect(stopped?.code == .stopped)
         #expect(try await engine.check("cid:film").result.reason == .noLicense)
+    }
+
+    /// Two processes of one device: the one renews what the other removes meanwhile.
+    @Test func `that was removed while it was renewed stays removed`() async throws {
+        let world = try await PlayerWorld()
+        let folder = world.folder("reader")
+        let database = "\(folder)/player.sqlite"
+        let removes = Locked(false)
+        let engine = try world.engine(folder, try await world.vault(folder)) { transaction in
+            guard removes.withLock(\.self), case .progress(.license, "answer", _, _) = transaction else { return }
+            _ = unsafe system("sqlite3 -cmd '.timeout 5000' '\(database)' 'DELETE FROM license_content; DELETE FROM license'")
+        }
+        try await engine.personalize(server: world.url)
+        let redeemed = try await engine.process(try await world.action())
+        removes.withLock { $0 = true }
+        let refused = await #expect(throws: PlayerError.self) { try await engine.renew(redeemed.license) }
+        #expect(refused?.code == .noLicense)
+        #expect(try await engine.licenses().count() == 0)
     }
 
     @Test func `that is revoked stops a session as soon as the device has the list`() async throws {
