@@ -164,9 +164,7 @@ struct `The commands of an administrator` {
         }
         _ = await server.terminate()
         let asked = try requests(server.errors)
-        // a license is not redeemed by a command yet
         let elsewhere = Self.browserOnly.union(Self.uploads).union(Self.receipts)
-            .union(["POST /admin/v1/licenses/{license}/revoke"])
         let without = offered.subtracting(asked).subtracting(elsewhere)
         #expect(without.isEmpty, "there is no command for \(without.sorted())")
         #expect(offered.count > 50)
@@ -187,6 +185,7 @@ struct `The commands of an administrator` {
         #expect(try await carrel("player", "list").contains(player))
         try await certify(directory, home)
         #expect(try await carrel("player", "show", player).contains("passphrase"))
+        try await license(reader, directory, home)
         #expect(try await carrel("player", "suspend", player).contains("suspended"))
         #expect(try await carrel("player", "resume", player).contains("active"))
         #expect(try await carrel("player", "revoke", player).contains("revoked"))
@@ -206,6 +205,26 @@ struct `The commands of an administrator` {
         let file = directory.file("root.json")
         _ = try await carrel("pki", "export-root", file, input: "correct horse battery\n")
         #expect(try await checkProcess(["stat", "-c", "%a", file]) == "600\n")
+    }
+
+    /// A token of a title is redeemed; its license is explained and revoked.
+    private func license(_ reader: String, _ directory: TemporaryDirectory, _ home: String) async throws {
+        let listed = try await DemoServer.json(["title", "list", "--json", "--home", home])
+        let title = listed["titles"]?.array?.first { $0["kind"] != "edition" }?["id"]?.string ?? ""
+        let words = ["token", "create", "--title", title, "--output", directory.file("redeemed.xml"), "--json", "--home", home]
+        let token = try await DemoServer.json(words)["jwt"]?.string ?? ""
+        let redeemed = try await checkProcess(
+            [DemoServer.program, "token", "redeem", token, "--home", reader, "--json"],
+            environment: ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
+        )
+        let bytes = Array(redeemed.utf8)
+        let license = try #require(try JSON.parse(bytes.rawSpan)["license"]?.string)
+        func explanation() async throws -> String {
+            try await checkProcess([DemoServer.program, "explain", "--license", license, "--home", home])
+        }
+        #expect(try await explanation().contains("license \(license): live"))
+        _ = try await checkProcess([DemoServer.program, "player", "revoke-license", license, "--home", home])
+        #expect(try await explanation().contains("staff revoked it"))
     }
 
     /// A device without a network gets its certificate in a file.

@@ -6,7 +6,7 @@ import Testing
 
 /// Devices and their server, with `kill -9` at chosen steps and at any moment: every command can be repeated, and nothing is lost or doubled.
 struct `A device or a server that is killed` {
-    @Test(.timeLimit(.minutes(30)))
+    @Test(.timeLimit(.minutes(60)))
     func `stays one player with one license for a token, and keeps what it was told`() async throws {
         let world = try await CrashWorld()
         let kills = unsafe getenv("CARREL_LONG") == nil ? 20 : 300
