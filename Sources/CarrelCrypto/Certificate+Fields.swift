@@ -60,6 +60,27 @@ extension Certificate {
         return String(validating: text, as: UTF8.self)
     }
 
+    /// The key of a certificate in DER, as its `SubjectPublicKeyInfo`, without reading the rest: for certificates that were verified before,
+    /// because the library takes longer to read one than to verify a signature.
+    ///
+    /// - Throws: `crypto.certificate`.
+    package static func subjectPublicKeyInfo(ofKnown der: [UInt8]) throws(CryptoError) -> [UInt8] {
+        // version, serial number, algorithm, issuer, validity and subject are before it (RFC 5280 §4.1)
+        let tags: [UInt8] = [0xa0, 0x02, 0x30, 0x30, 0x30, 0x30, 0x30]
+        guard let certificate = DER.value(at: 0, of: der), der[0] == 0x30,
+            let body = DER.value(at: certificate.content.lowerBound, of: der), der[certificate.content.lowerBound] == 0x30
+        else { throw CryptoError(.certificate, "a certificate cannot be read") }
+        var place = body.content.lowerBound
+        for (number, tag) in tags.enumerated() {
+            guard place < body.content.upperBound, der[place] == tag, let value = DER.value(at: place, of: der) else {
+                throw CryptoError(.certificate, "a certificate cannot be read")
+            }
+            if number == tags.count - 1 { return Array(der[place..<value.content.upperBound]) }
+            place = value.content.upperBound
+        }
+        throw CryptoError(.certificate, "a certificate has no key")
+    }
+
     static let descriptionType = "2.5.4.13"
 
     private func value(ofExtension identifier: String) -> [UInt8]? {
@@ -82,5 +103,19 @@ extension DER {
         guard bytes.count >= 2, bytes[0] == tag else { return nil }
         let content = Array(bytes.dropFirst(bytes[1] < 0x80 ? 2 : 2 + Int(bytes[1] & 0x7f)))
         return value(tag, content) == bytes ? content : nil
+    }
+
+    /// The value that begins at a place; nil unless it lies within `bytes`.
+    static func value(at place: Int, of bytes: [UInt8]) -> (tag: UInt8, content: Range<Int>)? {
+        guard place + 2 <= bytes.count else { return nil }
+        var (start, count) = (place + 2, Int(bytes[place + 1]))
+        if count >= 0x80 {
+            let digits = count - 0x80
+            guard 1...3 ~= digits, start + digits <= bytes.count else { return nil }
+            count = bytes[start..<start + digits].reduce(0) { $0 << 8 | Int($1) }
+            start += digits
+        }
+        guard start + count <= bytes.count else { return nil }
+        return (bytes[place], start..<start + count)
     }
 }

@@ -8,6 +8,8 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
     let aes128CBC, aes256CBC, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
     let aes256GCM: OpaquePointer
     let sha256, hmac, hkdf, concatKDF: OpaquePointer
+    /// Any key on the curve P-256: others take its parameters.
+    let p256: OpaquePointer
 
     private init() {
         // Without this the library frees its globals in exit(), under the feet of threads that still use them.
@@ -22,6 +24,7 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
         unsafe hmac = Self.present(EVP_MAC_fetch(nil, "HMAC", nil))
         unsafe hkdf = Self.present(EVP_KDF_fetch(nil, "HKDF", nil))
         unsafe concatKDF = Self.present(EVP_KDF_fetch(nil, "SSKDF", nil))
+        unsafe p256 = Self.present(copenssl_p256_generate())
     }
 
     /// The handle, or a stop: without memory or its default provider the library can do nothing for us.

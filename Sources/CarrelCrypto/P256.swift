@@ -27,22 +27,24 @@ package enum P256 {
         ///
         /// - Throws: `crypto.key` for every other key.
         package init(subjectPublicKeyInfo bytes: [UInt8]) throws(CryptoError) {
-            key = try CarrelCrypto.PublicKey(subjectPublicKeyInfo: bytes)
-            guard key.algorithm == .es256, bytes.count == Self.infoCount else {
+            guard bytes.count == Self.infoHead.count + 2 * byteCount, bytes.starts(with: Self.infoHead) else {
                 throw CryptoError(.key, "the key is not an uncompressed point of the curve P-256")
             }
-            coordinates = Array(bytes.suffix(2 * byteCount))
+            try self.init(x: Array(bytes.dropLast(byteCount).suffix(byteCount)), y: Array(bytes.suffix(byteCount)))
         }
 
         /// The key in DER (RFC 5480 §2), 91 bytes.
         package var subjectPublicKeyInfo: [UInt8] {
-            DER.sequence(
-                DER.sequence(DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7")),
-                DER.bits([0x04] + coordinates)
-            )
+            Self.infoHead + coordinates
         }
 
-        private static let infoCount = 91
+        /// The bytes of a `SubjectPublicKeyInfo` in DER before the coordinates; such a key has no other form.
+        private static let infoHead = Array(
+            DER.sequence(
+                DER.sequence(DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7")),
+                DER.bits([0x04] + [UInt8](repeating: 0, count: 2 * byteCount))
+            ).dropLast(2 * byteCount)
+        )
 
         /// Whether a signature of 64 bytes, R and S (RFC 7518 §3.4), was made over `message` with the private half.
         package func isValid(_ signature: [UInt8], for message: RawSpan) -> Bool { key.isValid(signature, for: message) }
@@ -134,7 +136,8 @@ package enum P256 {
             defer { unsafe EVP_PKEY_CTX_free(context) }
             var count = byteCount
             let secret = unsafe Secret(count: byteCount) { start in
-                unsafe EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_derive_set_peer(context, other.key.key) == 1
+                // A public key was checked to be on the curve, which has no small subgroups: once is enough.
+                unsafe EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_derive_set_peer_ex(context, other.key.key, 0) == 1
                     && EVP_PKEY_derive(context, start, &count) == 1 && count == byteCount
             }
             guard let secret else { fatalError("OpenSSL has no key agreement on P-256") }
@@ -167,13 +170,14 @@ package enum P256 {
     }
 
     private static func publicKey(of key: OpaquePointer) throws(CryptoError) -> PublicKey {
-        let count = Int(unsafe i2d_PUBKEY(key, nil))
-        guard count > 0 else { throw CryptoError(.key, "the key cannot be written") }
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            var cursor = buffer.baseAddress
-            filled = max(0, Int(unsafe i2d_PUBKEY(key, &cursor)))
+        let count = 1 + 2 * byteCount
+        var written = 0
+        let point = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let done = unsafe EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, count, &written)
+            filled = done == 1 ? min(written, count) : 0
         }
-        return try PublicKey(subjectPublicKeyInfo: bytes)
+        guard point.count == count, point[0] == 0x04 else { throw CryptoError(.key, "the key cannot be written") }
+        return try PublicKey(x: Array(point[1...byteCount]), y: Array(point[(1 + byteCount)...]))
     }
 }
 

@@ -4,21 +4,34 @@ import Glibc
 
 /// Memory for secrets: its own pages, left out of core dumps.
 ///
-/// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. Longer secrets get
-/// pages of their own. Freed slots are wiped by their owner and used again; their pages are never given back.
+/// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. The messages of players share pages
+/// too, in larger slots; longer secrets get pages of their own. Freed slots are wiped by their owner and used again; their pages are never
+/// given back.
 package enum SecretMemory {
-    static let slotSize = 64
+    /// Bytes of the largest slot.
+    static let slotSize = 4096
     private static let regionSize = 1 << 16
-    /// Addresses of free slots.
-    private static let freeSlots = Locked<[UInt]>([])
+
+    /// Slots of one size.
+    private struct Slots {
+        let size: Int
+        /// Addresses of free ones.
+        let free = Locked<[UInt]>([])
+    }
+
+    private static let (small, medium, large) = (Slots(size: 64), Slots(size: 512), Slots(size: slotSize))
+
+    private static func slots(_ count: Int) -> Slots? {
+        count <= small.size ? small : count <= medium.size ? medium : count <= large.size ? large : nil
+    }
 
     /// Zeroed memory for `count` bytes.
     package static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        if count > slotSize { return unsafe pages(count) }
-        let slot = freeSlots.withLock { free in
+        guard let slots = slots(count) else { return unsafe pages(count) }
+        let slot = slots.free.withLock { free in
             if free.isEmpty {
                 let region = unsafe UInt(bitPattern: pages(regionSize))
-                free = stride(from: 0, to: UInt(regionSize), by: slotSize).map { region + $0 }
+                free = stride(from: 0, to: UInt(regionSize), by: slots.size).map { region + $0 }
             }
             return free.removeLast()
         }
@@ -28,12 +41,12 @@ package enum SecretMemory {
 
     /// Takes back memory that `allocate` gave for the same `count`, already wiped.
     static func free(_ start: UnsafeMutableRawPointer, _ count: Int) {
-        if count > slotSize {
+        guard let slots = slots(count) else {
             unsafe munmap(start, count)
-        } else {
-            let slot = UInt(bitPattern: start)
-            freeSlots.withLock { $0.append(slot) }
+            return
         }
+        let slot = UInt(bitPattern: start)
+        slots.free.withLock { $0.append(slot) }
     }
 
     /// Overwrites memory with zeros, which no compiler leaves out.

@@ -80,7 +80,8 @@ package enum JWE {
         ///   a point off the curve.
         package init(_ text: some StringProtocol, type: String, context: [UInt8]) throws(JOSEError) {
             guard text.utf8.count <= JWE.maxByteCount else { throw JOSEError(.malformed, "it is too long") }
-            let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
+            // bytes, because generic text is taken apart slowly
+            let parts = Array(text.utf8).split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
             guard parts.count == 5 else { throw JOSEError(.malformed, "it does not have five parts") }
             let header = try ProfileHeader(
                 String(decoding: parts[0], as: UTF8.self),

@@ -51,7 +51,8 @@ package enum TypedJWS {
         ///   does not have; `jose.key` for a header's key that cannot be read.
         package init(_ text: some StringProtocol, as kind: Kind) throws(JOSEError) {
             guard text.utf8.count <= kind.maxByteCount else { throw JOSEError(.malformed, "it is too long") }
-            let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+            // bytes, because generic text is taken apart slowly
+            let parts = Array(text.utf8).split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
             guard parts.count == 3 else { throw JOSEError(.malformed, "it does not have three parts") }
             let header = try ProfileHeader(String(decoding: parts[0], as: UTF8.self), names: ["alg", "typ", "kid", "jwk"])
             guard header.text("alg") == kind.algorithm.rawValue else {

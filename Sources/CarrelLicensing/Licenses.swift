@@ -80,17 +80,11 @@ package struct Licenses: Sendable {
         } catch {
             throw HTTPError(.badRequest, "license.request", error.message)
         }
-        let found = try await database.read { try PlayerStore.player(thumbprint: sealed.certificate, at: now, in: $0) }
+        let found = try await database.readBriefly { try PlayerStore.player(thumbprint: sealed.certificate, at: now, in: $0) }
         guard let found else { throw Self.notPersonalized(.forbidden) }
         let request: KeyRequest
         do throws(RightsError) {
-            let certificate: PlayerCertificate
-            do {
-                certificate = try PlayerCertificate(Certificate(der: found.certificate))
-            } catch {
-                throw RightsError(.malformed, "the player's certificate cannot be read")
-            }
-            request = try sealed.verified(by: certificate.key)
+            request = try sealed.verified(by: PlayerCertificate.key(ofKnown: found.certificate))
         } catch {
             throw HTTPError(.forbidden, "license.request", error.message)
         }

@@ -63,6 +63,26 @@ struct `An authority` {
         }
     }
 
+    @Test func `finds the key of a known certificate, and none in a part of one`() throws {
+        for der in [try issue().der, root.certificate, authority.certificate] {
+            let key = try Certificate(der: der).subjectPublicKeyInfo
+            #expect(try Certificate.subjectPublicKeyInfo(ofKnown: der) == key)
+            for count in 0..<der.count {
+                #expect(throws: CryptoError(.certificate, "")) {
+                    try Certificate.subjectPublicKeyInfo(ofKnown: Array(der[..<count]))
+                }
+            }
+        }
+        // no certificate, and one whose parts have other tags or end beyond it
+        let short: [[UInt8]] = [
+            [0x30, 0x00], [0x30, 0x02, 0x30, 0x00], [0x30, 0x04, 0x30, 0x02, 0x02, 0x00],
+            [0x30, 0x84, 0xff, 0xff, 0xff, 0xff], [0x30, 0x80], [0x31, 0x02, 0x30, 0x00],
+        ]
+        for der in short {
+            #expect(throws: CryptoError(.certificate, "")) { try Certificate.subjectPublicKeyInfo(ofKnown: der) }
+        }
+    }
+
     @Test func `lets nobody below a device issue certificates`() throws {
         let fake = try CertificateAuthority(certificate: try issue().der, key: device)
         let below = fake.issue(

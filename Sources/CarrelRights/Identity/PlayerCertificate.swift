@@ -33,6 +33,17 @@ package struct PlayerCertificate: Sendable {
         self.validity = validity
     }
 
+    /// The signing key of a certificate that this service issued and keeps.
+    ///
+    /// - Throws: `rights.malformed`.
+    package static func key(ofKnown der: [UInt8]) throws(RightsError) -> P256.PublicKey {
+        do throws(CryptoError) {
+            return try P256.PublicKey(subjectPublicKeyInfo: Certificate.subjectPublicKeyInfo(ofKnown: der))
+        } catch {
+            throw RightsError(.malformed, "the player's certificate cannot be read")
+        }
+    }
+
     /// Issues a certificate for a player, in DER.
     package static func issue(
         by authority: CertificateAuthority,
