@@ -467,6 +467,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
         fuzz("RightsFuzz", carrel("Bytes Crypto HTTP JOSE JSON Rights")),
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights")),
+        fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),
@@ -492,6 +493,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
+        .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite"], path: "Benchmarks/RightsBench/C"),
+        benchmark("RightsBench", ["CRightsLoops"] + carrel("HTTPServer Player Postgres") + serverTargets, exclude: ["C", "run"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]

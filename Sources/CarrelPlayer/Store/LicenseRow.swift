@@ -1,10 +1,10 @@
 import CarrelBytes
-import CarrelJSON
+package import CarrelJSON
 import CarrelRights
-import CarrelStore
+package import CarrelStore
 
 /// A license in the store, and what happened to it here.
-struct LicenseRow: Sendable {
+package struct LicenseRow: Sendable {
     let id: String
     var sequence: Int
     var data: String
@@ -36,9 +36,9 @@ struct LicenseRow: Sendable {
         return ids
     }
 
-    static func place(_ id: String) -> String { "license \(id)" }
+    package static func place(_ id: String) -> String { "license \(id)" }
 
-    var json: JSON {
+    package var json: JSON {
         var object: JSONObject = [
             "license": .string(data), "contents": .array(contentIDs.map { .string($0) }), "tag": .string(tag),
             "plays": .integer(plays), "reported": .integer(reported), "sequence": .integer(sequence),
@@ -48,7 +48,7 @@ struct LicenseRow: Sendable {
     }
 
     /// Reads the columns `id, sealed, priority, expires, added`.
-    init(_ row: Row, _ seal: RowSeal) throws {
+    package init(_ row: Row, _ seal: RowSeal) throws {
         id = try row.text(0)
         let json = try seal.open(try row.blob(1), at: Self.place(id))
         guard let data = json["license"]?.string, let contents = json["contents"]?.array?.compactMap(\.string),

@@ -1,14 +1,14 @@
 import CarrelBytes
-import CarrelCrypto
-import CarrelJSON
+package import CarrelCrypto
+package import CarrelJSON
 
 /// Encrypts the rows of a store (AES-256-GCM), each under a nonce of its own and bound to its place, so that rows cannot be exchanged.
-struct RowSeal: Sendable {
+package struct RowSeal: Sendable {
     private let key: Secret
     private let index: HMACSHA256
 
     /// - Parameter key: 32 bytes, which the vault keeps sealed.
-    init(key: Secret) {
+    package init(key: Secret) {
         self.key = key
         index = HMACSHA256(key: key)
     }
@@ -26,7 +26,7 @@ struct RowSeal: Sendable {
     ///   - place: table and key of the row.
     /// - Returns: nonce, ciphertext and tag.
     /// - Throws: `player.store`.
-    func seal(_ json: JSON, at place: String) throws(PlayerError) -> [UInt8] {
+    package func seal(_ json: JSON, at place: String) throws(PlayerError) -> [UInt8] {
         let nonce = Random.bytes(AESGCM.nonceByteCount)
         let plaintext = json.write()
         do throws(CryptoError) {
@@ -39,7 +39,7 @@ struct RowSeal: Sendable {
     /// Decrypts a row.
     ///
     /// - Throws: `player.store-damaged` for an altered row, and for one of another place or another store.
-    func open(_ bytes: [UInt8], at place: String) throws(PlayerError) -> JSON {
+    package func open(_ bytes: [UInt8], at place: String) throws(PlayerError) -> JSON {
         let nonce = Array(bytes.prefix(AESGCM.nonceByteCount))
         guard nonce.count == AESGCM.nonceByteCount else { throw Self.damaged }
         let secret: Secret
