@@ -89,9 +89,8 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 // What Debian has for x86-64 alone; other machines do without (AESCBCGroup).
 #if arch(x86_64)
-    let multiBuffer: [Target] = [
-        .systemLibrary(name: "CIPSecMB", path: "Sources/C/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])])
-    ]
+    let blocks = Target.systemLibrary(name: "CIPSecMB", path: "Sources/C/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])])
+    let multiBuffer = [blocks]
 #else
     let multiBuffer: [Target] = []
 #endif

@@ -132,7 +132,8 @@ package enum PlayerStore {
         resumeAll, revoke, revokeFreed, revokeAll, erase, expired, remove, insertCertificate, newestCertificate,
         removeCertificates,
         byThumbprint, revokeRight, expiredCertificates, removeCertificate,
-        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump, expiredRights, removeRight,
+        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump, expiredRights,
+        removeRight,
     ]
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {

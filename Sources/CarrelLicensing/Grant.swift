@@ -181,7 +181,8 @@ extension LicenseMessage.SystemPolicy {
         }
         var kinds: Set<Obligation.Kind> = []
         if let hdcp, hdcp != "HDCP_NONE" { kinds.insert(.outputProtection) }
-        if allowsAVAdapter == false || allowsAirPlay == false { kinds.insert(.outputProtection) }
+        // a player of this service has no AirPlay to forbid
+        if allowsAVAdapter == false { kinds.insert(.outputProtection) }
         if let copyControl, !["CGMS_NONE", "COPY_FREE"].contains(copyControl) { kinds.insert(.noAnalogueOutput) }
         for (name, level) in outputLevels where level > 100 {
             kinds.insert(name.hasPrefix("analog") ? .noAnalogueOutput : .outputProtection)
