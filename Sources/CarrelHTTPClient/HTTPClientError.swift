@@ -5,8 +5,18 @@ public struct HTTPClientError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<HTTPClientError>
 
+    /// A problem of a server's certificate.
+    public enum CertificateProblem: Sendable, Hashable {
+        /// No trusted authority vouches for it: the server signed it itself, or its time is over.
+        case untrusted
+        /// It is for another name.
+        case otherHost
+    }
+
     /// The kind of failure.
     public let code: Code
+    /// The problem of the server's certificate, where that is the cause; nil otherwise.
+    public internal(set) var certificateProblem: CertificateProblem?
     /// A lower-case sentence without a period.
     public let message: String
 

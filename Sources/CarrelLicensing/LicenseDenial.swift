@@ -33,7 +33,8 @@ package struct LicenseDenial {
             "The player's certificate had ended, or the player was deleted: the app personalises itself again.",
         "license.version": "The app speaks no version of the protocol that this server speaks: it has to be updated.",
         "license.nonce": "The request was late or was sent twice. The app asks again by itself.",
-        "license.token": "The request had no token, or one that this server did not make.",
+        "license.token":
+            "The request had no token, one that this server did not make, or a message under a communication key that is not here.",
         "license.token-expired": "The token had ended before it was redeemed: the portal has to make a new one.",
         "license.token-used": "Another player redeemed the token, or it was redeemed as often as it may be.",
         "license.token-device": "The token is for another device.",

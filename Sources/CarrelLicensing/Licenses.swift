@@ -170,11 +170,22 @@ package struct Licenses: Sendable {
                 actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: content),
                 in: transaction
             )
-            return Outcome(issued: issued, player: player, revocations: Int(try PlayerStore.revocationNumber(in: transaction)))
+            return Outcome(
+                issued: issued,
+                player: player,
+                revocations: Int(try PlayerStore.revocationNumber(in: transaction)),
+                counted: try counted(issued, in: transaction)
+            )
         }
         isCommitted = true
-        if request.session == .release { leases.noteEnd(of: outcome.issued.subject) }
+        if request.session == .release { leases.noteEnd(of: outcome.counted) }
         return outcome
+    }
+
+    /// The subject whose places a license takes: with order URLs, its order.
+    private func counted(_ license: LicenseStore.Issued, in transaction: any Transaction) throws -> String {
+        let order = settings.countsOrders ? try LicenseStore.order(of: license.id, in: transaction) : nil
+        return order ?? license.subject
     }
 
     /// A decision for the player.
@@ -182,6 +193,8 @@ package struct Licenses: Sendable {
         let issued: LicenseStore.Issued
         let player: Player
         let revocations: Int
+        /// The subject whose places it takes.
+        let counted: String
     }
 
     /// The version to answer in, and the nonce, which is not used yet.
@@ -302,16 +315,16 @@ package struct Licenses: Sendable {
     /// - Throws: ``ServerError`` `request.not-found`.
     package func revoke(_ id: String, by actor: AuditActor) async throws -> LicenseStore.Issued {
         let now = clock.now
-        let revoked = try await database.write { transaction in
+        let (revoked, place) = try await database.write { transaction in
             guard let license = try LicenseStore.license(id, in: transaction) else {
                 throw ServerError(.notFound, "there is no such license")
             }
             try LicenseStore.endForStaff(license, at: now, in: transaction)
             let content = try LicenseStore.content(of: license, in: transaction)
             try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: content), in: transaction)
-            return try LicenseStore.license(id, in: transaction) ?? license
+            return (try LicenseStore.license(id, in: transaction) ?? license, try counted(license, in: transaction))
         }
-        leases.noteEnd(of: revoked.subject)
+        leases.noteEnd(of: place)
         return revoked
     }
 

@@ -74,9 +74,9 @@ struct `An encrypted connection` {
         #expect(try await client(nil, any: true).send(ClientRequest(own.base)).body == Array("x".utf8))
         #expect(try await client(nil, host: true, any: true).send(ClientRequest(renamed.base)).body == Array("x".utf8))
         let count = recorder.requests.count
-        try await expectRefusal(client(renamed.authority), renamed.base)
-        try await expectRefusal(client(nil, host: true), renamed.base)
-        try await expectRefusal(client(renamed.authority, any: true), renamed.base)
+        try await expectRefusal(client(renamed.authority), renamed.base, .otherHost)
+        try await expectRefusal(client(nil, host: true), renamed.base, .untrusted)
+        try await expectRefusal(client(renamed.authority, any: true), renamed.base, .otherHost)
         #expect(recorder.requests.count == count)
     }
 
@@ -102,10 +102,15 @@ struct `An encrypted connection` {
         }
     }
 
-    private func expectRefusal(_ client: HTTPClient, _ url: String) async throws {
+    private func expectRefusal(
+        _ client: HTTPClient,
+        _ url: String,
+        _ problem: HTTPClientError.CertificateProblem? = nil
+    ) async throws {
         var caught: HTTPClientError?
         do { _ = try await client.send(ClientRequest("\(url)/path?secret")) } catch { caught = error }
         #expect(caught == HTTPClientError(.tls))
+        if let problem { #expect(caught?.certificateProblem == problem) }
         #expect(caught?.description.contains("secret") == false)
     }
 

@@ -11,7 +11,7 @@ struct `The command for linking a device` {
         let environment = ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
         func device(_ words: String...) -> [String] { [DemoServer.program, "device"] + words + ["--home", reader, "--json"] }
         let early = try await runProcess(device("link"), environment: environment)
-        #expect(early.status == .exited(77) && early.errorText.contains("not personalised"))
+        #expect(early.status == .exited(66) && early.errorText.contains("there is no player"))
         _ = try await checkProcess(device("personalize", "--server", server.url), environment: environment)
         _ = try await checkProcess([DemoServer.program, "account", "create", "alice", "--home", server.home])
         let token = try await DemoServer.json(["account", "token", "alice", "--home", server.home, "--json"])["token"]?.string

@@ -235,6 +235,12 @@ struct `A license on a device` {
         try await engine.process(try await world.action { $0.isStorable = false })
         let content = "urn:marlin:kid:\(PlayerWorld.kid.hex)"
         let first = try await engine.begin(content)
+        // another revocation while it plays: the renewed license demands the newer list
+        let third = try await world.player("third")
+        _ = try await world.service.players.change(try #require(await third.identity?.player), .revoke, by: .operator)
+        world.wait(.seconds(120))
+        try await engine.renewStream(first.license)
+        #expect(try await first.check().isGranted)
         let second = try await engine.begin("cid:film")
         await first.stop()
         #expect(try await second.key(PlayerWorld.kid) == PlayerWorld.key)
@@ -311,10 +317,13 @@ struct `A license on a device` {
             } catch { return (error.code, error.serverCode) }
         }
         for text in [
-            "", "token", "a.b", "https://rights.example/hms/ms3/rights/", "https://rights.example/hms/ms3/rights/?b=AAAA",
-            "http://rights.example/hms/ms3/rights/?b=AAAA#https%3A%2F%2Fcdn.example%2Fa.m3u8", "<ActionToken/>",
+            "", "token", "a.b", "<ActionToken/>",
             "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", String(repeating: "a", count: 40_000),
         ] { #expect(await code(text) == (.token, nil), "\(text.prefix(60))") }
+        let content = "#https%3A%2F%2Fcdn.example%2Fa.m3u8"
+        #expect(await code("https://rights.example/hms/ms3/rights/\(content)") == (.missingToken, nil))
+        #expect(await code("https://rights.example/hms/ms3/rights/?b=AAAA") == (.missingContent, nil))
+        #expect(await code("http://rights.example/hms/ms3/rights/?b=AAAA\(content)") == (.insecureRights, nil))
         let action = try await world.action()
         let start = try #require(action.firstRange(of: "<BusinessToken>")?.upperBound)
         let mark: Character = action[start] == "A" ? "B" : "A"

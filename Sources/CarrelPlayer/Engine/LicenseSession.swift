@@ -17,6 +17,8 @@ public actor LicenseSession {
     private let granted: License
     private let action: LicenseAction
     private let needsOpenOutput: Bool
+    /// The stream that is played; nil for a license of the store.
+    private let generation: Int?
     private var isStopped = false
     private var heartbeat: Task<Void, Never>?
 
@@ -26,8 +28,10 @@ public actor LicenseSession {
         contentID: String,
         action: LicenseAction,
         _ needsOpenOutput: Bool,
-        _ result: ActionResult
+        _ result: ActionResult,
+        generation: Int?
     ) {
+        self.generation = generation
         self.engine = engine
         granted = record.license
         self.contentID = contentID
@@ -95,9 +99,9 @@ public actor LicenseSession {
                     try await engine.renewStream(license)
                     pause = .seconds(seconds)
                 } catch {
+                    guard error.code != .ended, error.code != .revoked else { return }
                     // the lease lasts a little longer than the heartbeat
-                    guard error.code != .ended else { return }
-                    pause = min(.seconds(seconds), Self.retryPause)
+                    pause = error.isRetryable ? min(.seconds(seconds), Self.retryPause) : .seconds(seconds)
                 }
             }
         }
@@ -111,6 +115,6 @@ public actor LicenseSession {
         isStopped = true
         heartbeat?.cancel()
         heartbeat = nil
-        await engine.endUse(of: license)
+        await engine.endUse(of: license, generation: generation)
     }
 }

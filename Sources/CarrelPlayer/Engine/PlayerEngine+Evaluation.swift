@@ -76,7 +76,15 @@ extension PlayerEngine {
             }
         }
         guard result.isGranted, let record else { throw Self.denied(result) }
-        let session = LicenseSession(self, record, contentID: contentID, action: action, needsOpenOutput, result)
+        let session = LicenseSession(
+            self,
+            record,
+            contentID: contentID,
+            action: action,
+            needsOpenOutput,
+            result,
+            generation: streams[id]?.generation
+        )
         await session.keepAlive()
         return session
     }

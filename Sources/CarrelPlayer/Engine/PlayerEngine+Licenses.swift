@@ -55,9 +55,9 @@ extension PlayerEngine {
         }
         let now = try await licenses().clock().read(on: host).instant
         let row = LicenseRow(license, data: data, tag: tag, priority: priority, addedAt: now)
-        let stored = try await licenses().add(row, keys: trust.keys, isRenewal: isRenewal)
+        // first, so that the license from before is used until the list that this one demands is here
         try await meetRevocations(of: license)
-        return stored
+        return try await licenses().add(row, keys: trust.keys, isRenewal: isRenewal)
     }
 
     /// Fetches the list of revocations that a license demands.
@@ -76,8 +76,8 @@ extension PlayerEngine {
         priority: Int
     ) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
-            // The service would answer with a license that is being given back.
-            await sendReleases()
+            // The service would answer with a license that is being given back. It answers 60 requests a minute.
+            await sendReleases(atMost: 10)
             let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
             let isStored = session == .persist
             if isStored {
@@ -219,8 +219,10 @@ extension PlayerEngine {
     ///
     /// - Returns: whether none waits any longer.
     @discardableResult
-    func sendReleases() async -> Bool {
-        guard let store = try? await licenses(), let waiting = try? await store.pendingReleases() else { return false }
+    func sendReleases(atMost limit: Int = 100) async -> Bool {
+        guard let store = try? await licenses(), let waiting = try? await store.pendingReleases(atMost: limit) else {
+            return false
+        }
         var isDone = true
         for release in waiting {
             do throws(PlayerError) {
@@ -232,7 +234,7 @@ extension PlayerEngine {
                 // The service does not know the license any longer: nothing is left to give back.
                 if error.serverCode == "license.unknown" {
                     try? await store.removeRelease(release.license)
-                } else if error.isRetryable || error.code == .tls {
+                } else if error.isRetryable || error.isTLS {
                     // no server: the others would not be told either
                     return false
                 } else {
@@ -291,6 +293,10 @@ extension PlayerEngine {
         } catch {
             switch error.serverCode {
             case "license.request": try await updateKeys()
+            case "personalization.revoked", "license.ended":
+                // what the service has ended counts here too, without a network from now on
+                try? await updateRevocations()
+                throw error
             case "license.not-personalized":
                 guard let identity, !identity.server.isEmpty else { throw error }
                 try await personalize(server: identity.server, isForced: true)

@@ -54,7 +54,7 @@ extension PlayerEngine {
         let answer = try verified(json, nonce: nonce, signing, known: self.state?.answer)
         let named = json["server"]?.string.flatMap { try? PlayerServer($0, client: client, listener: listener).base }
         try await update { state in
-            state.answer = answer
+            state.answer = ServiceTrust.newest(answer, state.answer)
             state.openRequest = nil
             if state.server.isEmpty, let named { state.server = named }
         }

@@ -21,6 +21,7 @@ extension PlayerEngine {
         if let knownTrust { return knownTrust }
         let store = try await licenses()
         let anchor = try await store.anchor()
+        let before = changes
         let trust: ServiceTrust
         do throws(PlayerError) {
             trust = try ServiceTrust(try answer(), anchor: anchor)
@@ -31,10 +32,14 @@ extension PlayerEngine {
         }
         if trust.anchor != anchor { try await store.setAnchor(trust.anchor) }
         // The first time is that of the answer: a store begins with no clock.
-        if let time = try? TrustedTime(try answer().time, keys: trust.keys), try await store.clock().mark < time.instant {
-            try await store.updateClock { $0.raise(to: time.instant) }
+        let host = host
+        if let time = try? TrustedTime(try answer().time, keys: trust.keys),
+            try await store.clock().read(on: host).instant < time.instant
+        {
+            try await store.updateClock { $0.raise(to: time.instant, on: host) }
         }
-        knownTrust = trust
+        // a change that came meanwhile is read at the next call
+        if changes == before { knownTrust = trust }
         return trust
     }
 
@@ -46,6 +51,9 @@ extension PlayerEngine {
     /// The calls to the server that personalised the player.
     func server() throws(PlayerError) -> PlayerServer {
         guard let state, state.answer != nil else { throw PlayerError(.notPersonalized, "the device is not personalised") }
+        guard !state.server.isEmpty else {
+            throw PlayerError(.server, "this player knows no server yet: personalise it once while there is a network")
+        }
         return try PlayerServer(state.server, client: client, listener: listener)
     }
 
@@ -108,7 +116,12 @@ extension PlayerEngine {
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        try await update { $0.answer?.trust = document }
+        try await update { state in
+            guard let known = state.answer else { return }
+            var answer = known
+            answer.trust = document
+            state.answer = ServiceTrust.newest(answer, known)
+        }
     }
 
     /// Fetches the list of revocations; a smaller number than the known one is refused.
@@ -123,7 +136,12 @@ extension PlayerEngine {
         guard list.number >= (try await trust().revocations.number) else {
             throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
         }
-        try await update { $0.answer?.revocations = text }
+        try await update { state in
+            guard let known = state.answer else { return }
+            var answer = known
+            answer.revocations = text
+            state.answer = ServiceTrust.newest(answer, known)
+        }
     }
 
     /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.
@@ -162,7 +180,7 @@ extension PlayerEngine {
         if state?.hasStore == true, !LicenseStore.exists(in: place) {
             throw PlayerError(.storeDamaged, "the store of licenses is gone from \(place)")
         }
-        let store = try await LicenseStore.open(folder: place, vault: vault)
+        let store = try await LicenseStore.open(folder: place, vault: vault, isKnown: state?.hasStore == true)
         if let state, !state.hasStore { try await update { $0.hasStore = true } }
         // another task may have opened it meanwhile
         if let openStore {

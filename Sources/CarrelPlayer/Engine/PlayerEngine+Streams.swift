@@ -5,12 +5,15 @@ import CarrelRights
 struct HeldStream: Sendable {
     var record: LicenseRecord
     let priority: Int
+    /// Tells this stream from an earlier one with the same license.
+    let generation: Int
     /// Sessions that play it.
     var uses = 0
 
-    init(_ license: License, priority: Int) {
+    init(_ license: License, priority: Int, generation: Int) {
         record = LicenseRecord(license)
         self.priority = priority
+        self.generation = generation
     }
 
     /// Takes a later answer for the same license: what happened here stays.
@@ -28,29 +31,33 @@ extension PlayerEngine {
 
     /// Holds a stream's license while the app runs.
     func hold(_ license: License, priority: Int = 0) async throws(PlayerError) {
+        // first, so that a license never waits for the list that it demands
+        try await meetRevocations(of: license)
         if streams[license.id] != nil {
             streams[license.id]?.take(license)
         } else {
             let oldest = streams.min { $0.value.record.license.signedAt < $1.value.record.license.signedAt }
             if streams.count >= Self.streamLimit, let oldest { streams[oldest.key] = nil }
-            streams[license.id] = HeldStream(license, priority: priority)
+            streamCount += 1
+            streams[license.id] = HeldStream(license, priority: priority, generation: streamCount)
         }
-        try await meetRevocations(of: license)
     }
 
     /// Renews the lease of a stream.
     ///
     /// - Throws: `player.ended` where the service takes it up no more; the stream is over then.
-    func renewStream(_ id: String) async throws(PlayerError) {
-        guard let known = streams[id]?.record else { throw PlayerError(.ended, "the stream is over") }
+    package func renewStream(_ id: String) async throws(PlayerError) {
+        guard let held = streams[id] else { throw PlayerError(.ended, "the stream is over") }
+        let known = held.record
         do throws(PlayerError) {
             let (license, _) = try await exchange(.renew, contentID: known.license.contentID) {
                 ($0.license, $0.sequence, $0.plays) = (id, known.license.sequence, known.plays)
             }
             guard license.id == id else { throw PlayerError(.rejected, "the service answered with another license") }
+            try await meetRevocations(of: license)
             streams[id]?.take(license)
         } catch {
-            if error.code == .ended { streams[id] = nil }
+            if error.code == .ended, streams[id]?.generation == held.generation { streams[id] = nil }
             throw error
         }
     }
@@ -61,10 +68,14 @@ extension PlayerEngine {
     }
 
     /// Ends one use of a license; with its last use, a stream's slot is given back.
-    func endUse(of id: String) async {
-        guard let uses = streams[id]?.uses else { return }
-        streams[id]?.uses = uses - 1
-        if uses <= 1 { await giveBack(id) }
+    ///
+    /// - Parameters:
+    ///   - id: of the license.
+    ///   - generation: of the stream that was used; nil for a license of the store. A later stream of the same license is left alone.
+    func endUse(of id: String, generation: Int?) async {
+        guard let held = streams[id], held.generation == generation else { return }
+        streams[id]?.uses = held.uses - 1
+        if held.uses <= 1 { await giveBack(id) }
     }
 
     /// Gives a stream's slot back. Where the service cannot be reached, the lease ends by itself.

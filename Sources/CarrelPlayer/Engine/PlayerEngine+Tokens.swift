@@ -161,13 +161,13 @@ extension PlayerEngine {
         do throws(PlayerError) {
             return try await rights(url, proof, under: root)
         } catch {
-            guard error.code == .tls else { throw error }
+            guard error.isTLS else { throw error }
             // The service may have a new root, which the known one signed. Nothing was sent: the proof is not used yet.
             if let newer = await newerRoot(than: root) {
                 do throws(PlayerError) {
                     return try await rights(url, proof, under: newer)
                 } catch {
-                    guard error.code == .tls else { throw error }
+                    guard error.isTLS else { throw error }
                 }
             }
             return try await server().post(url.rightsURL, proof: proof)

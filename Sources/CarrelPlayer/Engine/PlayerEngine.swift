@@ -75,6 +75,10 @@ public actor PlayerEngine {
     var openStore: LicenseStore?
     /// Licenses of streams, which are in no store, by their ids.
     var streams: [String: HeldStream] = [:]
+    /// Streams so far.
+    var streamCount = 0
+    /// Changes of `state` so far.
+    private(set) var changes = 0
     /// The obligations of licenses that this app meets.
     private(set) var capabilities: HostCapabilities
 
@@ -241,7 +245,8 @@ public actor PlayerEngine {
                 )
             }
             try requireOriginal(state)
-            if session == nil, !isForced, clock.now < identity.renewAt { return identity }
+            // a player that was certified by a file learns its server now
+            if session == nil, !isForced, !state.server.isEmpty, clock.now < identity.renewAt { return identity }
         }
         let kind: PlayerTransaction.Kind = session != nil && isPersonalized ? .link : isPersonalized ? .renewal : .personalization
         listener?(.began(kind))
@@ -287,11 +292,9 @@ public actor PlayerEngine {
         // what other calls learnt meanwhile counts too
         let known = self.state?.answer
         let answer = try verified(json, nonce: nonce, signing, known: known)
-        try await update { [revocations = known?.revocations] state in
-            var answer = answer
-            if let newer = state.answer?.revocations, newer != revocations { answer.revocations = newer }
+        try await update { state in
             state.server = base
-            state.answer = answer
+            state.answer = ServiceTrust.newest(answer, state.answer)
         }
         if let time = try? TrustedTime(answer.time, keys: try await trust().keys) { try await take(time.instant, on: host) }
         step("stored", 4)
@@ -408,6 +411,7 @@ public actor PlayerEngine {
         } catch {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }
+        changes += 1
         knownTrust = nil
     }
 

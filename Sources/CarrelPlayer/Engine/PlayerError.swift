@@ -25,6 +25,9 @@ public struct PlayerError: CodedError {
 
     public var description: String { message }
 
+    /// Whether no encrypted connection came about, for whatever reason.
+    var isTLS: Bool { [.tls, .untrustedServer, .otherServer].contains(code) }
+
     /// The number that stands for the kind of failure, stable across versions: -5001 to -5099.
     public var number: Int { Self.facts[code]?.number ?? -5099 }
 
@@ -64,7 +67,7 @@ public struct PlayerError: CodedError {
         .fingerprint: Facts(
             number: -5009,
             isRetryable: false,
-            recommendation: "this folder was copied from another place: personalise again with a new folder"
+            recommendation: "this folder was copied from another place: personalise again in a new folder"
         ),
         .store: Facts(number: -5010, isRetryable: false, recommendation: "check the folder's permissions and free space"),
         .notPersonalized: Facts(number: -4001, isRetryable: false, recommendation: "personalise the device first"),
@@ -74,11 +77,32 @@ public struct PlayerError: CodedError {
         .key: Facts(number: -4019, isRetryable: false, recommendation: "ask the provider: its key store lacks the content's key"),
         .concurrency: Facts(number: -5013, isRetryable: true, recommendation: "stop another stream, or wait a few minutes"),
         .ended: Facts(number: -5014, isRetryable: false, recommendation: "get a new license"),
-        .noLicense: Facts(number: -5015, isRetryable: false, recommendation: "get a license for the content first"),
+        .noLicense: Facts(number: -5015, isRetryable: false, recommendation: "see which licenses are here, or get one"),
         .denied: Facts(
             number: -5016,
             isRetryable: false,
             recommendation: "get or renew a license; ask the service for the time if the clock was wrong"
+        ),
+        .missingToken: Facts(number: -5021, isRetryable: false, recommendation: "ask the shop for an address with a token"),
+        .missingContent: Facts(
+            number: -5022,
+            isRetryable: false,
+            recommendation: "ask the shop for an address with the content's location"
+        ),
+        .insecureRights: Facts(
+            number: -5023,
+            isRetryable: false,
+            recommendation: "ask the shop for an address with https or ms3"
+        ),
+        .untrustedServer: Facts(
+            number: -5024,
+            isRetryable: false,
+            recommendation: "the server's certificate is not trusted; check the address, and the clock of this device"
+        ),
+        .otherServer: Facts(
+            number: -5025,
+            isRetryable: false,
+            recommendation: "the server's certificate is for another name; check the address"
         ),
         .stopped: Facts(number: -5017, isRetryable: false, recommendation: "begin again"),
         .storeDamaged: Facts(
@@ -116,6 +140,16 @@ extension ErrorCode where Failure == PlayerError {
     public static var link: Self { Self("player.link") }
     /// The text is not a token, or the service refuses the token: expired, used by another device, for something else.
     public static var token: Self { Self("player.token") }
+    /// The compound URL has no token.
+    public static var missingToken: Self { Self("player.token-missing") }
+    /// The compound URL has no content location.
+    public static var missingContent: Self { Self("player.content-missing") }
+    /// The rights location is not reached by TLS.
+    public static var insecureRights: Self { Self("player.rights-insecure") }
+    /// The server's certificate is not trusted, such as one that it signed itself.
+    public static var untrustedServer: Self { Self("player.tls-untrusted") }
+    /// The server's certificate is for another name.
+    public static var otherServer: Self { Self("player.tls-host") }
     /// The service does not have the content's key.
     public static var key: Self { Self("player.key") }
     /// The account has as many streams as it may have.

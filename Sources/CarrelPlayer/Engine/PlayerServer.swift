@@ -139,11 +139,19 @@ struct PlayerServer: Sendable {
 
     private static func failure(_ error: HTTPClientError) -> PlayerError {
         switch error.code {
-        case .tls: PlayerError(Instant.now() < earliest ? .clock : .tls, error.message)
+        case .tls: PlayerError(Instant.now() < earliest ? .clock : tls(error.certificateProblem), error.message)
         case .resolve, .refused: PlayerError(.host, error.message)
         case .timeout, .interrupted, .cancelled: PlayerError(.network, error.message)
         case .url: PlayerError(.server, error.message)
         default: PlayerError(.host, error.message)
+        }
+    }
+
+    private static func tls(_ problem: HTTPClientError.CertificateProblem?) -> PlayerError.Code {
+        switch problem {
+        case .untrusted: .untrustedServer
+        case .otherHost: .otherServer
+        case nil: .tls
         }
     }
 

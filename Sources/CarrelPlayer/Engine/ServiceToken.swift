@@ -28,7 +28,8 @@ public struct ServiceToken: Sendable {
     /// Reads a token of any form. Whether it is genuine, only the service knows.
     ///
     /// - Parameter text: a URL, an XML document or a JWT; white space around it is ignored.
-    /// - Throws: `player.token` for other text, and for a URL without a token, without a fragment or without TLS.
+    /// - Throws: `player.token` for other text; `player.token-missing`, `player.content-missing` and `player.rights-insecure` for a URL
+    ///   without a token, without a fragment, and without TLS.
     public init(_ text: String) throws(PlayerError) {
         guard text.utf8.count <= Self.maxByteCount else { throw PlayerError(.token, "the token is longer than 32 KiB") }
         let trimmed = Self.trimmed(text)
@@ -44,7 +45,16 @@ public struct ServiceToken: Sendable {
                 throw RightsError(.malformed, "the text is neither a compound URL, nor an action token (XML), nor a JWT")
             }
         } catch {
-            throw PlayerError(.token, error.message)
+            throw PlayerError(Self.code(error.code), error.message)
+        }
+    }
+
+    private static func code(_ code: RightsError.Code) -> PlayerError.Code {
+        switch code {
+        case .missingToken: .missingToken
+        case .missingContent: .missingContent
+        case .insecureRights: .insecureRights
+        default: .token
         }
     }
 

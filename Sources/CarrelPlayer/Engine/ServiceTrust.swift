@@ -32,6 +32,22 @@ struct ServiceTrust: Sendable {
         }
     }
 
+    /// An answer with the newer keys and list of two, as far as they belong together.
+    ///
+    /// - Parameters:
+    ///   - answer: that came now, verified.
+    ///   - known: on the disk.
+    /// - Returns: the answer that is kept.
+    static func newest(_ answer: PersonalizationResponse, _ known: PersonalizationResponse?) -> PersonalizationResponse {
+        guard let known, let old = try? ServiceTrust(known, anchor: nil) else { return answer }
+        var merged = answer
+        let own = try? ServiceTrust(answer, anchor: nil)
+        if let keys = try? answer.trust.verified(from: nil).keys, old.keys.number > keys.number { merged.trust = known.trust }
+        if own == nil || old.revocations.number > own?.revocations.number ?? 0 { merged.revocations = known.revocations }
+        let candidates = [merged, answer]
+        return candidates.first { (try? ServiceTrust($0, anchor: nil)) != nil } ?? known
+    }
+
     /// The part that the store remembers.
     var anchor: TrustAnchor { TrustAnchor(root: root.der, keys: keys.number, revocations: revocations.number) }
 

@@ -39,9 +39,10 @@ public final class LicenseStore: Sendable {
     /// - Parameters:
     ///   - folder: of the player.
     ///   - vault: of the player; it opens the key of the store.
+    ///   - isKnown: whether it was made before: then it is not made again.
     /// - Returns: the store.
     /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
-    static func open(folder: String, vault: Vault) async throws(PlayerError) -> LicenseStore {
+    static func open(folder: String, vault: Vault, isKnown: Bool) async throws(PlayerError) -> LicenseStore {
         let database = try mapped(folder) { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
         do throws(PlayerError) {
             let sealed: [UInt8]
@@ -50,6 +51,8 @@ public final class LicenseStore: Sendable {
                 { try await database.read { try $0.row(Statement.value, ["key"])?.blob(0) } }
             ) {
                 sealed = known
+            } else if isKnown {
+                throw PlayerError(.storeDamaged, "the store of licenses in \(folder) is empty")
             } else {
                 sealed = try await makeKey(database, vault, folder)
             }
@@ -227,7 +230,11 @@ public final class LicenseStore: Sendable {
     @discardableResult
     public func remove(_ id: String) async throws(PlayerError) -> Bool {
         let seal = seal
-        return try await write { try Self.remove(id, seal, $0) != nil }
+        return try await write { transaction in
+            let isHere = try transaction.row(Statement.license, [.text(id)]) != nil
+            _ = try Self.remove(id, seal, transaction)
+            return isHere
+        }
     }
 
     /// Removes the licenses that have ended at a time.
@@ -264,8 +271,10 @@ public final class LicenseStore: Sendable {
 
     /// Removes a row and remembers its state.
     private static func remove(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> LicenseRow? {
-        guard let row = try transaction.row(Statement.license, [.text(id)]).map({ try LicenseRow($0, seal) }) else { return nil }
-        try remember(row.former, id, until: row.expiresAt, seal, transaction)
+        guard let known = try transaction.row(Statement.license, [.text(id)]) else { return nil }
+        // a damaged row can be removed, to make room for the license again
+        let row = try? LicenseRow(known, seal)
+        if let row { try remember(row.former, id, until: row.expiresAt, seal, transaction) }
         try transaction.run(Statement.removeContents, [.text(id)])
         try transaction.run(Statement.remove, [.text(id)])
         return row
@@ -319,11 +328,11 @@ extension LicenseStore {
         }
     }
 
-    /// The releases that the service does not know of, 100 at most.
-    func pendingReleases() async throws(PlayerError) -> [PendingRelease] {
+    /// Releases that the service does not know of.
+    func pendingReleases(atMost limit: Int) async throws(PlayerError) -> [PendingRelease] {
         let seal = seal
         return try await read { transaction in
-            try transaction.rows(Statement.releases, [100]).map { row in
+            try transaction.rows(Statement.releases, [.integer(Int64(limit))]).map { row in
                 let id = try row.text(0)
                 let json = try seal.open(try row.blob(1), at: "release \(id)")
                 guard let sequence = json["sequence"]?.int, let content = json["content"]?.string, let plays = json["plays"]?.int
@@ -406,65 +415,17 @@ extension LicenseStore {
     }
 }
 
-// MARK: - The anchor
-
-/// The newest trust that the store has seen: the player's file, which is not encrypted, may not lead to another root or go back.
-struct TrustAnchor: Sendable, Equatable {
-    /// The root's certificate in DER.
-    var root: [UInt8]
-    /// The numbers of the service's keys and of the list of revocations.
-    var keys: Int
-    var revocations: Int
-
-    fileprivate static let place = "store anchor"
-
-    fileprivate var json: JSON {
-        ["root": .string(Base64.encode(root)), "keys": .integer(keys), "revocations": .integer(revocations)]
-    }
-
-    init(root: [UInt8], keys: Int, revocations: Int) {
-        (self.root, self.keys, self.revocations) = (root, keys, revocations)
-    }
-
-    fileprivate init(_ json: JSON) throws(PlayerError) {
-        guard let root = json["root"]?.string.flatMap({ Base64.decode($0) }), let keys = json["keys"]?.int,
-            let revocations = json["revocations"]?.int
-        else { throw RowSeal.damaged }
-        self.init(root: root, keys: keys, revocations: revocations)
-    }
-}
-
-extension LicenseStore {
-    /// The newest trust; nil before the first.
-    func anchor() async throws(PlayerError) -> TrustAnchor? {
-        let seal = seal
-        return try await read { transaction in
-            try transaction.row(Statement.value, ["anchor"]).map {
-                try TrustAnchor(try seal.open(try $0.blob(0), at: TrustAnchor.place))
-            }
-        }
-    }
-
-    func setAnchor(_ anchor: TrustAnchor) async throws(PlayerError) {
-        let sealed = try seal.seal(anchor.json, at: TrustAnchor.place)
-        try await write { transaction in
-            try transaction.run(Statement.addValue, ["anchor", .blob(sealed)])
-            try transaction.run(Statement.setValue, ["anchor", .blob(sealed)])
-        }
-    }
-}
-
 // MARK: - Errors
 
 extension LicenseStore {
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(PlayerError) -> Value {
         try await Self.mapped(folder) { try await database.readBriefly(body) }
     }
 
     @discardableResult
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(PlayerError) -> Value {
         try await Self.mapped(folder) { try await database.write(body) }

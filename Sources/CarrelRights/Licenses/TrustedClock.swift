@@ -64,8 +64,10 @@ package struct TrustedClock: Sendable, Equatable {
     }
 
     /// Moves the mark to a time that the service signed at an unknown moment, such as in a file.
-    package mutating func raise(to time: Instant) {
-        mark = max(mark, time)
+    package mutating func raise(to time: Instant, on host: HostClock) {
+        mark = max(markNow(on: host), time)
+        guard let since = host.sinceBoot, host.isReadable else { return }
+        (markBoot, markSinceBoot) = (host.bootID, since)
     }
 
     /// The time now.

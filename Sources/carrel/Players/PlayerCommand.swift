@@ -27,9 +27,11 @@ struct PlayerList: Command {
         let query = account.map { "?account=\(PercentEncoding.encode($0))" } ?? ""
         let answer = try await HomeClient(options).call(.get, "/admin/v1/players\(query)")
         if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "STATE", "LEVEL", "APP", "NAME", "SINCE", "UNTIL"].map { TextTable.Column($0) })
+        var table = TextTable(["ID", "STATE", "LEVEL", "APP", "NAME", "ACCOUNT", "SINCE", "UNTIL"].map { TextTable.Column($0) })
         for player in answer["players"]?.array ?? [] {
-            table.add(["id", "state", "level", "app", "name", "createdAt", "expiresAt"].map { player[$0]?.string ?? "" })
+            table.add(
+                ["id", "state", "level", "app", "name", "account", "createdAt", "expiresAt"].map { player[$0]?.string ?? "" }
+            )
         }
         console.print(table)
     }

@@ -38,10 +38,7 @@ struct TokenRedeem: Command {
         let text = try TokenText.read(token)
         guard try !ServiceToken(text).isRegistration else { return try await register(text, console) }
         let redeemed = try await engine.use(console) { engine in
-            let redeemed = try await engine.process(text, tag: tag, priority: priority)
-            // the process ends here, and with it the stream
-            if !redeemed.isStored { await engine.endStreams() }
-            return redeemed
+            try await engine.process(text, tag: tag, priority: priority)
         }
         if engine.json {
             return console.print([
@@ -52,7 +49,9 @@ struct TokenRedeem: Command {
         console.print("license \(redeemed.license)")
         console.print("content \(redeemed.contentID)")
         console.print(redeemed.until.map { "until \($0)" } ?? "without an end")
-        if !redeemed.isStored { console.note("the license is for a stream that plays now: it is not kept") }
+        if !redeemed.isStored {
+            console.note("the license is for a stream that plays now: it is not kept, and holds its place for a few minutes")
+        }
     }
 }
 
@@ -99,7 +98,11 @@ enum TokenText {
     static func read(_ argument: String) throws -> String {
         if argument == "-" { return try file("/dev/stdin") }
         let isMessage = argument.split(separator: ".").count == 3 && argument.utf8.count > 100
-        return argument.contains("://") || isMessage ? argument : try file(argument)
+        if argument.contains("://") || isMessage { return argument }
+        // A mistyped token is not a file's name, and is not printed.
+        let isName = argument.utf8.count <= 200 && !argument.contains("?b=") && !argument.hasPrefix("eyJ")
+        guard isName else { throw UsageError(.badValue, "the argument is neither a whole token nor the name of a file") }
+        return try file(argument)
     }
 
     private static func file(_ path: String) throws -> String {

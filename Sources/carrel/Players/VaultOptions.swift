@@ -130,7 +130,7 @@ extension PlayerError: ReportableError {
     package var exitStatus: ExitStatus {
         switch code {
         case .network, .host: .tryAgain
-        case .tls: .unavailable
+        case .tls, .untrustedServer, .otherServer: .unavailable
         case .revoked, .rejected, .deviceLimit, .fingerprint, .vault, .notPersonalized: .noPermission
         case .store: .inputOutput
         default: .badInput
