@@ -113,6 +113,8 @@ struct `A device` {
         let shown = try await carrel(["license", "show", license, "--home", "reader"])
         #expect(shown.text.contains("\"playback\": 3600") && !shown.text.contains("\"key\""))
         _ = try await json("license", "renew", license, "--home", "reader")
+        let updated = try await json("device", "update", "--home", "reader")
+        #expect(updated["certainty"] == "signed" && updated["reported"] == 0)
         let released = try await json("license", "release", license, "--home", "reader")
         #expect(released["reported"] == true)
         let licenses = try await json("player", "licenses", "--home", "home")["licenses"]?.array ?? []

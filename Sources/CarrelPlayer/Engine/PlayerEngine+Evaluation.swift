@@ -29,7 +29,15 @@ extension PlayerEngine {
         action: LicenseAction = .play,
         needsOpenOutput: Bool = false
     ) async throws(PlayerError) -> LicenseDecision {
-        let evaluation = try await evaluation()
+        try await decide(contentID, action, needsOpenOutput, by: try await evaluation())
+    }
+
+    private func decide(
+        _ contentID: String,
+        _ action: LicenseAction,
+        _ needsOpenOutput: Bool,
+        by evaluation: Evaluation
+    ) async throws(PlayerError) -> LicenseDecision {
         var refusal: LicenseDecision?
         for (id, record) in try await records(for: contentID) {
             let result = evaluation.check(action, record, needsOpenOutput: needsOpenOutput)
@@ -55,7 +63,7 @@ extension PlayerEngine {
         needsOpenOutput: Bool = false
     ) async throws(PlayerError) -> LicenseSession {
         let evaluation = try await evaluation()
-        let decision = try await check(contentID, action: action, needsOpenOutput: needsOpenOutput)
+        let decision = try await decide(contentID, action, needsOpenOutput, by: evaluation)
         guard decision.result.isGranted, let id = decision.license else { throw Self.denied(decision.result) }
         let keys = try await trust().keys
         let (result, record): (ActionResult, LicenseRecord?)

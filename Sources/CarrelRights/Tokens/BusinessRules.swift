@@ -141,11 +141,6 @@ package struct BusinessRules: Sendable, Equatable {
 
     /// The id as 32 lower-case hexadecimal digits.
     package var idText: String { Hex.encode(id) }
-
-    /// The override of the default output rule, by its own parameter or by the extension `wudo`.
-    package var liftsDefaultOutputRule: Bool {
-        outputControlOverride != nil || extensions.contains { $0.type == "wudo" }
-    }
 }
 
 // MARK: - Bounds

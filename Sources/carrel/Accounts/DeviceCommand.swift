@@ -7,6 +7,7 @@ struct DeviceCommand: Command {
     static let abstract = "Devices signed in to accounts, and the player of this device."
     static let subcommands: [any Command.Type] = [
         DeviceList.self, DeviceRename.self, DeviceRevoke.self, DeviceReset.self, DevicePersonalize.self, DeviceShow.self,
+        DeviceUpdate.self,
         DeviceLink.self, DeviceRequest.self, DeviceInsert.self,
     ]
 }
