@@ -164,10 +164,13 @@ let package = Package(
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
-        library("CarrelMP4", bytes: true, carrel("Audio Bytes")),
+        library("CarrelVideo", bytes: true, ["CarrelBytes"]),
+        library("CarrelMP4", bytes: true, carrel("Audio Bytes Video")),
+        library("CarrelDCF", bytes: true, carrel("Bytes Crypto MP4")),
         library("CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
-        library("CarrelTS", bytes: true, ["CarrelBytes"]),
+        library("CarrelTS", bytes: true, carrel("Audio Bytes Crypto Video")),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
+        library("CarrelDASH", bytes: true, carrel("Bytes XML")),
         library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
         // keys of a device, each back end by itself: an app links what it uses
@@ -192,6 +195,11 @@ let package = Package(
         library("CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads Vault XML")),
         library("CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
         library("CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
+        library(
+            "CarrelMedia",
+            bytes: true,
+            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video")
+        ),
         library("CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
 
         // server, lowest first: each a noun with one reason to change (docs/architecture.md)
@@ -313,7 +321,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto Files HTTP HTTPClient HTTPServer Ingest JSON LCP Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto DASH Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 
@@ -346,7 +354,14 @@ let package = Package(
         tests("CarrelArchiveTests", carrel("Archive Bytes Testing")),
         tests("CarrelAudioTests", carrel("Audio Bytes Testing")),
         tests("CarrelBytesTests", ["CarrelBytes"]),
-        tests("CarrelMP4Tests", carrel("Audio Bytes MP4 Testing")),
+        tests("CarrelMP4Tests", carrel("Audio Bytes MP4 Testing Video")),
+        tests("CarrelVideoTests", carrel("Bytes Testing Video")),
+        tests("CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
+        tests("CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
+        tests(
+            "CarrelMediaTests",
+            carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media TS Testing Threads Video")
+        ),
         tests("CarrelJSONTests", carrel("Bytes JSON")),
         tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
         tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
@@ -384,7 +399,7 @@ let package = Package(
             "CarrelWebReaderTests",
             ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
         ),
-        tests("CarrelTSTests", carrel("Bytes TS")),
+        tests("CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelFilesTests", carrel("Files Testing Threads")),
         tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
@@ -452,6 +467,13 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ResponseHeadFuzz", carrel("Bytes HTTP HTTPClient")),
         fuzz("MP3Fuzz", carrel("Audio Bytes")),
         fuzz("MP4Fuzz", carrel("Bytes MP4")),
+        fuzz("CommonEncryptionFuzz", carrel("Bytes Crypto MP4 Media")),
+        fuzz("DCFFuzz", carrel("Bytes DCF MP4")),
+        fuzz("FragmentFuzz", carrel("Bytes MP4")),
+        fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
+        fuzz("MPDFuzz", carrel("Bytes DASH")),
+        fuzz("MarlinFuzz", carrel("Bytes DCF MP4")),
+        fuzz("TransportStreamFuzz", carrel("Bytes TS")),
         fuzz("LicenseFuzz", carrel("Bytes JSON LCP")),
         fuzz("ManifestFuzz", carrel("Bytes JSON Publication")),
         fuzz("NavigationFuzz", carrel("Bytes Publication XML")),

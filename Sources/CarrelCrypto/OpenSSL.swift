@@ -5,7 +5,7 @@ import COpenSSL
 struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as long as the process
     static let shared = OpenSSL()
 
-    let aes128CBC, aes256CBC, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
+    let aes128CBC, aes256CBC, aes128Counter, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
     let aes256GCM: OpaquePointer
     let sha256, hmac, hkdf, concatKDF: OpaquePointer
     /// Any key on the curve P-256: others take its parameters.
@@ -16,6 +16,7 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         unsafe aes128CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil))
         unsafe aes256CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CBC", nil))
+        unsafe aes128Counter = Self.present(EVP_CIPHER_fetch(nil, "AES-128-CTR", nil))
         unsafe aes256Counter = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CTR", nil))
         unsafe aes128Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-128-WRAP", nil))
         unsafe aes256Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-256-WRAP", nil))

@@ -1,14 +1,18 @@
 import CarrelBytes
 
 /// A stretch of a file in memory that moves where reading goes, so that small reads are cheap and memory stays bounded.
-struct FileWindow {
-    let reader: any ByteReader
+package struct FileWindow {
+    /// The file.
+    package let reader: any ByteReader
     /// Bytes of one read, and the most that one read may ask for.
-    let capacity: Int
+    package let capacity: Int
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
 
-    init(_ reader: any ByteReader, capacity: Int = 4096) {
+    /// - Parameters:
+    ///   - reader: the file.
+    ///   - capacity: bytes of one read, and the most that one read may ask for.
+    package init(_ reader: any ByteReader, capacity: Int = 4096) {
         self.reader = reader
         self.capacity = capacity
     }
@@ -24,22 +28,26 @@ struct FileWindow {
         return 0
     }
 
-    mutating func u8(at offset: Int64, _ what: StaticString) throws -> UInt8 {
+    /// The byte at an offset of the file.
+    package mutating func u8(at offset: Int64, _ what: StaticString) throws -> UInt8 {
         let i = try index(offset, 1, what)
         return bytes.rawSpan.u8(at: i)
     }
 
-    mutating func u16(at offset: Int64, _ what: StaticString) throws -> UInt16 {
+    /// The big-endian number of two bytes at an offset of the file.
+    package mutating func u16(at offset: Int64, _ what: StaticString) throws -> UInt16 {
         let i = try index(offset, 2, what)
         return bytes.rawSpan.u16(at: i)
     }
 
-    mutating func u32(at offset: Int64, _ what: StaticString) throws -> UInt32 {
+    /// The big-endian number of four bytes at an offset of the file.
+    package mutating func u32(at offset: Int64, _ what: StaticString) throws -> UInt32 {
         let i = try index(offset, 4, what)
         return bytes.rawSpan.u32(at: i)
     }
 
-    mutating func u64(at offset: Int64, _ what: StaticString) throws -> UInt64 {
+    /// The big-endian number of eight bytes at an offset of the file.
+    package mutating func u64(at offset: Int64, _ what: StaticString) throws -> UInt64 {
         let i = try index(offset, 8, what)
         return bytes.rawSpan.u64(at: i)
     }
@@ -47,7 +55,7 @@ struct FileWindow {
 
 extension ByteReader {
     /// The bytes of `range`, and not one fewer.
-    func readAll(_ range: Range<Int64>) throws -> [UInt8] {
+    package func readAll(_ range: Range<Int64>) throws -> [UInt8] {
         let bytes = try read(range)
         guard bytes.count == range.count else { throw Malformed("file ended early", at: Int(range.lowerBound) + bytes.count) }
         return bytes

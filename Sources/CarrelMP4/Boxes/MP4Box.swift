@@ -1,20 +1,27 @@
 import CarrelBytes
 
 /// A box of a file, by its header (ISO/IEC 14496-12 §4.2).
-struct MP4Box {
-    let type: FourCC
+package struct MP4Box: Sendable {
+    /// Which box.
+    package let type: FourCC
     /// The offset of its header.
-    let start: Int64
+    package let start: Int64
     /// Its content, in bytes of the file. Of a box that the file's end cuts off, only the existing part.
-    let content: Range<Int64>
+    package let content: Range<Int64>
     /// Whether the box says it goes on past its parent.
-    let isCut: Bool
+    package let isCut: Bool
 
     /// No parent has more boxes than this.
-    static let limit = 100_000
+    package static let limit = 100_000
 
     /// The box whose header is at `start`.
-    init(_ window: inout FileWindow, at start: Int64, in parent: Range<Int64>) throws {
+    ///
+    /// - Parameters:
+    ///   - window: reads the file.
+    ///   - start: the offset of the header.
+    ///   - parent: the bytes that the box lies in.
+    /// - Throws: what the reader throws; `Malformed` when the header is damaged.
+    package init(_ window: inout FileWindow, at start: Int64, in parent: Range<Int64>) throws {
         guard parent.upperBound - start >= 8 else { throw Malformed("box header is cut off", at: Int(start)) }
         self.start = start
         var size = UInt64(try window.u32(at: start, "box"))
@@ -35,7 +42,11 @@ struct MP4Box {
     /// Calls `visit` with each box of `parent`.
     ///
     /// - Throws: what `visit` throws; when a box does not fit into its parent or there are too many.
-    static func forEach(in parent: Range<Int64>, _ window: inout FileWindow, _ visit: (MP4Box, inout FileWindow) throws -> Void)
+    package static func forEach(
+        in parent: Range<Int64>,
+        _ window: inout FileWindow,
+        _ visit: (MP4Box, inout FileWindow) throws -> Void
+    )
         throws
     {
         var at = parent.lowerBound
@@ -52,16 +63,16 @@ struct MP4Box {
     }
 
     /// The content as bytes, refused when longer than `limit`.
-    func load(_ reader: any ByteReader, limit: Int) throws -> [UInt8] {
+    package func load(_ reader: any ByteReader, limit: Int) throws -> [UInt8] {
         guard content.count <= limit else { throw Malformed("box \(type) is too large", at: Int(content.lowerBound)) }
         return try reader.readAll(content)
     }
 }
 
 /// Boxes in memory.
-enum MemoryBoxes {
+package enum MemoryBoxes {
     /// Calls `visit` with the type and content of each box of `span`; one that does not fit ends it.
-    static func forEach(in span: RawSpan, _ visit: (FourCC, RawSpan) -> Void) {
+    package static func forEach(in span: RawSpan, _ visit: (FourCC, RawSpan) -> Void) {
         var at = 0
         while span.byteCount - at >= 8 {
             let size = Int(span.u32(at: at))

@@ -43,10 +43,10 @@ struct SampleEntry {
         found.read(children)
         let original = found.originalFormat ?? type
         switch type {
-        case "drms", "aavd": protection = MP4Protection(scheme: found.scheme.map(\.description) ?? "\(type)")
+        case "drms", "aavd": protection = found.protection(scheme: found.scheme ?? type)
         default:
             if type == "enca" || found.isProtected {
-                protection = MP4Protection(scheme: (found.scheme ?? found.originalFormat ?? type).description)
+                protection = found.protection(scheme: found.scheme ?? found.originalFormat ?? type)
             }
         }
         switch original {
@@ -62,6 +62,11 @@ struct SampleEntry {
         var isProtected = false
         var scheme: FourCC?
         var originalFormat: FourCC?
+        var schemeInformation: [UInt8] = []
+
+        func protection(scheme: FourCC) -> MP4Protection {
+            MP4Protection(scheme: "\(scheme)", originalFormat: originalFormat, schemeInformation: schemeInformation)
+        }
 
         mutating func read(_ span: RawSpan, depth: Int = 0) {
             var found = self
@@ -74,6 +79,7 @@ struct SampleEntry {
                     found.read(content, depth: 2)
                 case "frma" where content.byteCount >= 4 && depth == 2: found.originalFormat = FourCC(content.u32(at: 0))
                 case "schm" where content.byteCount >= 8: found.scheme = FourCC(content.u32(at: 4))
+                case "schi" where depth == 2: found.schemeInformation = [UInt8](copying: content)
                 default: break
                 }
             }

@@ -1,0 +1,186 @@
+import COpenSSL
+
+/// AES-128 or AES-256 under one content key, which changes bytes where they lie: the ciphers of Common Encryption, DCF, HLS and
+/// transport streams (NIST SP 800-38A §6.2, §6.5; ISO/IEC 23001-7 §9, §10).
+///
+/// One value expands its key once and serves any number of messages, one after the other. `start` begins a message; each `apply` goes
+/// on behind the bytes of the one before it. No call allocates. None notices altered bytes.
+///
+/// ```swift
+/// var cipher = try AESStream(.counter, key: key)
+/// cipher.start(iv)
+/// cipher.apply(to: &sample, in: 16..<4000)
+/// ```
+package struct AESStream: ~Copyable, Sendable {
+    /// What is done with the bytes.
+    package enum Mode: Sendable, Hashable {
+        /// CTR; to encrypt and to decrypt are the same. The low 64 bits of the block count and wrap without a carry.
+        case counter
+        /// CBC without padding, encrypting whole blocks.
+        case chainedEncrypt
+        /// CBC without padding, decrypting whole blocks.
+        case chainedDecrypt
+    }
+
+    /// What is done with the bytes.
+    package let mode: Mode
+    private var context: CipherContext
+    /// Where the counter stands: the block of the next byte, and bytes of it that are used up.
+    private var counter = AESBlock(high: 0, low: 0)
+    private var used = 0
+    private var gathered: PatternBuffer
+
+    /// Expands a key.
+    ///
+    /// - Parameters:
+    ///   - mode: what to do.
+    ///   - key: 16 or 32 bytes.
+    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    package init(_ mode: Mode, key: Secret) throws(CryptoError) {
+        context = try Self.context(mode, key)
+        gathered = PatternBuffer()
+        self.mode = mode
+    }
+
+    private static func context(_ mode: Mode, _ key: Secret) throws(CryptoError) -> CipherContext {
+        guard key.count == 16 || key.count == 32 else { throw CryptoError(.keyLength, "a content key has 16 or 32 bytes") }
+        let iv = [UInt8](repeating: 0, count: 16)
+        guard mode == .counter else {
+            var context = try CipherContext(cbcKey: key, iv: iv, encrypt: mode == .chainedEncrypt)
+            context.leavePadding()
+            return context
+        }
+        let openSSL = OpenSSL.shared
+        let cipher = unsafe key.count == 32 ? openSSL.aes256Counter : openSSL.aes128Counter
+        return try unsafe CipherContext(cipher, key: key, iv: iv, encrypt: true)
+    }
+
+    /// Begins a message.
+    ///
+    /// - Parameter iv: its initialization vector, or the counter block of its first byte.
+    package mutating func start(_ iv: AESBlock) {
+        counter = iv
+        used = 0
+        context.restart(iv)
+    }
+
+    /// Changes bytes where they lie.
+    ///
+    /// - Parameters:
+    ///   - bytes: holds them.
+    ///   - range: which of them; in CBC only the whole blocks of it are changed. Traps when it does not lie in `bytes`.
+    package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let start = buffer.baseAddress else { return }
+            unsafe apply(start + range.lowerBound, range.count)
+        }
+    }
+
+    /// Changes the encrypted blocks of a protected range where they lie; the others are passed over and use up nothing.
+    ///
+    /// - Parameters:
+    ///   - bytes: holds them.
+    ///   - range: a protected range; the pattern begins anew with it. Traps when it does not lie in `bytes`.
+    ///   - pattern: which of its blocks are encrypted.
+    package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, pattern: BlockPattern) {
+        guard !pattern.isWhole else { return apply(to: &bytes, in: range.lowerBound..<range.upperBound - range.count % 16) }
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return }
+            let blocks = range.count / 16
+            let start = unsafe base + range.lowerBound
+            let turn = pattern.crypt + pattern.skip
+            var first = 0
+            // the encrypted blocks of many turns side by side: one call of the cipher for all of them
+            while first < blocks {
+                let (count, next) = unsafe gathered.collect(from: start, first: first, blocks: blocks, pattern.crypt, turn)
+                unsafe apply(gathered.start, count * 16)
+                unsafe gathered.spread(to: start, first: first, count: count, pattern.crypt, turn)
+                first = next
+            }
+        }
+    }
+
+    private mutating func apply(_ start: UnsafeMutableRawPointer, _ count: Int) {
+        guard mode == .counter else { return unsafe context.transform(start, count & ~15) }
+        var start = unsafe start
+        var left = count
+        while left > 0 {
+            // the library carries into the high half; the standard does not
+            let room = UInt64.max - counter.low
+            let step = room >= 1 << 50 ? left : min(left, Int(room + 1) * 16 - used)
+            unsafe context.transform(start, step)
+            let (blocks, rest) = (used + step).quotientAndRemainder(dividingBy: 16)
+            let wraps = UInt64(blocks) > room
+            counter = counter.advanced(by: UInt64(blocks))
+            used = rest
+            if wraps { context.restart(counter) }
+            unsafe start += step
+            left -= step
+        }
+    }
+}
+
+/// Blocks of a pattern side by side, 4 KiB at a time.
+@safe
+private struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one owner
+    let start: UnsafeMutableRawPointer
+    private static let capacity = 256
+
+    init() {
+        unsafe start = .allocate(byteCount: Self.capacity * 16, alignment: 16)
+    }
+
+    deinit {
+        unsafe start.deallocate()
+    }
+
+    /// Copies encrypted blocks from the block `first` on, which begins a turn; returns how many, and the block of the next turn.
+    func collect(from: UnsafeRawPointer, first: Int, blocks: Int, _ crypt: Int, _ turn: Int) -> (count: Int, next: Int) {
+        var count = 0
+        var at = first
+        while at < blocks, count + crypt <= Self.capacity {
+            let run = min(crypt, blocks - at)
+            unsafe (start + count * 16).copyMemory(from: from + at * 16, byteCount: run * 16)
+            count += run
+            at += turn
+        }
+        return (count, at)
+    }
+
+    func spread(to: UnsafeMutableRawPointer, first: Int, count: Int, _ crypt: Int, _ turn: Int) {
+        var done = 0
+        var at = first
+        while done < count {
+            let run = min(crypt, count - done)
+            unsafe (to + at * 16).copyMemory(from: start + done * 16, byteCount: run * 16)
+            done += run
+            at += turn
+        }
+    }
+}
+
+extension CipherContext {
+    fileprivate mutating func restart(_ iv: AESBlock) {
+        var bytes = (iv.high.bigEndian, iv.low.bigEndian)
+        let done = unsafe withUnsafeBytes(of: &bytes) { bytes in
+            unsafe EVP_CipherInit_ex2(context, nil, nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), -1, nil)
+        }
+        precondition(done == 1, "the cipher does not start again")
+    }
+
+    /// Changes `count` bytes where they lie.
+    fileprivate mutating func transform(_ start: UnsafeMutableRawPointer, _ count: Int) {
+        var at = unsafe start.assumingMemoryBound(to: UInt8.self)
+        var left = count
+        while left > 0 {
+            let step = min(left, 1 << 30)  // the library counts in 32 bits
+            var written: CInt = 0
+            let done = unsafe EVP_CipherUpdate(context, at, &written, at, CInt(step))
+            precondition(done == 1 && Int(written) == step, "the cipher failed")
+            unsafe at += step
+            left -= step
+        }
+    }
+}

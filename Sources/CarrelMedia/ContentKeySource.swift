@@ -1,0 +1,50 @@
+package import CarrelBytes
+package import CarrelCrypto
+
+/// A content key as a file or a playlist names it.
+package enum ContentKeyName: Sendable, Hashable {
+    /// The 16 bytes of a key id (`KID`, ISO/IEC 23001-7 §8.2).
+    case id([UInt8])
+    /// A content id, as OMA, Marlin and ISMA files have it.
+    case content(String)
+    /// A track of a file, whose format names its keys no better.
+    case track(UInt32)
+    /// A group key that wraps content keys, by the group's id (OMA DRM Content Format 2.0 §5.4); an empty one where the file names none.
+    case group(String)
+    /// A key line of a playlist: the address of the key, resolved (RFC 8216 §4.3.2.4).
+    case address(String)
+}
+
+/// A key, and the terms on which it may be used.
+package struct ContentKeyGrant: Sendable {
+    /// 16 bytes, or 32 where the cipher has such keys.
+    package var key: Secret
+    /// Whether the output may leave without the controls that the license asks for by default, as a plain stream of bytes.
+    package var relaxesOutput: Bool
+    /// When it ends; nil when it does not.
+    package var end: Instant?
+
+    package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
+        self.key = key
+        self.relaxesOutput = relaxesOutput
+        self.end = end
+    }
+}
+
+/// What a source of keys answers.
+package enum ContentKeyAnswer: Sendable {
+    /// The key.
+    case granted(ContentKeyGrant)
+    /// Not yet: a license is on its way. Ask again.
+    case pending
+    /// No, and why: a lower-case sentence without a period.
+    case refused(String)
+    /// This source does not know the key.
+    case unknown
+}
+
+/// Where keys come from: a caller, a key server, a license. Nothing in this target stores a key.
+package protocol ContentKeySource: Sendable {
+    /// Asks for a key.
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer
+}
