@@ -165,7 +165,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelVideo", bytes: true, ["CarrelBytes"]),
-        library("CarrelMP4", bytes: true, carrel("Audio Bytes Video")),
+        library("CarrelMP4", bytes: true, carrel("Audio Bytes Crypto Video")),
         library("CarrelDCF", bytes: true, carrel("Bytes Crypto MP4")),
         library("CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
         library("CarrelTS", bytes: true, carrel("Audio Bytes Crypto Video")),

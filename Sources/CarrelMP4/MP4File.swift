@@ -18,6 +18,11 @@ package struct MP4File {
     /// The start of the box that the end of the file cuts off, if there is one.
     package private(set) var truncatedBoxAt: Int64?
 
+    /// Its `pssh` boxes, those of fragments left out; PIFF's too.
+    package private(set) var systems: [ProtectionSystemHeader] = []
+    /// Where its `sidx` boxes lie, in file order; 1,000 of them at most.
+    package private(set) var indexes: [MP4Box] = []
+
     private var fragments: [MP4Box] = []
 
     /// Reads the boxes of a file.
@@ -43,6 +48,7 @@ package struct MP4File {
                 if box.isCut { throw Malformed("file is cut off inside its index", at: Int(at)) }
                 movie = box
             case "moof" where !box.isCut: fragments.append(box)
+            case "sidx" where !box.isCut && indexes.count < 1000: indexes.append(box)
             default: break
             }
             at = box.content.upperBound
@@ -54,6 +60,7 @@ package struct MP4File {
         var found = MovieReader(window)
         try found.read(movie.content)
         tracks = found.tracks
+        systems = found.systems
         tags = found.tags
         if brands.first == "MGSV" {
             for i in tracks.indices where tracks[i].protection == nil { tracks[i].protection = MP4Protection(scheme: "MGSV") }
@@ -80,11 +87,51 @@ package struct MP4File {
     /// - Returns: a walk from the first sample on.
     package func samples(of track: MP4Track, allowsTruncation: Bool = false) -> MP4Samples {
         MP4Samples(
-            TableSamples(track.tables, reader),
-            FragmentSamples(track.id, track.fragmentDefaults, fragments, reader),
+            TableSamples(track.tables, track.auxiliary, reader),
+            FragmentSamples(track, fragments, reader),
             fileLength: reader.length,
             allowsTruncation: allowsTruncation
         )
+    }
+
+    /// The ids of the keys of a track's samples of Common Encryption: those of its descriptions and groups, and those that fragments
+    /// bring; in the order in which they appear.
+    ///
+    /// - Parameter track: one of this file.
+    /// - Returns: 65,536 of them at most.
+    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    package func keyIDs(of track: MP4Track) throws -> [KeyID] {
+        var found: [KeyID] = []
+        var seen: Set<KeyID> = []
+        func add(_ encryption: TrackEncryption?) {
+            guard let encryption, encryption.isProtected, seen.count < 65_536 else { return }
+            if seen.insert(encryption.keyID).inserted { found.append(encryption.keyID) }
+        }
+        for entry in track.entries { add(entry.encryption) }
+        guard !found.isEmpty || track.entries.contains(where: { $0.encryption != nil }) else { return [] }
+        for group in track.sampleGroups { add(group) }
+        var window = FileWindow(reader, capacity: 1 << 14)
+        for fragment in fragments {
+            for part in try TrackFragment.read(fragment, of: [track], &window) {
+                for group in part.auxiliary.groups.fragment { add(group) }
+                add(part.auxiliary.replacement)
+            }
+        }
+        return found
+    }
+
+    /// The boxes at the top of the file, one after the other.
+    ///
+    /// - Parameter visit: gets each, and a window to read it with.
+    /// - Throws: what `visit` and the reader throw; `Malformed` when one is damaged.
+    package func forEachBox(_ visit: (MP4Box, inout FileWindow) throws -> Void) throws {
+        var window = FileWindow(reader)
+        var at: Int64 = 0
+        while reader.length - at >= 8 {
+            let box = try MP4Box(&window, at: at, in: 0..<reader.length)
+            try visit(box, &window)
+            at = box.content.upperBound
+        }
     }
 
     private static func brands(_ content: [UInt8]) -> [String] {

@@ -37,11 +37,19 @@ package struct MP4Track: Sendable {
     /// The tracks that hold its chapters.
     package internal(set) var chapterTrackIDs: [UInt32] = []
 
-    var hasSeveralDescriptions = false
+    /// Its sample descriptions, in order; samples name them by number.
+    package internal(set) var entries: [SampleEntry] = []
+    /// The groups of samples that are encrypted otherwise than the description says.
+    package internal(set) var sampleGroups: [TrackEncryption] = []
+    /// The part of its media that is presented, as edits; none presents all.
+    package internal(set) var editList = EditList()
+    /// Units a second of the durations of its edits.
+    package internal(set) var movieTimescale = 0
+
+    var hasSeveralDescriptions: Bool { entries.count > 1 }
+    var auxiliary = AuxiliaryInformation()
     var tables = SampleTables()
-    var editList = EditList()
     var fragmentDefaults = FragmentDefaults()
-    var movieTimescale = 0
     var gapless: GaplessInfo?
 
     /// The framing that its samples need to become a stream.

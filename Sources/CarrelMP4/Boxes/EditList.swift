@@ -1,15 +1,17 @@
 import CarrelBytes
 
 /// Which part of a track's media is presented (`elst`, ISO/IEC 14496-12 §8.6.6).
-struct EditList {
-    struct Edit {
+package struct EditList: Sendable {
+    /// One stretch.
+    package struct Edit: Sendable, Hashable {
         /// In the movie's time scale.
-        var duration: Int64
+        package var duration: Int64
         /// In the track's time scale; -1 for silence.
-        var mediaTime: Int64
+        package var mediaTime: Int64
     }
 
-    var edits: [Edit] = []
+    /// The stretches, in the order of presentation.
+    package var edits: [Edit] = []
 
     private static let limit = 1000
 

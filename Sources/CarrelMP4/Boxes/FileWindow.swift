@@ -6,7 +6,7 @@ package struct FileWindow {
     package let reader: any ByteReader
     /// Bytes of one read, and the most that one read may ask for.
     package let capacity: Int
-    private var start: Int64 = 0
+    private(set) var start: Int64 = 0
     private var bytes: [UInt8] = []
 
     /// - Parameters:

@@ -5,6 +5,7 @@ import CarrelBytes
 struct MovieReader {
     var tracks: [MP4Track] = []
     var tags = AudioTags()
+    var systems: [ProtectionSystemHeader] = []
     var neroChapters: [AudioTags.Chapter] = []
 
     private var window: FileWindow
@@ -28,6 +29,10 @@ struct MovieReader {
             case "udta", "meta":
                 // damaged tags are no reason to refuse the sound
                 do { try box.type == "udta" ? reader.readUserData(box) : reader.readMetadata(box) } catch is Malformed {}
+            case "pssh", "uuid":
+                guard reader.systems.count < Self.trackLimit, box.content.count <= 1 << 20 else { return }
+                let content = try box.load(reader.window.reader, limit: 1 << 20)
+                if let system = ProtectionSystemHeader(box.type, content.rawSpan) { reader.systems.append(system) }
             case "cmov": throw Malformed("index is compressed", at: Int(box.start))
             default: break
             }
@@ -61,7 +66,9 @@ struct MovieReader {
             let id = try reader.window.u32(at: at + 4, "track extends")
             reader.defaults[id] = FragmentDefaults(
                 duration: Int64(try reader.window.u32(at: at + 12, "track extends")),
-                size: Int(try reader.window.u32(at: at + 16, "track extends"))
+                size: Int(try reader.window.u32(at: at + 16, "track extends")),
+                flags: box.content.count >= 24 ? try reader.window.u32(at: at + 20, "track extends") : 0,
+                entry: max(0, Int(try reader.window.u32(at: at + 8, "track extends")) - 1)
             )
         }
     }
@@ -118,9 +125,11 @@ struct MovieReader {
                     for i in 0..<content.count / 4 { track.chapterTrackIDs.append(content.rawSpan.u32(at: i * 4)) }
                 }
             case "mdia": try reader.readMedia(box, into: &track)
+            case "senc", "uuid": try track.auxiliary.read(box, base: 0, &reader.window)
             default: break
             }
         }
+        track.auxiliary.groups.movie = track.sampleGroups
         tracks.append(track)
     }
 
@@ -134,10 +143,15 @@ struct MovieReader {
                 try reader.boxes(in: box.content) { reader, box in
                     guard box.type == "stbl" else { return }
                     try reader.boxes(in: box.content) { reader, box in
-                        if box.type == "stsd" {
-                            try reader.readDescription(box, into: &track)
-                        } else {
-                            try track.tables.read(box, &reader.window)
+                        switch box.type {
+                        case "stsd": try reader.readDescription(box, into: &track)
+                        case "sgpd":
+                            let content = try box.load(reader.window.reader, limit: 1 << 22)
+                            guard let found = try SampleGroups.entries(content.rawSpan) else { return }
+                            track.sampleGroups = found.entries
+                            track.auxiliary.groups.defaultIndex = found.defaultIndex
+                        case "senc", "uuid", "saiz", "saio", "sbgp": try track.auxiliary.read(box, base: 0, &reader.window)
+                        default: try track.tables.read(box, &reader.window)
                         }
                     }
                 }
@@ -163,13 +177,13 @@ struct MovieReader {
     }
 
     private func readDescription(_ box: MP4Box, into track: inout MP4Track) throws {
-        guard track.kind == "soun" || track.kind.isEmpty else { return }
         let content = try box.load(window.reader, limit: 1 << 20)
-        guard let entry = try SampleEntry(content.rawSpan) else { return }
-        track.codec = entry.codec
+        track.entries = try SampleEntry.read(content.rawSpan, handler: track.kind)
+        guard let entry = track.entries.first else { return }
         track.protection = entry.protection
+        guard track.kind == "soun" || track.kind.isEmpty else { return }
+        track.codec = entry.codec
         track.entrySampleRate = entry.sampleRate
         track.entryChannels = entry.channels
-        track.hasSeveralDescriptions = entry.hasOthers
     }
 }

@@ -1,68 +1,138 @@
 import CarrelAudio
 import CarrelBytes
 
-/// The audio part of a sample description (`stsd`, ISO/IEC 14496-12 §8.5.2).
-struct SampleEntry {
-    var codec: MP4Codec
-    var protection: MP4Protection?
-    var sampleRate: Int
-    var channels: Int
-    /// More than one description: the format may change on the way.
-    var hasOthers: Bool
+/// One description of a track's samples (`stsd`, ISO/IEC 14496-12 §8.5.2): their coding, and their protection.
+package struct SampleEntry: Sendable {
+    /// The entry's type; `encv` or `enca` where the samples are protected.
+    package let type: FourCC
+    /// The type without the protection: `avc1`, `mp4a`, …
+    package internal(set) var format: FourCC
+    /// How the samples are protected; nil when they are not.
+    package internal(set) var protection: MP4Protection?
+    /// The parameters of Common Encryption or PIFF; nil with other protections.
+    package internal(set) var encryption: TrackEncryption?
+    /// Pixels; 0 where it is not a picture.
+    package internal(set) var width = 0
+    /// Pixels; 0 where it is not a picture.
+    package internal(set) var height = 0
+    /// Samples of each channel per second; what the codec says goes before it.
+    package internal(set) var sampleRate = 0
+    /// Channels; what the codec says goes before it.
+    package internal(set) var channels = 0
+    /// The content of the box that configures the decoder: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty when
+    /// there is none.
+    package internal(set) var configuration: [UInt8] = []
+    /// How sound is coded; nil of what is not sound.
+    package internal(set) var codec: MP4Codec?
+    /// The whole entry, header and all, as it lies in the file.
+    package let bytes: [UInt8]
 
-    /// Reads the content of an `stsd` box; nil when it describes nothing.
-    init?(_ table: RawSpan) throws(Malformed) {
+    private enum Kind { case sound, picture, other }
+
+    /// Formats of pictures; everything else in a track of pictures is read as one too.
+    private static let pictures: Set<FourCC> = [
+        "avc1", "avc3", "hvc1", "hev1", "encv", "drmi", "vp09", "av01", "mp4v", "dvh1", "dvhe",
+    ]
+    private static let configurations: Set<FourCC> = [
+        "avcC", "hvcC", "esds", "dac3", "dec3", "dfLa", "dOps", "vttC", "av1C", "vpcC", "dac4",
+    ]
+    /// No table has more descriptions than this.
+    private static let limit = 1024
+
+    /// Reads the content of an `stsd` box.
+    ///
+    /// - Parameters:
+    ///   - table: what follows the box's header.
+    ///   - handler: the track's: `soun`, `vide`, …; empty when it is not known yet.
+    /// - Returns: the descriptions in order.
+    /// - Throws: `Malformed` when one is cut off.
+    static func read(_ table: RawSpan, handler: String) throws(Malformed) -> [SampleEntry] {
         var cursor = ByteCursor(table)
         let version = try cursor.u8("sample description")
         try cursor.skip(3, "sample description")
-        let count = try cursor.u32("sample description")
-        guard count > 0 else { return nil }
-        hasOthers = count > 1
-        let size = Int(try cursor.u32("sample entry"))
-        let type = FourCC(try cursor.u32("sample entry"))
-        guard size >= 8 else { throw Malformed("sample entry is smaller than its header", at: 8) }
-        var entry = ByteCursor(try cursor.slice(size - 8, "sample entry"))
-        codec = .other("\(type)")
-        sampleRate = 0
-        channels = 0
-        guard entry.remaining >= 28 else { return }
-        try entry.skip(8)
-        let layout = try entry.u16()
-        try entry.skip(6)
-        channels = Int(try entry.u16())
-        try entry.skip(6)
-        sampleRate = Int(try entry.u32() >> 16)
-        // QuickTime has longer entries; ISO files say 1 too, in another table version
-        if version == 0, layout == 1 { try entry.skip(16, "sample entry") }
-        if version == 0, layout == 2 { try entry.skip(36, "sample entry") }
-        readChildren(type, try entry.slice(entry.remaining))
+        let count = Int(try cursor.u32("sample description"))
+        var entries: [SampleEntry] = []
+        for _ in 0..<min(count, limit) {
+            let start = cursor.position
+            // QuickTime's tables may say more than they hold
+            if cursor.remaining < 8, !entries.isEmpty { break }
+            let size = Int(try cursor.u32("sample entry"))
+            guard size >= 8 else { throw Malformed("sample entry is smaller than its header", at: start) }
+            let type = FourCC(try cursor.u32("sample entry"))
+            let content = try cursor.slice(size - 8, "sample entry")
+            entries.append(try SampleEntry(type, content, version, handler, bytes: table.extracting(start..<start + size)))
+        }
+        return entries
     }
 
-    private mutating func readChildren(_ type: FourCC, _ children: RawSpan) {
+    private init(_ type: FourCC, _ content: RawSpan, _ version: UInt8, _ handler: String, bytes: RawSpan) throws(Malformed) {
+        self.type = type
+        format = type
+        self.bytes = [UInt8](copying: bytes)
+        let kind: Kind =
+            switch handler {
+            case "soun": .sound
+            case "vide": .picture
+            case "": Self.pictures.contains(type) ? .picture : .sound
+            default: .other
+            }
+        if kind == .sound { codec = .other("\(type)") }
+        var entry = ByteCursor(content)
+        switch kind {
+        case .sound:
+            guard entry.remaining >= 28 else { return }
+            try entry.skip(8)
+            let layout = try entry.u16()
+            try entry.skip(6)
+            channels = Int(try entry.u16())
+            try entry.skip(6)
+            sampleRate = Int(try entry.u32() >> 16)
+            // QuickTime has longer entries; ISO files say 1 too, in another table version
+            if version == 0, layout == 1 { try entry.skip(16, "sample entry") }
+            if version == 0, layout == 2 { try entry.skip(36, "sample entry") }
+        case .picture:
+            guard entry.remaining >= 78 else { return }
+            try entry.skip(24)
+            width = Int(try entry.u16())
+            height = Int(try entry.u16())
+            try entry.skip(50)
+        case .other:
+            guard entry.remaining >= 8 else { return }
+            try entry.skip(8)
+        }
+        readChildren(try entry.slice(entry.remaining), kind)
+    }
+
+    private mutating func readChildren(_ children: RawSpan, _ kind: Kind) {
         var found = Children()
         found.read(children)
-        let original = found.originalFormat ?? type
+        format = found.originalFormat ?? type
+        configuration = found.configuration
+        encryption = found.encryption
         switch type {
-        case "drms", "aavd": protection = found.protection(scheme: found.scheme ?? type)
+        case "drms", "aavd", "drmi": protection = found.protection(scheme: found.scheme ?? type)
         default:
-            if type == "enca" || found.isProtected {
+            if type == "enca" || type == "encv" || found.isProtected {
                 protection = found.protection(scheme: found.scheme ?? found.originalFormat ?? type)
             }
         }
-        switch original {
+        guard kind == .sound else { return }
+        switch format {
         case "mp4a", "enca", "drms", "aavd": codec = found.codec ?? .other("mp4a")
         case ".mp3", "ms\0U": codec = .mp3
-        default: codec = .other("\(original)")
+        default: codec = .other("\(format)")
         }
     }
 
     /// The content of the boxes inside a sample entry.
     private struct Children {
         var codec: MP4Codec?
+        var configuration: [UInt8] = []
         var isProtected = false
         var scheme: FourCC?
         var originalFormat: FourCC?
         var schemeInformation: [UInt8] = []
+        var encryption: TrackEncryption?
 
         func protection(scheme: FourCC) -> MP4Protection {
             MP4Protection(scheme: "\(scheme)", originalFormat: originalFormat, schemeInformation: schemeInformation)
@@ -71,6 +141,9 @@ struct SampleEntry {
         mutating func read(_ span: RawSpan, depth: Int = 0) {
             var found = self
             MemoryBoxes.forEach(in: span) { type, content in
+                if depth < 2, found.configuration.isEmpty, SampleEntry.configurations.contains(type) {
+                    found.configuration = [UInt8](copying: content)
+                }
                 switch type {
                 case "esds": found.codec = found.codec ?? ElementaryStreamDescriptor.codec(content)
                 case "wave" where depth == 0: found.read(content, depth: 1)
@@ -79,11 +152,27 @@ struct SampleEntry {
                     found.read(content, depth: 2)
                 case "frma" where content.byteCount >= 4 && depth == 2: found.originalFormat = FourCC(content.u32(at: 0))
                 case "schm" where content.byteCount >= 8: found.scheme = FourCC(content.u32(at: 4))
-                case "schi" where depth == 2: found.schemeInformation = [UInt8](copying: content)
+                case "schi" where depth == 2:
+                    found.schemeInformation = [UInt8](copying: content)
+                    found.encryption = SampleEntry.trackEncryption(content)
                 default: break
                 }
             }
             self = found
         }
+    }
+
+    /// The parameters of Common Encryption in scheme information; nil when there are none, or they are damaged.
+    private static func trackEncryption(_ schemeInformation: RawSpan) -> TrackEncryption? {
+        var found: TrackEncryption?
+        MemoryBoxes.forEach(in: schemeInformation) { type, content in
+            if type == "tenc" { found = found ?? (try? TrackEncryption(tenc: content)) }
+            if type == "uuid", content.byteCount >= 20, [UInt8](copying: content.extracting(0..<16)) == TrackEncryption.piffTrack
+            {
+                var cursor = ByteCursor(content.extracting(20..<content.byteCount))
+                found = found ?? (try? TrackEncryption(piff: &cursor))
+            }
+        }
+        return found
     }
 }

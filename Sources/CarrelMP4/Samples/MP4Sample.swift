@@ -1,4 +1,4 @@
-/// One access unit of a track: where its bytes are and how long it lasts.
+/// One access unit of a track: where its bytes are, and when it is decoded and shown.
 package struct MP4Sample: Sendable, Hashable {
     /// Its offset in the file.
     package var offset: Int64
@@ -6,11 +6,31 @@ package struct MP4Sample: Sendable, Hashable {
     package var size: Int
     /// How long it lasts, in units of the track's time scale.
     package var duration: Int64
+    /// When it is decoded, in units of the track's time scale.
+    package var decodeTime: Int64
+    /// What its presentation comes later than its decoding, in units of the track's time scale; may be negative.
+    package var compositionOffset: Int64
+    /// Whether decoding can begin with it.
+    package var isSync: Bool
+    /// Which of the track's descriptions is its, from 0.
+    package var entry: Int
 
-    package init(offset: Int64, size: Int, duration: Int64) {
+    package init(
+        offset: Int64,
+        size: Int,
+        duration: Int64,
+        decodeTime: Int64 = 0,
+        compositionOffset: Int64 = 0,
+        isSync: Bool = true,
+        entry: Int = 0
+    ) {
         self.offset = offset
         self.size = size
         self.duration = duration
+        self.decodeTime = decodeTime
+        self.compositionOffset = compositionOffset
+        self.isSync = isSync
+        self.entry = entry
     }
 
     /// Its bytes in the file.

@@ -10,6 +10,9 @@ package struct MP4Samples {
     private let fileLength: Int64
     private let allowsTruncation: Bool
     private var held: MP4Sample?
+    private var isFragment = false
+    /// When the samples returned so far end, in units of the track's time scale.
+    private var end: Int64 = 0
     /// Bytes of all samples so far. Samples do not overlap, so they cannot have more bytes than the file.
     private var total: Int64 = 0
 
@@ -40,7 +43,7 @@ package struct MP4Samples {
             return handOut(sample)
         }
         guard truncatedAt == nil else { return nil }
-        guard let sample = try listed.next() ?? fragmented.next() else { return nil }
+        guard let sample = try nextListed() else { return nil }
         guard sample.offset <= fileLength, Int64(sample.size) <= fileLength - sample.offset else {
             let place = min(sample.offset, fileLength)
             guard allowsTruncation else {
@@ -54,9 +57,30 @@ package struct MP4Samples {
         return handOut(sample)
     }
 
+    private mutating func nextListed() throws -> MP4Sample? {
+        if !isFragment, let sample = try listed.next() { return sample }
+        isFragment = true
+        return try fragmented.next(from: end)
+    }
+
+    /// Says how the sample that `next` returned last is encrypted. Each sample of a protected track must be asked for, in order.
+    ///
+    /// - Parameters:
+    ///   - defaults: the parameters of the sample's description.
+    ///   - result: gets the parameters of the sample.
+    /// - Throws: what the reader throws; `Malformed` when the parameters are damaged or not there.
+    package mutating func readEncryption(_ defaults: TrackEncryption, into result: inout SampleEncryption) throws {
+        if isFragment {
+            try fragmented.readEncryption(defaults, into: &result)
+        } else {
+            try listed.readEncryption(defaults, into: &result)
+        }
+    }
+
     private mutating func handOut(_ sample: MP4Sample) -> MP4Sample {
         index += 1
         duration &+= sample.duration
+        end = sample.decodeTime &+ sample.duration
         return sample
     }
 

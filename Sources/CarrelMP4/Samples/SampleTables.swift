@@ -22,6 +22,11 @@ struct SampleTables {
     var sizeBits = 0
     var constantSize = 0
 
+    /// `ctts`: count, offset; signed in version 1.
+    var compositions = Table()
+    /// `stss`: the numbers of samples that decoding can begin with, from 1; nil when all are.
+    var syncSamples: Table?
+
     var sampleCount: Int { sizes.count }
 
     /// Takes note of one box of an `stbl`.
@@ -29,6 +34,8 @@ struct SampleTables {
         let start = box.content.lowerBound
         switch box.type {
         case "stts": durations = try table(box, &window, head: 8, entryBits: 64)
+        case "ctts": compositions = try table(box, &window, head: 8, entryBits: 64)
+        case "stss": syncSamples = try table(box, &window, head: 8, entryBits: 32)
         case "stsc": chunkRuns = try table(box, &window, head: 8, entryBits: 96)
         case "stco", "co64":
             chunkOffsetsAreLong = box.type == "co64"

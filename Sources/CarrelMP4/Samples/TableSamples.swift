@@ -7,6 +7,9 @@ struct TableSamples {
     private var chunkRunWindow: FileWindow
     private var chunkWindow: FileWindow
     private var sizeWindow: FileWindow
+    private var compositionWindow: FileWindow
+    private var syncWindow: FileWindow
+    private var auxiliaryWindow: FileWindow
 
     private var sample = 0
     // the run of durations
@@ -21,9 +24,24 @@ struct TableSamples {
     private var runIndex = 0
     private var runEnd = 0
     private var samplesPerChunk = 0
+    private var entry = 0
+    // composition offsets and sync samples
+    private var decodeTime: Int64 = 0
+    private var compositionIndex = 0
+    private var compositionLeft = 0
+    private var composition: Int64 = 0
+    private var syncIndex = 0
+    private var nextSync = 0
+    // protection
+    private var auxiliary: AuxiliaryInformation
+    private var startsChunk = false
 
-    init(_ tables: SampleTables, _ reader: any ByteReader) {
+    init(_ tables: SampleTables, _ auxiliary: AuxiliaryInformation, _ reader: any ByteReader) {
         self.tables = tables
+        self.auxiliary = auxiliary
+        compositionWindow = FileWindow(reader)
+        syncWindow = FileWindow(reader)
+        auxiliaryWindow = FileWindow(reader, capacity: 1 << 14)
         durationWindow = FileWindow(reader, capacity: 4096)
         chunkRunWindow = FileWindow(reader, capacity: 4096)
         chunkWindow = FileWindow(reader, capacity: 1 << 14)
@@ -35,13 +53,29 @@ struct TableSamples {
         guard sample < tables.sampleCount else { return nil }
         while samplesLeft == 0 { try nextChunk() }
         let size = try nextSize()
-        let result = MP4Sample(offset: offset, size: size, duration: try nextDuration())
+        let duration = try nextDuration()
+        let result = MP4Sample(
+            offset: offset,
+            size: size,
+            duration: duration,
+            decodeTime: decodeTime,
+            compositionOffset: try nextComposition(),
+            isSync: try nextIsSync(),
+            entry: entry
+        )
+        decodeTime &+= duration
         sample += 1
         samplesLeft -= 1
         let (end, overflow) = offset.addingReportingOverflow(Int64(size))
         guard !overflow else { throw Malformed("sample lies past any file", at: Int(tables.chunks.start)) }
         offset = end
         return result
+    }
+
+    /// Fills `result` for the sample that `next` returned last.
+    mutating func readEncryption(_ defaults: TrackEncryption, into result: inout SampleEncryption) throws {
+        try auxiliary.next(defaults, startsRun: startsChunk, into: &result, &auxiliaryWindow)
+        startsChunk = false
     }
 
     private mutating func nextChunk() throws {
@@ -58,6 +92,7 @@ struct TableSamples {
         }
         chunk += 1
         samplesLeft = samplesPerChunk
+        startsChunk = true
     }
 
     /// Moves to the next entry of `stsc`, which counts chunks from 1.
@@ -69,6 +104,7 @@ struct TableSamples {
         let entry = table.start + Int64(runIndex) * 12
         let first = Int(try chunkRunWindow.u32(at: entry, "chunk run"))
         samplesPerChunk = Int(try chunkRunWindow.u32(at: entry + 4, "chunk run"))
+        self.entry = max(0, Int(try chunkRunWindow.u32(at: entry + 8, "chunk run")) - 1)
         runIndex += 1
         guard first == runEnd + 1 else { throw Malformed("chunk runs are out of order", at: Int(entry)) }
         if runIndex == table.count {
@@ -105,5 +141,34 @@ struct TableSamples {
         }
         durationLeft -= 1
         return duration
+    }
+
+    private mutating func nextComposition() throws -> Int64 {
+        let table = tables.compositions
+        guard table.count > 0 else { return 0 }
+        while compositionLeft == 0 {
+            // what the table does not reach has no offset
+            guard compositionIndex < table.count else { return 0 }
+            let at = table.start + Int64(compositionIndex) * 8
+            compositionLeft = Int(try compositionWindow.u32(at: at, "composition offset"))
+            // files of version 0 carry negative offsets too
+            composition = Int64(Int32(truncatingIfNeeded: try compositionWindow.u32(at: at + 4, "composition offset")))
+            compositionIndex += 1
+        }
+        compositionLeft -= 1
+        return composition
+    }
+
+    private mutating func nextIsSync() throws -> Bool {
+        guard let table = tables.syncSamples else { return true }
+        while nextSync <= sample, syncIndex < table.count {
+            let number = Int(try syncWindow.u32(at: table.start + Int64(syncIndex) * 4, "sync sample"))
+            guard number > nextSync else {
+                throw Malformed("sync samples are out of order", at: Int(table.start) + syncIndex * 4)
+            }
+            nextSync = number
+            syncIndex += 1
+        }
+        return nextSync == sample + 1
     }
 }

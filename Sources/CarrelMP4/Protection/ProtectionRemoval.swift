@@ -1,0 +1,140 @@
+import CarrelBytes
+
+/// What turns a file of Common Encryption or PIFF into one that says it is clear, without moving a byte.
+///
+/// Protected sample entries get their original type. Boxes that speak of the protection (`sinf`, `pssh`, `senc`, `saiz`, `saio`, `seig`
+/// groups, PIFF's `uuid` boxes) become free space of the same length (`free`, ISO/IEC 14496-12 §8.1.2). So every offset in the file
+/// stays true, and a range of the clear file is the same range of the protected one.
+package struct ProtectionRemoval: Sendable {
+    /// Bytes that take the place of others.
+    package struct Patch: Sendable, Hashable {
+        /// Where they lie in the file.
+        package var offset: Int64
+        /// The bytes.
+        package var bytes: [UInt8]
+        /// Zeros behind them.
+        package var zeros: Int
+    }
+
+    /// In the order of the file.
+    package private(set) var patches: [Patch] = []
+
+    private static let containers: Set<FourCC> = ["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"]
+    private static let limit = 1 << 16
+
+    private init() {}
+
+    /// The patches of one box of a file: of `moov`, `moof`, `ftyp`, `styp`, `pssh` and PIFF's boxes; of others none.
+    ///
+    /// - Parameters:
+    ///   - box: a box at the top of the file.
+    ///   - tracks: the tracks that are decrypted; the protection of others stays.
+    ///   - window: reads the file.
+    /// - Throws: what the reader throws; `Malformed` when a box is damaged.
+    package init(of box: MP4Box, tracks: Set<UInt32>, _ window: inout FileWindow) throws {
+        switch box.type {
+        case "ftyp", "styp": try patchBrands(box, &window)
+        case "moov", "moof": try descend(box, tracks, isWanted: true, &window)
+        case "pssh", "uuid": try patch(box, isWanted: true, &window)
+        default: break
+        }
+    }
+
+    private mutating func add(_ offset: Int64, _ bytes: [UInt8], zeros: Int = 0) throws {
+        guard patches.count < Self.limit else { throw Malformed("too many boxes of protection", at: Int(offset)) }
+        patches.append(Patch(offset: offset, bytes: bytes, zeros: zeros))
+    }
+
+    private mutating func blank(_ box: MP4Box) throws {
+        try add(box.start + 4, Array("free".utf8))
+        try add(box.content.lowerBound, [], zeros: box.content.count)
+    }
+
+    /// PIFF's brand is one of its promises; the ISO brand of its time has the same fragments.
+    private mutating func patchBrands(_ box: MP4Box, _ window: inout FileWindow) throws {
+        for at in stride(from: box.content.lowerBound, to: box.content.upperBound - 3, by: 4).prefix(1024)
+        where try FourCC(window.u32(at: at, "brand")) == "piff" {
+            try add(at, Array("iso6".utf8))
+        }
+    }
+
+    private mutating func descend(_ parent: MP4Box, _ tracks: Set<UInt32>, isWanted: Bool, _ window: inout FileWindow) throws {
+        var isWanted = isWanted
+        if parent.type == "trak" || parent.type == "traf" { isWanted = try Self.names(parent, tracks, &window) }
+        var found = self
+        try MP4Box.forEach(in: parent.content, &window) { box, window in
+            if Self.containers.contains(box.type) {
+                try found.descend(box, tracks, isWanted: isWanted, &window)
+            } else if box.type == "stsd" {
+                if isWanted { try found.patchEntries(box, &window) }
+            } else {
+                try found.patch(box, isWanted: isWanted, &window)
+            }
+        }
+        self = found
+    }
+
+    /// Whether a track or its part of a fragment is one of `tracks`.
+    private static func names(_ parent: MP4Box, _ tracks: Set<UInt32>, _ window: inout FileWindow) throws -> Bool {
+        var isNamed = false
+        try MP4Box.forEach(in: parent.content, &window) { box, window in
+            let at = box.content.lowerBound
+            if box.type == "tfhd" { isNamed = tracks.contains(try window.u32(at: at + 4, "fragment header")) }
+            if box.type == "tkhd" {
+                let isLong = try window.u8(at: at, "track header") == 1
+                isNamed = tracks.contains(try window.u32(at: at + (isLong ? 20 : 12), "track header"))
+            }
+        }
+        return isNamed
+    }
+
+    private mutating func patch(_ box: MP4Box, isWanted: Bool, _ window: inout FileWindow) throws {
+        let at = box.content.lowerBound
+        switch box.type {
+        case "pssh": try blank(box)
+        case "senc", "saiz", "saio": if isWanted { try blank(box) }
+        case "sgpd", "sbgp":
+            if isWanted, box.content.count >= 8, try FourCC(window.u32(at: at + 4, "sample group")) == "seig" { try blank(box) }
+        case "uuid":
+            guard box.content.count >= 16 else { return }
+            var type: [UInt8] = []
+            type.append(bigEndian: try window.u64(at: at, "uuid box"))
+            type.append(bigEndian: try window.u64(at: at + 8, "uuid box"))
+            let isPIFF = type == TrackEncryption.piffSystem || isWanted && type == TrackEncryption.piffSamples
+            if isPIFF { try blank(box) }
+        default: break
+        }
+    }
+
+    /// Gives protected entries their original type, and makes their `sinf` boxes free space.
+    private mutating func patchEntries(_ table: MP4Box, _ window: inout FileWindow) throws {
+        guard table.content.count >= 8 else { return }
+        var found = self
+        let entries = table.content.lowerBound + 8..<table.content.upperBound
+        try MP4Box.forEach(in: entries, &window) { entry, window in
+            let fixed: Int64
+            switch entry.type {
+            case "encv": fixed = 78
+            case "enca":
+                // QuickTime has longer entries
+                let version = try window.u8(at: table.content.lowerBound, "sample description")
+                let layout = entry.content.count >= 10 ? try window.u16(at: entry.content.lowerBound + 8, "sample entry") : 0
+                fixed = version == 0 && layout == 1 ? 44 : version == 0 && layout == 2 ? 64 : 28
+            case "enct", "encs", "encm": fixed = 8
+            default: return
+            }
+            guard Int64(entry.content.count) > fixed else { return }
+            try MP4Box.forEach(in: entry.content.lowerBound + fixed..<entry.content.upperBound, &window) { child, window in
+                guard child.type == "sinf" else { return }
+                try MP4Box.forEach(in: child.content, &window) { box, window in
+                    guard box.type == "frma", box.content.count >= 4 else { return }
+                    var original: [UInt8] = []
+                    original.append(bigEndian: try window.u32(at: box.content.lowerBound, "original format"))
+                    try found.add(entry.start + 4, original)
+                }
+                try found.blank(child)
+            }
+        }
+        self = found
+    }
+}

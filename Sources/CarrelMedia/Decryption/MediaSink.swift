@@ -1,0 +1,28 @@
+/// Where written media go.
+package protocol MediaSink {
+    /// Appends bytes.
+    mutating func write(_ bytes: RawSpan) throws
+
+    /// Writes over bytes that were written before.
+    ///
+    /// - Parameters:
+    ///   - bytes: the new ones.
+    ///   - offset: of the first, from the start of the output.
+    mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws
+}
+
+/// Media written into memory.
+package struct BytesSink: MediaSink, Sendable {
+    /// Everything written.
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    package mutating func write(_ bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { unsafe self.bytes.append(contentsOf: $0) }
+    }
+
+    package mutating func overwrite(_ bytes: RawSpan, at offset: Int64) {
+        unsafe bytes.withUnsafeBytes { unsafe self.bytes.replaceSubrange(Int(offset)..<Int(offset) + $0.count, with: $0) }
+    }
+}

@@ -1,0 +1,98 @@
+import CarrelBytes
+import CarrelCrypto
+package import CarrelMP4
+
+/// Decrypts the samples of one track of Common Encryption where they lie: one cipher for each key.
+package struct TrackDecrypter: Sendable {
+    /// The track.
+    package let track: MP4Track
+    private let keys: ContentKeys
+    private var ciphers: [Int: KeyedCiphers] = [:]
+
+    /// The ciphers of one description of the track.
+    private final class KeyedCiphers: @unchecked Sendable {  // one decrypter owns it, and only one task uses that
+        let scheme: CommonEncryptionScheme
+        /// The last one, and those of the keys before it: keys take turns in few files, and then few do.
+        private var key: KeyID?
+        private var cipher: SampleCipher?
+
+        init(_ scheme: CommonEncryptionScheme) {
+            self.scheme = scheme
+        }
+
+        func apply(
+            to bytes: inout MutableRawSpan,
+            in range: Range<Int>,
+            _ parameters: SampleEncryption,
+            _ keys: ContentKeys,
+            track: UInt32
+        ) throws {
+            if cipher == nil || key != parameters.keyID {
+                cipher = try SampleCipher(scheme, key: keys.key(parameters.keyID, track: track))
+                key = parameters.keyID
+            }
+            try cipher?.apply(to: &bytes, in: range, parameters)
+        }
+    }
+
+    /// - Parameters:
+    ///   - track: one with entries of Common Encryption.
+    ///   - keys: its keys.
+    /// - Throws: `unsupported` when one of its descriptions has another protection.
+    package init(_ track: MP4Track, keys: ContentKeys) throws(MediaError) {
+        self.track = track
+        self.keys = keys
+        for (number, entry) in track.entries.enumerated() {
+            guard let protection = entry.protection else { continue }
+            guard let encryption = entry.encryption, let scheme = CommonEncryptionScheme(protection, encryption) else {
+                throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
+            }
+            ciphers[number] = KeyedCiphers(scheme)
+        }
+    }
+
+    /// The parameters of the description that a sample has; nil when that is a clear one.
+    package func defaults(of sample: MP4Sample) throws(MediaError) -> TrackEncryption? {
+        guard sample.entry < track.entries.count else {
+            throw MediaError(.malformed, "track \(track.id) has no sample description \(sample.entry + 1)")
+        }
+        return track.entries[sample.entry].encryption
+    }
+
+    /// Decrypts a sample.
+    ///
+    /// - Parameters:
+    ///   - bytes: holds it.
+    ///   - range: which bytes are the sample.
+    ///   - sample: which sample.
+    ///   - parameters: how it is encrypted.
+    /// - Throws: `missingKey`; `Malformed` with the byte of the file.
+    package mutating func decrypt(
+        _ bytes: inout MutableRawSpan,
+        in range: Range<Int>,
+        _ sample: MP4Sample,
+        _ parameters: SampleEncryption
+    ) throws {
+        guard parameters.isProtected, let ciphers = ciphers[sample.entry] else { return }
+        do {
+            try ciphers.apply(to: &bytes, in: range, parameters, keys, track: track.id)
+        } catch let error as Malformed {
+            throw Malformed(error.what, at: Int(sample.offset) + error.offset)
+        }
+    }
+
+    /// Asks for all keys of a file's tracks of Common Encryption.
+    ///
+    /// - Parameters:
+    ///   - file: the file; its fragments are looked through for keys that they bring.
+    ///   - source: who has the keys.
+    /// - Returns: the keys.
+    /// - Throws: `missingKey`, `refusedKey`; what the reader throws, and `Malformed`.
+    package static func keys(of file: MP4File, from source: some ContentKeySource) async throws -> ContentKeys {
+        var keys = ContentKeys()
+        for track in file.tracks {
+            for id in try file.keyIDs(of: track) { try await keys.resolve(id, track: track.id, from: source) }
+        }
+        return keys
+    }
+}

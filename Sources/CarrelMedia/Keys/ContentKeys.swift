@@ -1,0 +1,70 @@
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelMP4
+
+/// The keys of one file or stream, asked for before its bytes are decrypted.
+package struct ContentKeys: Sendable {
+    /// One key of one track: tracks may share the id of a key, and a caller may name keys by track.
+    private struct Place: Hashable {
+        var track: UInt32
+        var id: KeyID?
+    }
+
+    private var grants: [Place: ContentKeyGrant] = [:]
+
+    package init() {}
+
+    /// When the first of them ends; nil when none does.
+    package var end: Instant? { grants.values.compactMap(\.end).min() }
+
+    /// Whether all of them may be used for a plain stream of bytes.
+    package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }
+
+    /// Asks for a key, unless it is there.
+    ///
+    /// - Parameters:
+    ///   - id: the key's id; nil where the format has none.
+    ///   - track: the track it is for.
+    ///   - others: further names of the key, asked for behind its id and before its track.
+    ///   - source: who has it.
+    /// - Throws: `missingKey`, `refusedKey`.
+    package mutating func resolve(
+        _ id: KeyID?,
+        track: UInt32,
+        others: [ContentKeyName] = [],
+        from source: some ContentKeySource
+    ) async throws(MediaError) {
+        let place = Place(track: track, id: id)
+        guard grants[place] == nil else { return }
+        var names = others
+        if let id { names.insert(.id(id.bytes), at: 0) }
+        names.append(.track(track))
+        for name in names {
+            switch await source.key(name) {
+            case .granted(let grant):
+                grants[place] = grant
+                return
+            case .pending: throw MediaError(.missingKey, "the license for \(Self.words(id, track)) is not there yet")
+            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(Self.words(id, track)) is refused: \(reason)")
+            case .unknown: continue
+            }
+        }
+        throw Self.missing(id, track)
+    }
+
+    /// The key of a track.
+    ///
+    /// - Throws: `missingKey` when it was not asked for.
+    package func key(_ id: KeyID?, track: UInt32) throws(MediaError) -> Secret {
+        guard let grant = grants[Place(track: track, id: id)] else { throw Self.missing(id, track) }
+        return grant.key
+    }
+
+    private static func missing(_ id: KeyID?, _ track: UInt32) -> MediaError {
+        MediaError(.missingKey, "no key is given for \(words(id, track))")
+    }
+
+    private static func words(_ id: KeyID?, _ track: UInt32) -> String {
+        id.map { "key id \($0) (track \(track))" } ?? "track \(track)"
+    }
+}

@@ -1,0 +1,41 @@
+package import CarrelBytes
+
+/// Why media cannot be read, decrypted or written: a stable code, and words for a person.
+///
+/// Two errors are equal when their codes are.
+package struct MediaError: CodedError {
+    /// The kinds of this failure.
+    package typealias Code = ErrorCode<MediaError>
+
+    /// The kind of failure.
+    package let code: Code
+    /// A lower-case sentence without a period; never a key.
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Damaged bytes.
+    package init(_ malformed: Malformed) {
+        self.init(.malformed, malformed.description)
+    }
+}
+
+extension ErrorCode where Failure == MediaError {
+    /// The bytes are not what their format says they must be.
+    package static var malformed: Self { Self("media.malformed") }
+    /// A key that it needs was not given.
+    package static var missingKey: Self { Self("media.missing-key") }
+    /// The source of keys refuses the key.
+    package static var refusedKey: Self { Self("media.refused-key") }
+    /// A key is not the one that it was encrypted with.
+    package static var wrongKey: Self { Self("media.wrong-key") }
+    /// Its protection or its coding is not one that Carrel knows.
+    package static var unsupported: Self { Self("media.unsupported") }
+    /// The license asks for controls of the output that a plain file does not have.
+    package static var outputControl: Self { Self("media.output-control") }
+    /// A file cannot be read or written.
+    package static var unavailable: Self { Self("media.unavailable") }
+}
