@@ -1,0 +1,44 @@
+import CarrelBytes
+
+/// The NAL units of a byte stream, one after the other (ISO/IEC 14496-10 annex B).
+///
+/// Zero bytes behind a unit belong to the byte stream, not to the unit. Bytes before the first start code are passed over.
+package struct ByteStreamUnits: ~Escapable {
+    private let bytes: RawSpan
+    private var start: Int?
+
+    /// Begins at the first start code.
+    ///
+    /// - Parameter bytes: whole units.
+    @_lifetime(copy bytes)
+    package init(_ bytes: RawSpan) {
+        self.bytes = bytes
+        start = StartCode.first(in: bytes, from: 0)
+    }
+
+    /// Where the next unit lies, start code and zero bytes around it excluded; nil behind the last. Never empty.
+    @_lifetime(self: copy self)
+    package mutating func next() -> Range<Int>? {
+        while let code = start {
+            let from = code + 3
+            let code = StartCode.first(in: bytes, from: from)
+            start = code
+            var end = code ?? bytes.byteCount
+            while end > from, bytes.u8(at: end - 1) == 0 { end -= 1 }
+            if end > from { return from..<end }
+        }
+        return nil
+    }
+}
+
+extension ByteStreamUnits {
+    /// The units as a byte stream, each behind 00 00 00 01.
+    package static func join(_ units: [[UInt8]]) -> [UInt8] {
+        var out: [UInt8] = []
+        for unit in units {
+            out.append(bigEndian: 1 as UInt32)
+            out += unit
+        }
+        return out
+    }
+}

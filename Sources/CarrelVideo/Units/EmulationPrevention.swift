@@ -1,0 +1,47 @@
+import CarrelBytes
+
+/// The bytes 03 that keep a NAL unit free of start codes (ISO/IEC 14496-10 §7.4.1, 23008-2 §7.4.2).
+package enum EmulationPrevention {
+    /// Appends a unit without its emulation prevention bytes.
+    ///
+    /// - Parameters:
+    ///   - unit: a whole NAL unit, header included.
+    ///   - out: gets at most as many bytes as the unit has.
+    package static func append(removedFrom unit: RawSpan, to out: inout [UInt8]) {
+        var done = 0
+        var at = 0
+        while let pair = ZeroPair.first(in: unit, from: at), pair + 2 < unit.byteCount {
+            guard unit.u8(at: pair + 2) == 3 else {
+                at = pair + 1
+                continue
+            }
+            out.append(copying: unit.extracting(done..<pair + 2))
+            done = pair + 3
+            at = done
+        }
+        out.append(copying: unit.extracting(done..<unit.byteCount))
+    }
+
+    /// Appends a unit with a byte 03 before each byte below 4 that follows two zero bytes.
+    ///
+    /// - Parameters:
+    ///   - unit: a whole NAL unit, header included.
+    ///   - out: gets at most half as many bytes again as the unit has.
+    package static func append(insertedInto unit: RawSpan, to out: inout [UInt8]) {
+        var done = 0
+        var at = 0
+        while let pair = ZeroPair.first(in: unit, from: at), pair + 2 < unit.byteCount {
+            guard unit.u8(at: pair + 2) <= 3 else {
+                at = pair + 3
+                continue
+            }
+            out.append(copying: unit.extracting(done..<pair + 2))
+            out.append(3)
+            done = pair + 2
+            at = done
+        }
+        out.append(copying: unit.extracting(done..<unit.byteCount))
+        // a unit must not end in a zero byte
+        if unit.byteCount > 0, unit.u8(at: unit.byteCount - 1) == 0 { out.append(3) }
+    }
+}
