@@ -71,9 +71,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
         return out + extensions
     }
 
-    /// The codec string of RFC 6381 §3.3, such as `avc1.64001f`.
-    ///
-    /// - Parameter format: the sample entry's type, `avc1` or `avc3`.
+    /// The codec string of RFC 6381 §3.3, such as `avc1.64001f`, for the sample entry type `avc1` or `avc3`.
     package func codecString(format: String = "avc1") -> String {
         "\(format).\(Hex.encode([profile, constraints, level]))"
     }

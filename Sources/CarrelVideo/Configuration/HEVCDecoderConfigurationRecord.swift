@@ -152,9 +152,7 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
     /// The sequence parameter sets, whole NAL units.
     package var sequenceParameterSets: [[UInt8]] { arrays.filter { $0.type == 33 }.flatMap(\.units) }
 
-    /// The codec string (ISO/IEC 14496-15 annex E), such as `hvc1.1.6.L93.B0`.
-    ///
-    /// - Parameter format: the sample entry's type, `hvc1` or `hev1`.
+    /// The codec string (ISO/IEC 14496-15 annex E), such as `hvc1.1.6.L93.B0`, for the sample entry type `hvc1` or `hev1`.
     package func codecString(format: String = "hvc1") -> String { "\(format).\(profile.codecSuffix)" }
 
     /// All parameter sets as a byte stream, each behind 00 00 00 01; SEI messages are left out.

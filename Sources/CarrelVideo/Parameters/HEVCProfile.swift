@@ -25,7 +25,7 @@ package struct HEVCProfile: Sendable, Hashable {
         self.level = level
     }
 
-    /// Reads `profile_tier_level(1, layers)`, and passes over what it says of the lower temporal layers.
+    /// Reads `profile_tier_level(1, layers)`, and passes over the profiles of the lower temporal layers.
     init(_ bits: inout ParameterBits, layers: Int) throws(Malformed) {
         space = UInt8(try bits.bits(2, "profile space"))
         isHighTier = try bits.flag("tier")

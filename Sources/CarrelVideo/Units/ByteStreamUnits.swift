@@ -16,7 +16,7 @@ package struct ByteStreamUnits: ~Escapable {
         start = StartCode.first(in: bytes, from: 0)
     }
 
-    /// Where the next unit lies, start code and zero bytes around it excluded; nil behind the last. Never empty.
+    /// The range of the next unit, start code and zero bytes around it excluded; nil behind the last. Never empty.
     @_lifetime(self: copy self)
     package mutating func next() -> Range<Int>? {
         while let code = start {

@@ -18,7 +18,7 @@ package struct LengthPrefixedUnits: ~Escapable {
         self.lengthSize = lengthSize
     }
 
-    /// Where the next unit lies, without its length; nil at the end of the sample. A unit may be empty.
+    /// The range of the next unit, without its length; nil at the end of the sample. A unit may be empty.
     ///
     /// - Throws: when a length is cut off or leaves the sample; the offset is that of the length.
     @_lifetime(self: copy self)
@@ -41,6 +41,7 @@ extension LengthPrefixedUnits {
     ///   - sample: a whole sample.
     ///   - codec: its codec.
     ///   - lengthSize: bytes of each length.
+    /// - Returns: the kinds found.
     /// - Throws: when a length is cut off or leaves the sample.
     package static func kinds(in sample: RawSpan, codec: VideoCodec, lengthSize: Int) throws(Malformed) -> NALUnitSet {
         var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
@@ -122,7 +123,7 @@ extension LengthPrefixedUnits {
     ///   - leavingOut: kinds of units that are not appended, such as delimiters and parameter sets.
     ///   - out: gets the sample.
     /// - Returns: the kinds of units found, left out or not.
-    /// - Throws: when something else than a start code comes first.
+    /// - Throws: when bytes other than zero come before the first start code.
     @discardableResult
     package static func append(
         byteStream stream: RawSpan,

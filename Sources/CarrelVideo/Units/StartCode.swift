@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// The three bytes 00 00 01 that stand before each NAL unit of a byte stream (ISO/IEC 14496-10 annex B, 23008-2 annex B).
+/// The three bytes 00 00 01 before each NAL unit of a byte stream (ISO/IEC 14496-10 annex B, 23008-2 annex B).
 package enum StartCode {
     /// Finds the next start code.
     ///
