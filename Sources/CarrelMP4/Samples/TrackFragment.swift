@@ -108,7 +108,7 @@ struct TrackFragment {
         var field = at + 8
         if flags & 1 != 0 {
             let long = try window.u64(at: field, "fragment header")
-            guard long <= UInt64(window.reader.length) else { throw Malformed("fragment lies past the end", at: Int(at)) }
+            guard long < 1 << 62 else { throw Malformed("fragment lies past any file", at: Int(at)) }
             base = Int64(long)
             field += 8
         }

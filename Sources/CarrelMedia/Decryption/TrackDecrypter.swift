@@ -6,7 +6,8 @@ package import CarrelMP4
 package struct TrackDecrypter: Sendable {
     /// The track.
     package let track: MP4Track
-    private let keys: ContentKeys
+    /// Its keys.
+    package var keys: ContentKeys
     private var ciphers: [Int: KeyedCiphers] = [:]
 
     /// The ciphers of one description of the track.

@@ -1,0 +1,332 @@
+import CarrelBytes
+
+/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC 14496-12
+/// §8.8, §8.16).
+///
+/// The events cover all bytes, each once and in order, so that a copy is made of them. Samples come in the order in which they lie.
+/// Memory is one fragment header and one sample, both limited, whatever the length of the fragment.
+///
+/// ```swift
+/// reader.append(piece)
+/// while let event = try reader.next() { … }
+/// ```
+package struct FragmentReader {
+    /// What comes next. Ranges are positions in `bytes`, true until the next call of a mutating method.
+    package enum Event: Sendable {
+        /// A movie: `tracks` and `systems` are known from here on.
+        case movie(Range<Int>)
+        /// The header of a fragment; `systems` has the protection systems that it brings too.
+        case fragment(Range<Int>)
+        /// Another whole box: `ftyp`, `styp`, `sidx`, `emsg`, …
+        case box(FourCC, Range<Int>)
+        /// One sample of the track of that position in `tracks`; `encryption` tells how it is encrypted.
+        case sample(track: Int, MP4Sample, Range<Int>)
+        /// Bytes that belong to no sample: the header of media data, gaps, a box too large to be held.
+        case data(Range<Int>)
+    }
+
+    /// Bytes of a sample, at most.
+    package static let sampleLimit = 16 << 20
+    /// Bytes of the header of a fragment, at most.
+    package static let headerLimit = 8 << 20
+    /// Bytes of a movie, at most.
+    package static let movieLimit = 16 << 20
+    /// Bytes of any other box that is held whole.
+    private static let boxLimit = 1 << 20
+
+    /// The tracks of the movie; none before it.
+    package private(set) var tracks: [MP4Track]
+    /// The protection systems of the movie and of the last fragment.
+    package private(set) var systems: [ProtectionSystemHeader] = []
+    /// The keys that the last movie or fragment names, with the track of each.
+    package private(set) var keyIDs: [(track: UInt32, id: KeyID)] = []
+    /// How the sample of the last event is encrypted.
+    package private(set) var encryption = SampleEncryption()
+
+    private var buffer: [UInt8] = []
+    private var start = 0
+    /// The offset in the stream of the byte at `start`.
+    private var position: Int64 = 0
+    /// The end of the box whose bytes pass through; nil before a header.
+    private var dataEnd: Int64?
+    private var isMediaData = false
+    private var isEnded = false
+    /// The tracks of the fragment on their way, and the next sample of each.
+    private var walks: [Walk] = []
+    private var window = FileWindow(BytesReader([]))
+    /// When the samples of each track end.
+    private var ends: [UInt32: Int64] = [:]
+
+    private struct Walk {
+        var track: Int
+        /// Parts of the fragment that are still to come; those of one track lie one behind the other.
+        var parts: [TrackFragment]
+        var samples: TrackFragmentSamples
+        var next: MP4Sample?
+
+        /// Goes to the next sample; `end` is when the samples before it end.
+        mutating func advance(_ end: inout Int64, _ window: inout FileWindow) throws {
+            next = try samples.next(&window)
+            while next == nil, !parts.isEmpty {
+                samples = TrackFragmentSamples(parts.removeFirst(), from: end)
+                next = try samples.next(&window)
+            }
+            if let next { end = next.decodeTime &+ next.duration }
+        }
+    }
+
+    /// - Parameter tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    package init(tracks: [MP4Track] = []) {
+        self.tracks = tracks
+    }
+
+    /// The next `count` bytes of the stream that were appended and not yet passed.
+    private var available: Int { buffer.count - start }
+
+    /// Adds a piece of the stream.
+    package mutating func append(_ piece: RawSpan) {
+        makeRoom()
+        buffer.append(copying: piece)
+    }
+
+    /// Adds a piece of the stream that `body` writes.
+    ///
+    /// - Parameters:
+    ///   - count: the most bytes it writes.
+    ///   - body: appends to the span it is given.
+    /// - Throws: what `body` throws.
+    package mutating func append<Failure: Error>(
+        addingCapacity count: Int,
+        _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        makeRoom()
+        try buffer.append(addingCapacity: count, initializingWith: body)
+    }
+
+    /// Forgets the bytes that have gone by, when they are many.
+    private mutating func makeRoom() {
+        guard start > 0, start >= buffer.count / 2 else { return }
+        buffer.removeSubrange(0..<start)
+        start = 0
+    }
+
+    /// Says that no piece follows.
+    package mutating func end() { isEnded = true }
+
+    /// The bytes of an event.
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        borrowing get { buffer.rawSpan }
+    }
+
+    /// Lends the bytes, so that a sample is decrypted where it lies.
+    package mutating func withBytes<Result, Failure: Error>(
+        _ body: (inout MutableRawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var elements = buffer.mutableSpan
+        var bytes = unsafe elements.mutableBytes
+        return try body(&bytes)
+    }
+
+    /// The next event; nil when the stream has to go on first, or has ended.
+    ///
+    /// - Throws: `Malformed` when the stream is not one of fragments, or is damaged; `missing` bytes at its end are damage too.
+    package mutating func next() throws -> Event? {
+        while true {
+            if let dataEnd {
+                if let event = try nextData(until: dataEnd) { return event }
+                guard position == dataEnd else { return try starve("media data") }
+                self.dataEnd = nil
+            }
+            guard available > 0 else { return isEnded ? try finish() : nil }
+            guard let event = try nextBox() else { return dataEnd == nil ? try starve("a box") : nil }
+            return event
+        }
+    }
+
+    private func starve(_ what: StaticString) throws -> Event? {
+        guard isEnded else { return nil }
+        throw Malformed("stream is cut off inside \(what)", at: Int(clamping: position))
+    }
+
+    private func finish() throws -> Event? {
+        if let walk = walks.first(where: { $0.next != nil }), let sample = walk.next {
+            throw Malformed("stream ends before a sample", at: Int(clamping: sample.offset))
+        }
+        return nil
+    }
+
+    /// Passes over `count` bytes.
+    private mutating func take(_ count: Int) -> Range<Int> {
+        let range = start..<start + count
+        start += count
+        position += Int64(count)
+        return range
+    }
+
+    // MARK: - Boxes
+
+    private mutating func nextBox() throws -> Event? {
+        guard available >= 8 else { return nil }
+        var header = 8
+        var size = UInt64(buffer.rawSpan.u32(at: start))
+        let type = FourCC(buffer.rawSpan.u32(at: start + 4))
+        if size == 1 {
+            guard available >= 16 else { return nil }
+            size = buffer.rawSpan.u64(at: start + 8)
+            header = 16
+        }
+        // to the end of the stream
+        if size == 0 { size = UInt64(Int64.max - position) }
+        guard size >= UInt64(header) else {
+            throw Malformed("box \(type) is smaller than its header", at: Int(clamping: position))
+        }
+        guard size <= UInt64(Int64.max - position) else {
+            throw Malformed("box \(type) reaches past any stream", at: Int(clamping: position))
+        }
+        let limit =
+            switch type {
+            case "moov": Self.movieLimit
+            case "moof": Self.headerLimit
+            default: Self.boxLimit
+            }
+        if type == "mdat" || size > UInt64(limit) {
+            guard type != "moov", type != "moof" else {
+                throw Malformed("box \(type) of \(size) bytes is longer than \(limit)", at: Int(clamping: position))
+            }
+            dataEnd = position + Int64(size)
+            isMediaData = type == "mdat"
+            return .data(take(header))
+        }
+        guard available >= Int(size) else { return nil }
+        let place = position
+        let range = take(Int(size))
+        switch type {
+        case "moov":
+            try readMovie(range, at: place)
+            return .movie(range)
+        case "moof":
+            try readFragment(range, at: place)
+            return .fragment(range)
+        default: return .box(type, range)
+        }
+    }
+
+    private mutating func readMovie(_ range: Range<Int>, at place: Int64) throws {
+        let reader = PlacedBytes(start: place, bytes: Array(buffer[range]))
+        var window = FileWindow(reader)
+        let box = try MP4Box(&window, at: place, in: place..<reader.length)
+        var found = MovieReader(window)
+        try found.read(box.content)
+        tracks = found.tracks
+        systems = found.systems
+        walks = []
+        ends = [:]
+        keyIDs = []
+        for track in tracks {
+            add(track.entries.compactMap(\.encryption), of: track.id)
+            add(track.sampleGroups, of: track.id)
+        }
+    }
+
+    private mutating func add(_ encryptions: [TrackEncryption], of track: UInt32) {
+        for encryption in encryptions where encryption.isProtected && keyIDs.count < 65_536 {
+            guard !keyIDs.contains(where: { $0.track == track && $0.id == encryption.keyID }) else { continue }
+            keyIDs.append((track, encryption.keyID))
+        }
+    }
+
+    /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
+    ///
+    /// - Parameters:
+    ///   - range: the range of a `movie`, `fragment` or `box` event.
+    ///   - tracks: the tracks that are decrypted.
+    /// - Throws: `Malformed` when a box in it is damaged.
+    package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
+        var window = FileWindow(BytesReader(Array(buffer[range])))
+        let box = try MP4Box(&window, at: 0, in: 0..<Int64(range.count))
+        for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {
+            let at = range.lowerBound + Int(patch.offset)
+            buffer.replaceSubrange(at..<at + patch.bytes.count, with: patch.bytes)
+            let zeros = at + patch.bytes.count
+            for i in zeros..<zeros + patch.zeros { buffer[i] = 0 }
+        }
+    }
+
+    private mutating func readFragment(_ range: Range<Int>, at place: Int64) throws {
+        _ = try finish()
+        guard !tracks.isEmpty else { throw Malformed("a fragment comes before its movie", at: Int(clamping: place)) }
+        let reader = PlacedBytes(start: place, bytes: Array(buffer[range]))
+        window = FileWindow(reader, capacity: 1 << 14)
+        let box = try MP4Box(&window, at: place, in: place..<reader.length)
+        walks = []
+        keyIDs = []
+        for part in try TrackFragment.read(box, of: tracks, &window) {
+            guard let track = tracks.firstIndex(where: { $0.id == part.trackID }) else { continue }
+            add(part.auxiliary.groups.fragment, of: part.trackID)
+            if let replacement = part.auxiliary.replacement { add([replacement], of: part.trackID) }
+            if let i = walks.firstIndex(where: { $0.track == track }) {
+                walks[i].parts.append(part)
+            } else {
+                walks.append(Walk(track: track, parts: [part], samples: TrackFragmentSamples()))
+            }
+        }
+        for i in walks.indices { try walks[i].advance(&ends[tracks[walks[i].track].id, default: 0], &window) }
+        var found: [ProtectionSystemHeader] = []
+        try MP4Box.forEach(in: box.content, &window) { box, window in
+            guard box.type == "pssh", found.count < 100, box.content.count <= 1 << 20 else { return }
+            let content = try box.load(window.reader, limit: 1 << 20)
+            if let system = ProtectionSystemHeader(box.type, content.rawSpan) { found.append(system) }
+        }
+        if !found.isEmpty { systems = found }
+    }
+
+    // MARK: - Samples
+
+    private mutating func nextData(until end: Int64) throws -> Event? {
+        guard isMediaData, let index = nextWalk(), let sample = walks[index].next else {
+            let count = Int(min(Int64(available), end - position))
+            return count > 0 ? .data(take(count)) : nil
+        }
+        guard sample.offset >= position else { throw Malformed("samples overlap", at: Int(clamping: sample.offset)) }
+        guard sample.offset < end || sample.size == 0 && sample.offset == end else {
+            // in media data to come
+            let count = Int(min(Int64(available), end - position))
+            return count > 0 ? .data(take(count)) : nil
+        }
+        if sample.offset > position {
+            let count = Int(min(Int64(available), sample.offset - position))
+            return count > 0 ? .data(take(count)) : nil
+        }
+        guard Int64(sample.size) <= end - sample.offset else {
+            throw Malformed("sample leaves its media data", at: Int(clamping: sample.offset))
+        }
+        guard sample.size <= Self.sampleLimit else {
+            throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(clamping: sample.offset))
+        }
+        guard available >= sample.size else {
+            buffer.reserveCapacity(start + sample.size)
+            return nil
+        }
+        let track = walks[index].track
+        let entries = tracks[track].entries
+        if sample.entry < entries.count, let defaults = entries[sample.entry].encryption {
+            try walks[index].samples.readEncryption(defaults, into: &encryption, &window)
+        } else {
+            encryption = SampleEncryption()
+        }
+        try walks[index].advance(&ends[tracks[track].id, default: 0], &window)
+        return .sample(track: track, sample, take(sample.size))
+    }
+
+    /// The track whose next sample is the first in the stream.
+    private func nextWalk() -> Int? {
+        var first: Int?
+        for i in walks.indices {
+            guard let sample = walks[i].next else { continue }
+            if let other = first, let offset = walks[other].next?.offset, offset <= sample.offset { continue }
+            first = i
+        }
+        return first
+    }
+}

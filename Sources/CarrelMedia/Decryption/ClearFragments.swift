@@ -1,0 +1,96 @@
+import CarrelBytes
+package import CarrelMP4
+
+/// Decrypts fragments in pieces of any size as they arrive: a `FragmentReader` whose samples are clear.
+///
+/// The bytes of its events make a clear stream of the same length (`ProtectionRemoval`). `resolveKeys` is called behind each `movie` and
+/// `fragment` event; samples whose keys were not asked for are not handed out.
+package struct ClearFragments {
+    private var reader: FragmentReader
+    private var keys: ContentKeys
+    private var decrypters: [TrackDecrypter?] = []
+    private var protected: Set<UInt32> = []
+
+    /// - Parameters:
+    ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    ///   - keys: keys that are there already.
+    package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
+        reader = FragmentReader(tracks: tracks)
+        self.keys = keys
+    }
+
+    /// The tracks of the movie; none before it.
+    package var tracks: [MP4Track] { reader.tracks }
+    /// The bytes of an event.
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        borrowing get { reader.bytes }
+    }
+
+    /// Adds a piece of the stream.
+    package mutating func append(_ piece: RawSpan) { reader.append(piece) }
+
+    /// Adds a piece of the stream that `body` writes, `count` bytes at most.
+    package mutating func append<Failure: Error>(
+        addingCapacity count: Int,
+        _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try reader.append(addingCapacity: count, body)
+    }
+
+    /// Says that no piece follows.
+    package mutating func end() { reader.end() }
+
+    /// Lends the bytes, so that a sample is changed where it lies.
+    package mutating func withBytes<Result, Failure: Error>(
+        _ body: (inout MutableRawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try reader.withBytes(body)
+    }
+
+    /// Asks for the keys that the last movie or fragment names and that are not there.
+    ///
+    /// - Parameter source: who has them.
+    /// - Throws: `missingKey`, `refusedKey`.
+    package mutating func resolveKeys(from source: some ContentKeySource) async throws(MediaError) {
+        for (track, id) in reader.keyIDs { try await keys.resolve(id, track: track, from: source) }
+        for i in decrypters.indices { decrypters[i]?.keys = keys }
+    }
+
+    /// The next event, its bytes clear; nil when the stream has to go on first, or has ended.
+    ///
+    /// - Throws: `Malformed`, `unsupported`, `missingKey`.
+    package mutating func next() throws -> FragmentReader.Event? {
+        guard let event = try reader.next() else { return nil }
+        switch event {
+        case .movie(let range):
+            try readTracks()
+            try reader.removeProtection(in: range, tracks: protected)
+        case .fragment(let range):
+            if decrypters.isEmpty { try readTracks() }
+            try reader.removeProtection(in: range, tracks: protected)
+        case .box(let type, let range):
+            if ["ftyp", "styp", "pssh", "uuid"].contains(type) { try reader.removeProtection(in: range, tracks: protected) }
+        case .sample(let track, let sample, let range):
+            guard reader.encryption.isProtected, track < decrypters.count, var decrypter = decrypters[track] else { break }
+            let encryption = reader.encryption
+            try reader.withBytes { bytes throws in try decrypter.decrypt(&bytes, in: range, sample, encryption) }
+            decrypters[track] = decrypter
+        case .data: break
+        }
+        return event
+    }
+
+    private mutating func readTracks() throws(MediaError) {
+        decrypters = []
+        protected = []
+        for track in reader.tracks {
+            guard track.entries.contains(where: { $0.protection != nil }) else {
+                decrypters.append(nil)
+                continue
+            }
+            decrypters.append(try TrackDecrypter(track, keys: keys))
+            protected.insert(track.id)
+        }
+    }
+}
