@@ -1,4 +1,4 @@
-/// How the content of an object is encrypted (OMA DRM Content Format 2.0 §5.2.1).
+/// How the content of an object is encrypted (OMA DRM Content Format 2.0).
 package enum DCFCipher: UInt8, Sendable, Hashable {
     /// Not.
     case none = 0

@@ -1,0 +1,41 @@
+import CarrelBytes
+package import CarrelMP4
+
+/// One object of an OMA DCF (`odrm`, OMA DRM Content Format 2.0).
+package struct DCFObject: Sendable, Hashable {
+    /// The offset of its box.
+    package let start: Int64
+    /// The media type of the content in the clear.
+    package let contentType: String
+    /// Its headers.
+    package let headers: DCFHeaders
+    /// Its user data, in their order.
+    package let userData: [DCFUserDataEntry]
+    /// Its content.
+    package let payload: EncryptedPayload
+}
+
+/// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads stay in the file.
+package struct DCFFile: Sendable, Hashable {
+    /// The version after the major brand, 2.
+    package internal(set) var version: UInt32 = 0
+    /// In file order, at least one.
+    package internal(set) var objects: [DCFObject] = []
+    /// Embedded licenses and the tracked transaction (`mdri`).
+    package internal(set) var mutableInformation: DCFMutableInformation?
+
+    init() {}
+
+    /// Reads the boxes of a file.
+    ///
+    /// - Parameter reader: the file.
+    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    package init(_ reader: any ByteReader) throws {
+        var scan = DCFScan(length: reader.length)
+        while let range = scan.wanted {
+            let bytes = try reader.readAll(range)
+            try scan.take(bytes.rawSpan)
+        }
+        self = try scan.finish()
+    }
+}

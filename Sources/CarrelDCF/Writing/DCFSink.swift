@@ -1,0 +1,24 @@
+/// The place that a DCF is written to.
+package protocol DCFSink {
+    /// Writes behind everything so far.
+    mutating func append(_ bytes: RawSpan) throws
+
+    /// Replaces bytes that were written before. Called only where a length was not known in advance.
+    mutating func overwrite(_ bytes: [UInt8], at offset: Int64) throws
+}
+
+/// A DCF in memory.
+package struct DCFMemorySink: DCFSink, Sendable {
+    /// Everything written.
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    package mutating func append(_ span: RawSpan) {
+        unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    package mutating func overwrite(_ new: [UInt8], at offset: Int64) {
+        bytes.replaceSubrange(Int(offset)..<Int(offset) + new.count, with: new)
+    }
+}
