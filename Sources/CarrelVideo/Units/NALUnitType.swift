@@ -51,9 +51,11 @@ package struct NALUnitType: Sendable, Hashable {
     package var isDelimiter: Bool { number == (codec == .h264 ? 9 : 35) }
 
     /// A unit that begins a new access unit when a picture came before it (ISO/IEC 14496-10 §7.4.1.2.3, 23008-2 §7.4.2.4.4).
+    ///
+    /// Type 14 of H.264 is left out: it also comes before each slice of a layered picture.
     package var opensAccessUnit: Bool {
         switch codec {
-        case .h264: (6...9).contains(number) || (14...18).contains(number)
+        case .h264: (6...9).contains(number) || (15...18).contains(number)
         case .h265: (32...35).contains(number) || number == 39 || (41...44).contains(number) || (48...55).contains(number)
         }
     }
