@@ -47,8 +47,11 @@ struct `Fragments that arrive in pieces` {
         let stream = try Fixtures.bytes("media/\(fixture.name)")
         let (bytes, samples) = try await Self.decrypt(stream, in: pieces, fixture.keys)
         for (kind, handler) in [("v", "vide"), ("a", "soun")] {
-            #expect(samples[handler].map { Hex.encode(SHA256.hash($0.rawSpan)) } == fixture.samples(kind))
+            // one fixture names the samples of its picture alone
+            guard let expected = fixture.samples(kind) else { continue }
+            #expect(samples[handler].map { Hex.encode(SHA256.hash($0.rawSpan)) } == expected)
         }
+        #expect(fixture.samples("v") ?? fixture.samples("a") != nil)
         let file = try MP4File(BytesReader(stream))
         var copy = try ClearCopy(file, keys: try await TrackDecrypter.keys(of: file, from: fixture.keys))
         var sink = BytesSink()

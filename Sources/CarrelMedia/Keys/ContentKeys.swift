@@ -52,6 +52,9 @@ package struct ContentKeys: Sendable {
         throw Self.missing(id, track)
     }
 
+    /// Adds a key that was asked for otherwise.
+    mutating func add(_ grant: ContentKeyGrant, track: UInt32) { grants[Place(track: track, id: nil)] = grant }
+
     /// The key of a track.
     ///
     /// - Throws: `missingKey` when it was not asked for.

@@ -1,0 +1,115 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelDCF
+package import CarrelMP4
+
+/// Reads the samples of one track of a file, clear, in decode order.
+///
+/// Samples that lie side by side are read together. Memory is 256 KiB, or one sample where that is longer.
+package final class ClearTrackReader {
+    /// The track.
+    package let track: MP4Track
+    /// The next sample; nil after the last. Its size is that in the file, with what the protection adds.
+    package private(set) var sample: MP4Sample?
+
+    /// Bytes that are read together, unless one sample is longer.
+    private static let runLength: Int64 = 256 << 10
+
+    /// A decrypter of whole samples, which cannot be copied.
+    private final class WholeSamples {
+        private var decrypter: SampleDecrypter
+
+        init(_ decrypter: consuming SampleDecrypter) {
+            self.decrypter = decrypter
+        }
+
+        func decrypt(_ bytes: inout MutableRawSpan, _ range: Range<Int>) throws(Malformed) -> Range<Int> {
+            try decrypter.decrypt(&bytes, sample: range)
+        }
+    }
+
+    private let reader: any ByteReader
+    private var samples: MP4Samples
+    private var parameters = SampleEncryption()
+    private var common: TrackDecrypter?
+    private var whole: WholeSamples?
+    private var buffer: [UInt8] = []
+    private var start: Int64 = 0
+
+    /// - Parameters:
+    ///   - track: one of the file.
+    ///   - file: the file.
+    ///   - protection: the file's, with its keys.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    package init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
+        self.track = track
+        reader = file.reader
+        samples = file.samples(of: track)
+        if let protected = protection.whole[track.id] {
+            let key = try protection.keys.key(nil, track: track.id)
+            do throws(CryptoError) { whole = WholeSamples(try protected.decrypter(key: key)) } catch {
+                guard error.code == .integrity else { throw error }
+                throw MediaError(.wrongKey, "the key of track \(track.id) is another")
+            }
+        } else if protection.tracks.contains(track.id) {
+            common = try TrackDecrypter(track, keys: protection.keys)
+        }
+        try advance()
+    }
+
+    private func advance() throws {
+        sample = try samples.next()
+        guard let sample else { return }
+        guard sample.size <= FragmentReader.sampleLimit else {
+            throw Malformed("sample of \(sample.size) bytes is longer than \(FragmentReader.sampleLimit)", at: Int(sample.offset))
+        }
+        if let defaults = try common?.defaults(of: sample) {
+            try samples.readEncryption(defaults, into: &parameters)
+        } else {
+            parameters = SampleEncryption()
+        }
+    }
+
+    /// Lends the next sample, clear, and goes to the one behind it.
+    ///
+    /// - Parameter body: gets the sample and its bytes, which it may change; they lie in the range.
+    /// - Returns: what `body` returns; nil after the last sample.
+    /// - Throws: what `body` and the reader throw; `Malformed`, `wrongKey`.
+    package func next<Result>(_ body: (MP4Sample, inout MutableRawSpan, Range<Int>) throws -> Result) throws -> Result? {
+        guard let sample else { return nil }
+        let end = start + Int64(buffer.count)
+        if sample.offset < start || sample.range.upperBound > end { try fill(from: sample) }
+        let at = Int(sample.offset - start)
+        let range = at..<at + sample.size
+        var held: [UInt8] = []
+        swap(&held, &buffer)
+        defer { swap(&held, &buffer) }
+        var elements = held.mutableSpan
+        var bytes = unsafe elements.mutableBytes
+        var clear = range
+        if let whole {
+            do throws(Malformed) { clear = try whole.decrypt(&bytes, range) } catch {
+                throw Malformed(error.what, at: Int(sample.offset) + error.offset)
+            }
+        } else {
+            try common?.decrypt(&bytes, in: range, sample, parameters)
+        }
+        let result = try body(sample, &bytes, clear)
+        try advance()
+        return result
+    }
+
+    /// Reads the samples that lie behind each other from this one on. Each byte is read once: a sample decrypted in the buffer is not
+    /// there again.
+    private func fill(from first: MP4Sample) throws {
+        var end = first.range.upperBound
+        var look = samples
+        while end - first.offset < Self.runLength, let sample = try look.next(), sample.offset == end,
+            sample.range.upperBound - first.offset <= Self.runLength
+        {
+            end = sample.range.upperBound
+        }
+        buffer = try reader.readAll(first.offset..<end)
+        start = first.offset
+    }
+}
