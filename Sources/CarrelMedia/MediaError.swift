@@ -36,6 +36,8 @@ extension ErrorCode where Failure == MediaError {
     package static var unsupported: Self { Self("media.unsupported") }
     /// The license asks for controls of the output that a plain file does not have.
     package static var outputControl: Self { Self("media.output-control") }
-    /// A file cannot be read or written.
+    /// A file cannot be read.
     package static var unavailable: Self { Self("media.unavailable") }
+    /// A file cannot be written.
+    package static var unwritable: Self { Self("media.unwritable") }
 }
