@@ -53,14 +53,14 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
             writer.u32(2)
             writer.fourCC("odcf")
         }
-        try sink.write(writer.bytes.rawSpan)
+        try sink.append(writer.bytes.rawSpan)
         self.sink = sink
         self.nextIV = nextIV
         position = Int64(writer.bytes.count)
     }
 
     private mutating func emit(_ bytes: [UInt8]) throws {
-        try sink.write(bytes.rawSpan)
+        try sink.append(bytes.rawSpan)
         position += Int64(bytes.count)
     }
 
@@ -128,8 +128,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     }
 
     /// The box `odhe`, and the offset of the plaintext length in it.
-    private static func head(_ contentType: String, _ headers: DCFHeaders, _ userData: [UInt8]) throws(DCFError) -> ([UInt8], Int)
-    {
+    private static func head(_ contentType: String, _ headers: DCFHeaders, _ userData: [UInt8]) throws(DCFError) -> ([UInt8], Int) {
         var writer = BoxWriter()
         var lengthAt = 0
         try writer.fullBox("odhe") { writer throws(DCFError) in
@@ -189,10 +188,8 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
 
     /// Encrypts and writes what is held, which in CBC is whole blocks.
     private mutating func flush() throws {
-        var piece: [UInt8] = []
-        swap(&piece, &held)
         if let object {
-            var span = piece.mutableSpan
+            var span = held.mutableSpan
             var bytes = unsafe span.mutableBytes
             switch object.headers.cipher {
             case .none: break
@@ -200,10 +197,9 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
             case .counter: cipher?.count(&bytes, from: object.iv, block: object.blocks, .all128)
             }
         }
-        object?.blocks += UInt64(piece.count / 16)
-        try emit(piece)
-        piece.removeAll(keepingCapacity: true)
-        held = piece
+        object?.blocks += UInt64(held.count / 16)
+        try emit(held)
+        held.removeAll(keepingCapacity: true)
     }
 
     /// Ends the object.
@@ -211,9 +207,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// - Throws: what the sink throws; `dcf.length` when the content is shorter than announced.
     package mutating func end() throws {
         guard var done = object else { preconditionFailure("no object is open") }
-        if let promised = done.promised, promised != done.length {
-            throw DCFError(.length, "the content is shorter than announced")
-        }
+        if let promised = done.promised, promised != done.length { throw DCFError(.length, "the content is shorter than announced") }
         if done.headers.cipher == .cbc {
             let padding = 16 - held.count % 16
             held.append(contentsOf: repeatElement(UInt8(padding), count: padding))
@@ -222,7 +216,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         if done.promised == nil {
             done.headers.clearLength = done.length
             for (offset, bytes) in Self.lengths(done, payload: Self.payloadLength(done.length, done.headers.cipher)) {
-                try sink.overwrite(bytes.rawSpan, at: offset)
+                try sink.overwrite(bytes, at: offset)
             }
         }
         object = nil
@@ -263,7 +257,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// - Throws: what the sink throws.
     package consuming func finish(_ mutableInformation: DCFMutableInformation? = nil) throws -> Sink {
         precondition(object == nil, "an object is open")
-        if let box = mutableInformation?.box { try sink.write(box.rawSpan) }
+        if let box = mutableInformation?.box { try sink.append(box.rawSpan) }
         return sink
     }
 }
