@@ -8,7 +8,7 @@ package struct DCFError: CodedError {
     /// A lower-case sentence without a period.
     package let message: String
 
-    init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

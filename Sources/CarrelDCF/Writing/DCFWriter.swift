@@ -188,8 +188,10 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
 
     /// Encrypts and writes what is held, which in CBC is whole blocks.
     private mutating func flush() throws {
+        var piece: [UInt8] = []
+        swap(&piece, &held)
         if let object {
-            var span = held.mutableSpan
+            var span = piece.mutableSpan
             var bytes = unsafe span.mutableBytes
             switch object.headers.cipher {
             case .none: break
@@ -197,9 +199,10 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
             case .counter: cipher?.count(&bytes, from: object.iv, block: object.blocks, .all128)
             }
         }
-        object?.blocks += UInt64(held.count / 16)
-        try emit(held)
-        held.removeAll(keepingCapacity: true)
+        object?.blocks += UInt64(piece.count / 16)
+        try emit(piece)
+        piece.removeAll(keepingCapacity: true)
+        held = piece
     }
 
     /// Ends the object.
