@@ -1,10 +1,10 @@
 /// The place that a DCF is written to.
 package protocol DCFSink {
     /// Writes behind everything so far.
-    mutating func append(_ bytes: RawSpan) throws
+    mutating func write(_ bytes: RawSpan) throws
 
     /// Replaces bytes that were written before. Called only where a length was not known in advance.
-    mutating func overwrite(_ bytes: [UInt8], at offset: Int64) throws
+    mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws
 }
 
 /// A DCF in memory.
@@ -14,11 +14,11 @@ package struct DCFMemorySink: DCFSink, Sendable {
 
     package init() {}
 
-    package mutating func append(_ span: RawSpan) {
+    package mutating func write(_ span: RawSpan) {
         unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     }
 
-    package mutating func overwrite(_ new: [UInt8], at offset: Int64) {
-        bytes.replaceSubrange(Int(offset)..<Int(offset) + new.count, with: new)
+    package mutating func overwrite(_ span: RawSpan, at offset: Int64) {
+        unsafe span.withUnsafeBytes { unsafe bytes.replaceSubrange(Int(offset)..<Int(offset) + $0.count, with: $0) }
     }
 }

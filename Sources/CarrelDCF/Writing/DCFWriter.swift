@@ -53,14 +53,14 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
             writer.u32(2)
             writer.fourCC("odcf")
         }
-        try sink.append(writer.bytes.rawSpan)
+        try sink.write(writer.bytes.rawSpan)
         self.sink = sink
         self.nextIV = nextIV
         position = Int64(writer.bytes.count)
     }
 
     private mutating func emit(_ bytes: [UInt8]) throws {
-        try sink.append(bytes.rawSpan)
+        try sink.write(bytes.rawSpan)
         position += Int64(bytes.count)
     }
 
@@ -219,7 +219,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         if done.promised == nil {
             done.headers.clearLength = done.length
             for (offset, bytes) in Self.lengths(done, payload: Self.payloadLength(done.length, done.headers.cipher)) {
-                try sink.overwrite(bytes, at: offset)
+                try sink.overwrite(bytes.rawSpan, at: offset)
             }
         }
         object = nil
@@ -260,7 +260,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// - Throws: what the sink throws.
     package consuming func finish(_ mutableInformation: DCFMutableInformation? = nil) throws -> Sink {
         precondition(object == nil, "an object is open")
-        if let box = mutableInformation?.box { try sink.append(box.rawSpan) }
+        if let box = mutableInformation?.box { try sink.write(box.rawSpan) }
         return sink
     }
 }
