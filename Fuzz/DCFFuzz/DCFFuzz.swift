@@ -28,7 +28,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     }
     for scheme in ["odkm", "iAEC"] {
-        guard let found = try? SampleProtection(MP4Protection(scheme: scheme, schemeInformation: bytes)), let protection = found,
+        guard let protection = try? SampleProtection(MP4Protection(scheme: scheme, schemeInformation: bytes)),
             var decrypter = try? protection.decrypter(key: key)
         else { continue }
         var sample = bytes
