@@ -28,6 +28,8 @@ extension ErrorCode where Failure == MediaError {
     package static var malformed: Self { Self("media.malformed") }
     /// A key that it needs was not given.
     package static var missingKey: Self { Self("media.missing-key") }
+    /// A key is not written as one.
+    package static var badKey: Self { Self("media.bad-key") }
     /// The source of keys refuses the key.
     package static var refusedKey: Self { Self("media.refused-key") }
     /// A key is not the one that it was encrypted with.

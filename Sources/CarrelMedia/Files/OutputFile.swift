@@ -81,14 +81,18 @@ package final class OutputFile: MediaSink {
 
     /// Gives the file its name.
     ///
+    /// - Returns: its bytes.
     /// - Throws: `unwritable`; then there is no file, or the one from before.
-    package func commit() throws {
+    @discardableResult
+    package func commit() throws -> Int64 {
         try flush()
+        let length = lseek(descriptor, 0, SEEK_END)
         guard fsync(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
             throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
         }
         close(descriptor)
         descriptor = -1
         try? DurableFile.syncFolder(of: path)
+        return Int64(length)
     }
 }

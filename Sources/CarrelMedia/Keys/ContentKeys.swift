@@ -39,17 +39,34 @@ package struct ContentKeys: Sendable {
         var names = others
         if let id { names.insert(.id(id.bytes), at: 0) }
         names.append(.track(track))
+        grants[place] = try await Self.ask(for: names, Self.words(id, track), source)
+    }
+
+    /// Asks for the key of a content that has no tracks; it is that of track 0.
+    ///
+    /// - Parameters:
+    ///   - id: the content's id.
+    ///   - source: who has the key.
+    /// - Throws: `missingKey`, `refusedKey`.
+    package mutating func resolve(content id: String, from source: some ContentKeySource) async throws(MediaError) {
+        add(try await Self.ask(for: [.content(id), .track(0)], "content id \(id)", source), track: 0)
+    }
+
+    /// The first key that the source has, by any of its names.
+    private static func ask(
+        for names: [ContentKeyName],
+        _ words: String,
+        _ source: some ContentKeySource
+    ) async throws(MediaError) -> ContentKeyGrant {
         for name in names {
             switch await source.key(name) {
-            case .granted(let grant):
-                grants[place] = grant
-                return
-            case .pending: throw MediaError(.missingKey, "the license for \(Self.words(id, track)) is not there yet")
-            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(Self.words(id, track)) is refused: \(reason)")
+            case .granted(let grant): return grant
+            case .pending: throw MediaError(.missingKey, "the license for \(words) is not there yet")
+            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(words) is refused: \(reason)")
             case .unknown: continue
             }
         }
-        throw Self.missing(id, track)
+        throw MediaError(.missingKey, "no key is given for \(words)")
     }
 
     /// Adds a key that was asked for otherwise.
@@ -59,12 +76,10 @@ package struct ContentKeys: Sendable {
     ///
     /// - Throws: `missingKey` when it was not asked for.
     package func key(_ id: KeyID?, track: UInt32) throws(MediaError) -> Secret {
-        guard let grant = grants[Place(track: track, id: id)] else { throw Self.missing(id, track) }
+        guard let grant = grants[Place(track: track, id: id)] else {
+            throw MediaError(.missingKey, "no key is given for \(Self.words(id, track))")
+        }
         return grant.key
-    }
-
-    private static func missing(_ id: KeyID?, _ track: UInt32) -> MediaError {
-        MediaError(.missingKey, "no key is given for \(words(id, track))")
     }
 
     private static func words(_ id: KeyID?, _ track: UInt32) -> String {

@@ -1,3 +1,4 @@
+import CarrelBytes
 package import CarrelCrypto
 
 /// Keys that a caller passes in.
@@ -5,8 +6,40 @@ package struct GivenKeys: ContentKeySource {
     private var keys: [ContentKeyName: Secret] = [:]
     /// The key of everything that no other names.
     private var fallback: Secret?
+    /// The key of all groups.
+    private var group: Secret?
 
     package init() {}
+
+    /// Whether there is none.
+    package var isEmpty: Bool { keys.isEmpty && fallback == nil && group == nil }
+
+    /// Adds a key as a command line names it: `ID:KEY`.
+    ///
+    /// - Parameter text: `ID` is the 32 digits of a key id (dashes are passed over), a track's number, `group` for the key that wraps the
+    ///   keys of a group, or `*` for everything else; `KEY` is 32 digits, or 64 where the cipher has such keys.
+    /// - Throws: what is wrong, without the key: a lower-case sentence without a period.
+    package mutating func add(_ text: some StringProtocol) throws(MediaError) {
+        guard let colon = text.lastIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
+        let id = text[..<colon]
+        guard let bytes = Hex.decode(text[text.index(after: colon)...]), bytes.count == 16 || bytes.count == 32 else {
+            throw MediaError(.badKey, "the key of '\(id)' is not 32 or 64 hexadecimal digits")
+        }
+        let key = Secret(bytes)
+        switch id {
+        case "*": fallback = key
+        case "group": group = key
+        default:
+            let digits = String(id.filter { $0 != "-" })
+            if digits.utf8.count == 32, let bytes = Hex.decode(digits) {
+                keys[.id(bytes)] = key
+            } else if let track = UInt32(id) {
+                keys[.track(track)] = key
+            } else {
+                throw MediaError(.badKey, "'\(id)' is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'")
+            }
+        }
+    }
 
     /// Adds a key.
     ///
@@ -19,6 +52,7 @@ package struct GivenKeys: ContentKeySource {
 
     package func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         if let key = keys[name] { return .granted(ContentKeyGrant(key: key)) }
+        if case .group = name, let group { return .granted(ContentKeyGrant(key: group)) }
         // the last name that is asked for, so that a key by name goes before it
         if case .track = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
         if case .address = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }

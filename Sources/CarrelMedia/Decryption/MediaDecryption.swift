@@ -1,0 +1,130 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelDCF
+package import CarrelMP4
+
+/// Decrypts one file of any protection that Carrel opens, with its keys asked for beforehand.
+///
+/// ```swift
+/// let decryption = try await MediaDecryption(of: file, keys: keys)
+/// try decryption.write(to: &output) { done in bar.advance(to: done) }  // reads and writes: not on threads that run tasks
+/// ```
+package struct MediaDecryption: Sendable {
+    /// The form of the output.
+    package enum Output: Sendable, Hashable {
+        /// That of the input: MP4, or the payload of a DCF.
+        case same
+        /// An MPEG-2 transport stream.
+        case transportStream
+    }
+
+    private enum Work: Sendable {
+        case payload(EncryptedPayload, Secret?)
+        case copy(ContentKeys)
+        case samples(FileProtection)
+        case transport(FileProtection)
+    }
+
+    private let reader: any ByteReader & Sendable
+    private let work: Work
+
+    /// Looks into a file and asks for its keys.
+    ///
+    /// - Parameters:
+    ///   - reader: the file.
+    ///   - output: the form of the output.
+    ///   - object: which object of a DCF, from 1.
+    ///   - source: who has the keys.
+    /// - Throws: `unsupported` when the file is not protected, its protection is not one that Carrel opens, or the output is none that
+    ///   it can have; `missingKey`, `refusedKey`, `wrongKey`; `Malformed`, and what the reader throws.
+    package init(
+        of reader: any ByteReader & Sendable,
+        as output: Output = .same,
+        object: Int = 1,
+        keys source: some ContentKeySource
+    ) async throws {
+        self.reader = reader
+        if try Self.isDCF(reader) {
+            guard output == .same else { throw MediaError(.unsupported, "the payload of a DCF is written as it is") }
+            let (payload, key) = try await Self.payload(of: reader, object, source)
+            work = .payload(payload, key)
+            return
+        }
+        let file = try MP4File(reader)
+        let protection = try await FileProtection(file, from: source)
+        if output == .transportStream {
+            work = .transport(protection)
+            return
+        }
+        guard !protection.tracks.isEmpty else { throw MediaError(.unsupported, "no track is protected") }
+        work = protection.whole.isEmpty ? .copy(protection.keys) : .samples(protection)
+    }
+
+    private static func isDCF(_ reader: any ByteReader) throws -> Bool {
+        guard reader.length >= 12 else { return false }
+        let head = try reader.readAll(0..<12)
+        return head.rawSpan.matches("ftyp", at: 4) && head.rawSpan.matches("odcf", at: 8)
+    }
+
+    private static func payload(
+        of reader: any ByteReader,
+        _ number: Int,
+        _ source: some ContentKeySource
+    ) async throws -> (EncryptedPayload, Secret?) {
+        let file = try DCFFile(reader)
+        guard number >= 1, number <= file.objects.count else {
+            throw MediaError(.malformed, "the file has \(file.objects.count) objects, and no object \(number)")
+        }
+        let object = file.objects[number - 1]
+        guard object.payload.cipher != .none else { return (object.payload, nil) }
+        var keys = ContentKeys()
+        if let group = object.headers.groupKey, case .granted(let grant) = await source.key(.group(group.groupID)) {
+            do throws(CryptoError) {
+                var grant = grant
+                grant.key = try group.unwrap(under: grant.key)
+                keys.add(grant, track: 0)
+            } catch {
+                throw MediaError(.wrongKey, "the group key does not unwrap the key of \(object.headers.contentID)")
+            }
+        } else {
+            try await keys.resolve(content: object.headers.contentID, from: source)
+        }
+        // as the output is a plain stream of bytes
+        guard keys.relaxesOutput else {
+            throw MediaError(.outputControl, "the license asks for output controls, which a plain file does not have")
+        }
+        return (object.payload, try keys.key(nil, track: 0))
+    }
+
+    /// Bytes of the output; nil when they are not known before it is written.
+    package var outputLength: Int64? {
+        switch work {
+        case .payload(let payload, _): payload.clearLength
+        case .copy: reader.length
+        case .samples, .transport: nil
+        }
+    }
+
+    /// Writes the output. Blocks.
+    ///
+    /// - Parameters:
+    ///   - sink: gets it.
+    ///   - progress: gets how much of `outputLength` is done, or of the input where that is nil; it may throw to end the work.
+    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
+    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
+        switch work {
+        case .payload(let payload, let key):
+            var done: Int64 = 0
+            try ClearPayloadReader(payload, of: reader, key: key).forEachPiece { piece in
+                try sink.write(piece)
+                done += Int64(piece.byteCount)
+                try progress(done)
+            }
+        case .copy(let keys):
+            var copy = try ClearCopy(try MP4File(reader), keys: keys)
+            try copy.write(to: &sink, progress: progress)
+        case .samples: throw MediaError(.unsupported, "not yet")
+        case .transport: throw MediaError(.unsupported, "not yet")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package import CarrelCommandLine
+package import CarrelMedia
+
+extension MediaError: ReportableError {
+    package var hint: String? {
+        switch code {
+        case .missingKey: "pass it with --key ID:KEY, or with --keys FILE; 'carrel media inspect' lists the key ids of a file"
+        case .unsupported: "'carrel media inspect' tells how a file is protected"
+        default: nil
+        }
+    }
+
+    package var exitStatus: ExitStatus {
+        switch code {
+        case .malformed, .wrongKey, .unsupported: .badInput
+        case .missingKey, .refusedKey, .outputControl: .noPermission
+        case .unavailable: .noInput
+        case .unwritable: .cannotCreate
+        case .badKey: .usage
+        default: .failure
+        }
+    }
+}
+
+/// A media file that is not what its format says: the file, what is wrong, and at which byte.
+struct DamagedMedia: ReportableError {
+    let path: String
+    let what: String
+
+    var message: String { "\(path): \(what)" }
+    var exitStatus: ExitStatus { .badInput }
+}
