@@ -1,0 +1,64 @@
+import CarrelBytes
+
+/// Where the subsegments of a file lie, and when they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
+package struct SegmentIndex: Sendable, Hashable {
+    /// One subsegment.
+    package struct Reference: Sendable, Hashable {
+        /// Bytes; below 2^31.
+        package var size: UInt32
+        /// In units of the index.
+        package var duration: UInt32
+        /// Whether it begins with a picture at which decoding can start.
+        package var startsWithSync: Bool
+
+        package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true) {
+            self.size = size
+            self.duration = duration
+            self.startsWithSync = startsWithSync
+        }
+    }
+
+    /// The track that the times are those of.
+    package var trackID: UInt32
+    /// Units a second.
+    package var timescale: UInt32
+    /// When the first subsegment is presented.
+    package var earliestTime: UInt64
+    /// Bytes between the end of the box and the first subsegment.
+    package var firstOffset: UInt64 = 0
+    /// In the order of the file; the box can name 65,535.
+    package var references: [Reference]
+
+    /// - Parameters:
+    ///   - trackID: the track that the times are those of.
+    ///   - timescale: units a second.
+    ///   - earliestTime: when the first subsegment is presented.
+    ///   - references: the subsegments, 65,535 at most.
+    package init(trackID: UInt32, timescale: UInt32, earliestTime: UInt64, references: [Reference]) {
+        self.trackID = trackID
+        self.timescale = timescale
+        self.earliestTime = earliestTime
+        self.references = references
+    }
+
+    /// Bytes of a box of this many references.
+    package static func length(references count: Int) -> Int { 40 + 12 * count }
+
+    /// Writes the box, in version 1.
+    package func write(to writer: inout BoxWriter) {
+        writer.fullBox("sidx", version: 1) { writer in
+            writer.u32(trackID)
+            writer.u32(timescale)
+            writer.u64(earliestTime)
+            writer.u64(firstOffset)
+            writer.u16(0)
+            writer.u16(UInt16(clamping: references.count))
+            for reference in references.prefix(0xffff) {
+                writer.u32(reference.size & 0x7fff_ffff)
+                writer.u32(reference.duration)
+                // starts_with_SAP and SAP_type 1
+                writer.u32(reference.startsWithSync ? 0x9000_0000 : 0)
+            }
+        }
+    }
+}
