@@ -1,3 +1,5 @@
+import CarrelBytes
+
 /// The attributes of one tag, in their order (RFC 8216 §4.2). A name appears once.
 package struct AttributeList: Sendable, Hashable {
     /// The value of an attribute.
@@ -6,6 +8,13 @@ package struct AttributeList: Sendable, Hashable {
         case quoted(String)
         /// Anything else: a number, a hexadecimal sequence, a resolution or an enumerated string, as written.
         case bare(String)
+
+        /// The text, with or without quotation marks.
+        package var text: String {
+            switch self {
+            case .quoted(let text), .bare(let text): text
+            }
+        }
     }
 
     /// One attribute.
@@ -47,43 +56,36 @@ package struct AttributeList: Sendable, Hashable {
 
     /// A decimal integer (§4.2); nil when it is absent or not one.
     package func integer(_ name: String) -> UInt64? {
-        bare(name).flatMap(DecimalInteger.parse)
+        bare(name).flatMap { DecimalInteger.parse($0) }
     }
 
-    /// Reads the list after a tag's colon, or says what is wrong with it.
-    static func parse(_ text: Substring) -> Result<AttributeList, AttributeFault> {
-        var list = AttributeList()
-        var rest = text
-        while true {
-            guard let equals = rest.firstIndex(of: "=") else { return .failure(AttributeFault("attribute has no value")) }
-            let name = rest[..<equals]
-            guard !name.isEmpty, name.utf8.allSatisfy(isNameCharacter) else {
-                return .failure(AttributeFault("attribute name is not made of capitals, digits and hyphens"))
-            }
-            rest = rest[rest.index(after: equals)...]
-            let value: Value
-            if rest.first == "\"" {
-                let inner = rest.dropFirst()
-                guard let close = inner.firstIndex(of: "\"") else {
-                    return .failure(AttributeFault("quoted string does not end"))
-                }
-                value = .quoted(String(inner[..<close]))
-                rest = inner[inner.index(after: close)...]
-            } else {
-                let end = rest.firstIndex(of: ",") ?? rest.endIndex
-                guard end > rest.startIndex, rest[..<end].utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "\"") }) else {
-                    return .failure(AttributeFault("attribute value is empty or holds a blank or quotation mark"))
-                }
-                value = .bare(String(rest[..<end]))
-                rest = rest[end...]
-            }
-            guard list.attributes.count < 64 else { return .failure(AttributeFault("tag has too many attributes")) }
-            guard list[String(name)] == nil else { return .failure(AttributeFault("attribute appears twice")) }
-            list[String(name)] = value
-            guard !rest.isEmpty else { return .success(list) }
-            guard rest.first == "," else { return .failure(AttributeFault("attributes are not separated by a comma")) }
-            rest = rest.dropFirst()
+    /// A decimal floating-point number of seconds (§4.2), which may be negative; nil when it is absent or not one.
+    package func seconds(_ name: String) -> Duration? {
+        guard let text = bare(name) else { return nil }
+        guard text.hasPrefix("-") else { return DecimalInteger.parseSeconds(text) }
+        return DecimalInteger.parseSeconds(text.dropFirst()).map { .zero - $0 }
+    }
+
+    /// Whether an enumerated attribute is YES.
+    package func isYes(_ name: String) -> Bool { bare(name) == "YES" }
+
+    /// A width and a height, such as `1280x720` (§4.2); nil when it is absent or not one.
+    package func resolution(_ name: String) -> (width: UInt64, height: UInt64)? {
+        let parts = bare(name)?.split(separator: "x", omittingEmptySubsequences: false) ?? []
+        guard parts.count == 2, let width = DecimalInteger.parse(parts[0]), let height = DecimalInteger.parse(parts[1]) else {
+            return nil
         }
+        return (width, height)
+    }
+
+    /// Changes every value.
+    mutating func mapValues(_ change: (Value) -> Value) {
+        attributes = attributes.map { Attribute(name: $0.name, value: change($0.value)) }
+    }
+
+    /// Adds an attribute without a look at those that are there.
+    mutating func append(_ name: String, _ value: Value) {
+        attributes.append(Attribute(name: name, value: value))
     }
 
     /// The list as it stands after a tag's colon.
@@ -93,7 +95,16 @@ package struct AttributeList: Sendable, Hashable {
             if !out.isEmpty { out += "," }
             out += attribute.name + "="
             switch attribute.value {
-            case .bare(let text): out += text
+            case .bare(let text):
+                guard !text.isEmpty,
+                    text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ",") })
+                else {
+                    throw PlaylistError(
+                        .quotedString,
+                        "a value without quotation marks cannot hold a blank, comma or quotation mark"
+                    )
+                }
+                out += text
             case .quoted(let text):
                 guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) && $0 != "\"" })
                 else {
@@ -103,21 +114,5 @@ package struct AttributeList: Sendable, Hashable {
             }
         }
         return out
-    }
-
-    private static func isNameCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-        default: false
-        }
-    }
-}
-
-/// The error in an attribute list, without the place: the line's reader knows that.
-struct AttributeFault: Error {
-    let what: String
-
-    init(_ what: String) {
-        self.what = what
     }
 }

@@ -1,3 +1,5 @@
+import CarrelBytes
+
 /// Numbers as playlists write them (RFC 8216 §4.2).
 enum DecimalInteger {
     /// A decimal integer: 1 to 20 digits, below 2^64.
@@ -6,19 +8,54 @@ enum DecimalInteger {
         return UInt64(text)
     }
 
+    /// A decimal integer in place.
+    static func parse(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64? {
+        guard !range.isEmpty, range.count <= 20 else { return nil }
+        var value: UInt64 = 0
+        for place in range {
+            let byte = bytes.u8(at: place)
+            guard isDigit(byte) else { return nil }
+            let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, over) = tens.addingReportingOverflow(UInt64(byte & 15))
+            guard !tooLarge, !over else { return nil }
+            value = sum
+        }
+        return value
+    }
+
     /// A decimal floating-point number, to the microsecond.
     static func parseSeconds(_ text: some StringProtocol) -> Duration? {
-        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let whole = parts.first.flatMap({ parse($0) }), whole < 1 << 40 else { return nil }
-        guard parts.count == 2 else { return .seconds(Int64(whole)) }
-        guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(isDigit) else { return nil }
-        var millionths: Int64 = 0
-        for (i, digit) in parts[1].utf8.prefix(7).enumerated() {
-            let value = Int64(digit - UInt8(ascii: "0"))
-            millionths = i < 6 ? millionths * 10 + value : millionths + (value >= 5 ? 1 : 0)
+        let bytes = Array(text.utf8)
+        return parseSeconds(bytes.rawSpan, bytes.indices)
+    }
+
+    /// A decimal floating-point number in place, to the microsecond.
+    static func parseSeconds(_ bytes: RawSpan, _ range: Range<Int>) -> Duration? {
+        var place = range.lowerBound
+        let end = range.upperBound
+        var whole: Int64 = 0
+        while place < end, isDigit(bytes.u8(at: place)) {
+            guard whole < 1 << 40 else { return nil }
+            whole = whole * 10 + Int64(bytes.u8(at: place) & 15)
+            place += 1
         }
-        for _ in parts[1].utf8.count..<max(6, parts[1].utf8.count) { millionths *= 10 }
-        return .microseconds(Int64(whole) * 1_000_000 + millionths)
+        guard place > range.lowerBound, whole < 1 << 40, place - range.lowerBound <= 20 else { return nil }
+        var millionths: Int64 = 0
+        if place < end {
+            guard bytes.u8(at: place) == UInt8(ascii: "."), place + 1 < end else { return nil }
+            place += 1
+            var unit: Int64 = 100_000
+            let first = place
+            while place < end {
+                let byte = bytes.u8(at: place)
+                guard isDigit(byte) else { return nil }
+                millionths += Int64(byte & 15) * unit
+                if place - first == 6, byte >= UInt8(ascii: "5") { millionths += 1 }
+                unit /= 10
+                place += 1
+            }
+        }
+        return .microseconds(whole * 1_000_000 + millionths)
     }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }

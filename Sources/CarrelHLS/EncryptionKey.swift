@@ -12,8 +12,14 @@ package struct EncryptionKey: Sendable, Hashable {
 
         /// Whole segments in AES-128-CBC with PKCS#7 padding.
         package static let aes128 = Method(rawValue: "AES-128")
-        /// Parts of samples in AES-128-CBC.
+        /// Parts of samples in AES-128-CBC; in fragmented MP4 the scheme `cbcs`.
         package static let sampleAES = Method(rawValue: "SAMPLE-AES")
+        /// Samples of fragmented MP4 by the scheme `cenc` (draft-pantos-hls-rfc8216bis §4.4.4.4).
+        package static let sampleAESCTR = Method(rawValue: "SAMPLE-AES-CTR")
+        /// Whole segments in AES-256-CBC with PKCS#7 padding; in use, and in no specification.
+        package static let aes256 = Method(rawValue: "AES-256")
+        /// Whole segments in AES-256-CTR; in use, and in no specification.
+        package static let aes256CTR = Method(rawValue: "AES-256-CTR")
     }
 
     package var method: Method
@@ -25,6 +31,8 @@ package struct EncryptionKey: Sendable, Hashable {
     package var keyFormat: String?
     /// Versions of the key format, such as `1/2/5`.
     package var keyFormatVersions: String?
+    /// Attributes that are not of the specification, such as Marlin's `CID`.
+    package var otherAttributes = AttributeList()
 
     package init(
         method: Method = .aes128,
@@ -40,6 +48,17 @@ package struct EncryptionKey: Sendable, Hashable {
         self.keyFormatVersions = keyFormatVersions
     }
 
+    /// Marlin's content id: the `CID` attribute, or that of the query of `urn:marlin-drm?CID=…`.
+    package var contentID: String? {
+        if let value = otherAttributes["CID"] { return value.text }
+        guard uri.hasPrefix("urn:marlin-drm?") else { return nil }
+        return uri.split(separator: "?", maxSplits: 1).last?.split(separator: "&").first { $0.hasPrefix("CID=") }
+            .map { String($0.dropFirst(4)) }
+    }
+
+    /// The names that ``attributes`` writes by itself.
+    private static let known: Set<String> = ["METHOD", "URI", "IV", "KEYFORMAT", "KEYFORMATVERSIONS"]
+
     /// The attributes of the tag.
     var attributes: AttributeList {
         var list = AttributeList()
@@ -48,33 +67,69 @@ package struct EncryptionKey: Sendable, Hashable {
         if let initializationVector { list["IV"] = .bare("0x" + Hex.encode(initializationVector)) }
         if let keyFormat { list["KEYFORMAT"] = .quoted(keyFormat) }
         if let keyFormatVersions { list["KEYFORMATVERSIONS"] = .quoted(keyFormatVersions) }
+        for attribute in otherAttributes.attributes where !Self.known.contains(attribute.name) {
+            list[attribute.name] = attribute.value
+        }
         return list
     }
 
     /// Reads the attributes of the tag; nil means that segments are in the clear (METHOD=NONE).
-    static func parse(_ list: AttributeList) -> Result<EncryptionKey?, AttributeFault> {
-        guard let method = list.bare("METHOD") else { return .failure(AttributeFault("key has no method")) }
+    ///
+    /// - Parameters:
+    ///   - list: of the tag.
+    ///   - tolerate: takes a breach that leaves the meaning plain, and returns false to refuse it.
+    static func parse(
+        _ list: AttributeList,
+        tolerate: (PlaylistWarning.Code, String) -> Bool
+    ) -> Result<EncryptionKey?, AttributeFault> {
+        func text(_ name: String, _ fault: String) -> Result<String?, AttributeFault> {
+            guard let value = list[name] else { return .success(nil) }
+            if case .bare(let text) = value {
+                return tolerate(.quotation, fault) ? .success(text) : .failure(AttributeFault(fault))
+            }
+            return .success(value.text)
+        }
+        guard let method = list["METHOD"]?.text, list.bare("METHOD") != nil || tolerate(.quotation, "method is a quoted string")
+        else { return .failure(AttributeFault("key has no method")) }
         if method == "NONE" {
-            guard list.attributes.count == 1 else { return .failure(AttributeFault("method NONE has other attributes")) }
+            guard list.attributes.count == 1 || tolerate(.keyNone, "method NONE has other attributes") else {
+                return .failure(AttributeFault("method NONE has other attributes"))
+            }
             return .success(nil)
         }
-        guard let uri = list.quoted("URI"), !uri.isEmpty else { return .failure(AttributeFault("key has no URI")) }
-        var key = EncryptionKey(method: Method(rawValue: method), uri: uri)
-        if let value = list["IV"] {
-            guard case .bare(let text) = value, text.hasPrefix("0x") || text.hasPrefix("0X"), text.utf8.count <= 34 else {
-                return .failure(AttributeFault("initialization vector is not hexadecimal"))
+        do throws(AttributeFault) {
+            guard let uri = try text("URI", "key has no URI").get(), !uri.isEmpty else { throw AttributeFault("key has no URI") }
+            var key = EncryptionKey(method: Method(rawValue: method), uri: uri)
+            if let value = list["IV"] { key.initializationVector = try vector(value, tolerate) }
+            key.keyFormat = try text("KEYFORMAT", "key format is not a quoted string").get()
+            key.keyFormatVersions = try text("KEYFORMATVERSIONS", "key format is not a quoted string").get()
+            for attribute in list.attributes where !known.contains(attribute.name) {
+                key.otherAttributes.append(attribute.name, attribute.value)
             }
-            let digits = text.dropFirst(2)
-            guard let bytes = Hex.decode(String(repeating: "0", count: 32 - digits.utf8.count) + digits), !digits.isEmpty else {
-                return .failure(AttributeFault("initialization vector is not hexadecimal"))
+            return .success(key)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A hexadecimal sequence of at most 128 bits, which zeros on the left complete.
+    private static func vector(
+        _ value: AttributeList.Value,
+        _ tolerate: (PlaylistWarning.Code, String) -> Bool
+    ) throws(AttributeFault) -> [UInt8] {
+        let fault = AttributeFault("initialization vector is not hexadecimal")
+        var digits = value.text[...]
+        if case .quoted = value, !tolerate(.quotation, "initialization vector is a quoted string") { throw fault }
+        if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+            digits = digits.dropFirst(2)
+        } else {
+            guard digits.utf8.count == 32, tolerate(.vectorPrefix, "initialization vector does not begin with 0x") else {
+                throw fault
             }
-            key.initializationVector = bytes
         }
-        for name in ["KEYFORMAT", "KEYFORMATVERSIONS"] where list[name] != nil && list.quoted(name) == nil {
-            return .failure(AttributeFault("key format is not a quoted string"))
-        }
-        key.keyFormat = list.quoted("KEYFORMAT")
-        key.keyFormatVersions = list.quoted("KEYFORMATVERSIONS")
-        return .success(key)
+        guard !digits.isEmpty, digits.utf8.count <= 32,
+            let bytes = Hex.decode(String(repeating: "0", count: 32 - digits.utf8.count) + digits)
+        else { throw fault }
+        return bytes
     }
 }

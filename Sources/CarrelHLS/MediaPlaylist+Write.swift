@@ -1,53 +1,14 @@
 extension MediaPlaylist {
-    /// The playlist as text. Segments' durations have six decimals from version 3 on, and are whole seconds before.
+    /// The playlist as text.
+    ///
+    /// What was read and not changed is written as it was read, unknown tags, comments and blank lines included. Of anything else,
+    /// segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
     /// - Throws: when a playlist cannot contain a URI or string, or a segment is longer than the target duration.
     package func write() throws(PlaylistError) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(256 + segments.count * 72)
-        out.append(line: "#EXTM3U")
-        if version > 1 { out.append(line: "#EXT-X-VERSION:\(version)") }
-        if independentSegments { out.append(line: "#EXT-X-INDEPENDENT-SEGMENTS") }
-        out.append(line: "#EXT-X-TARGETDURATION:\(targetDuration)")
-        if let kind { out.append(line: "#EXT-X-PLAYLIST-TYPE:\(kind.rawValue)") }
-        out.append(line: "#EXT-X-MEDIA-SEQUENCE:\(mediaSequence)")
-        if discontinuitySequence > 0 { out.append(line: "#EXT-X-DISCONTINUITY-SEQUENCE:\(discontinuitySequence)") }
-        if iFramesOnly { out.append(line: "#EXT-X-I-FRAMES-ONLY") }
-        var last = MediaSegment(uri: "", duration: .zero)
-        for segment in segments {
-            try write(segment, after: last, to: &out)
-            last = segment
-        }
-        if isEnded { out.append(line: "#EXT-X-ENDLIST") }
-        return out
-    }
-
-    private func write(_ segment: MediaSegment, after last: MediaSegment, to out: inout [UInt8]) throws(PlaylistError) {
-        guard segment.duration.roundedSeconds <= targetDuration else {
-            throw PlaylistError(.contradiction, "a segment is longer than the target duration")
-        }
-        if segment.discontinuity { out.append(line: "#EXT-X-DISCONTINUITY") }
-        if segment.keys != last.keys {
-            let formats = Set(segment.keys.map(\.keyFormat))
-            if !last.keys.allSatisfy({ formats.contains($0.keyFormat) }) { out.append(line: "#EXT-X-KEY:METHOD=NONE") }
-            for key in segment.keys { out.append(line: "#EXT-X-KEY:\(try key.attributes.text())") }
-        }
-        if segment.initialization != last.initialization, let initialization = segment.initialization {
-            var list = AttributeList()
-            list["URI"] = .quoted(initialization.uri)
-            if let range = initialization.byteRange { list["BYTERANGE"] = .quoted("\(range.length)@\(range.offset)") }
-            out.append(line: "#EXT-X-MAP:\(try list.text())")
-        }
-        if let time = segment.programDateTime { out.append(line: "#EXT-X-PROGRAM-DATE-TIME:\(time)") }
-        if version >= 3 {
-            out.append(contentsOf: "#EXTINF:".utf8)
-            out.append(seconds: segment.duration.wholeMicroseconds)
-            out.append(line: ",\(segment.title)")
-        } else {
-            out.append(line: "#EXTINF:\(segment.duration.roundedSeconds),\(segment.title)")
-        }
-        if let range = segment.byteRange { out.append(line: "#EXT-X-BYTERANGE:\(range.length)@\(range.offset)") }
-        try out.append(uri: segment.uri)
+        var writer = MediaPlaylistWriter(self)
+        try writer.write()
+        return writer.out
     }
 }
 
@@ -75,6 +36,12 @@ extension [UInt8] {
         }
         append(line: uri)
     }
+
+    /// Appends lines of a text as they are; the last one gets an end if it has none.
+    mutating func append(lines range: Range<Int>, of text: PlaylistText) {
+        append(contentsOf: text.bytes[range])
+        if !range.isEmpty, last != 0x0a { append(0x0a) }
+    }
 }
 
 extension Duration {
@@ -84,5 +51,14 @@ extension Duration {
     }
 
     /// Rounded to the nearest second.
-    var roundedSeconds: UInt64 { UInt64(max(0, (wholeMicroseconds + 500_000) / 1_000_000)) }
+    var roundedSeconds: UInt64 { UInt64(Swift.max(0, (wholeMicroseconds + 500_000) / 1_000_000)) }
+
+    /// A decimal floating-point number with six decimals.
+    var secondsText: String {
+        var out: [UInt8] = []
+        let microseconds = wholeMicroseconds
+        if microseconds < 0 { out.append(UInt8(ascii: "-")) }
+        out.append(seconds: Int64(clamping: microseconds.magnitude))
+        return String(decoding: out, as: UTF8.self)
+    }
 }

@@ -2,106 +2,280 @@ import CarrelBytes
 
 /// Reads a media playlist line by line.
 struct MediaPlaylistReader {
-    private var playlist = MediaPlaylist(targetDuration: 0)
-    private var once: Set<Substring> = []
-    /// The least version that what was read asks for, why, and where.
+    private(set) var playlist = MediaPlaylist(targetDuration: 0)
+    private var context: PlaylistContext
+    private let limit: Int
+    /// Tags of the whole playlist that came, by their raw values.
+    private var once: UInt64 = 0
+    private var hasTarget = false
+    /// The least version that the lines so far ask for, why, and where.
     private var needed = (version: 1, why: "", offset: 0)
     private var keys: [EncryptionKey] = []
     private var initialization: MediaSegment.Initialization?
+    private var bitrate: UInt64?
 
     // the segment whose URI has not come yet
-    private var duration: Duration?
-    private var title = ""
+    private var segment = MediaSegment(uri: "", duration: .zero)
+    private var hasDuration = false
     private var range: (length: UInt64, offset: UInt64?)?
-    private var discontinuity = false
-    private var programDateTime: String?
+    private var passageStart: Int
+    private var headerEnd: Int?
+    /// The longest segment, rounded, and where its URI is.
+    private var longest: (seconds: UInt64, offset: Int) = (0, 0)
+    /// Segments without a duration, by their places, for a lenient reader.
+    private var withoutDuration: [Int] = []
+    private var lastPart: (uri: String, end: UInt64)?
 
-    static func read(_ lines: ArraySlice<PlaylistLine>, end: Int, limit: Int) throws(Malformed) -> MediaPlaylist {
-        var reader = MediaPlaylistReader()
-        var offsets: [Int] = []
-        for line in lines {
-            if let tag = line.tag {
-                try reader.read(tag.name, tag.value, line)
-            } else if let uri = line.uri {
-                guard offsets.count < limit else { throw line.malformed("playlist has too many segments") }
-                try reader.finishSegment(uri, line)
-                offsets.append(line.offset)
-            }
-        }
-        try reader.check(end, offsets)
+    private init(_ context: PlaylistContext, limit: Int, start: Int) {
+        self.context = context
+        self.limit = limit
+        passageStart = start
+    }
+
+    /// Reads a whole playlist.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text of the context.
+    ///   - first: the first line behind `#EXTM3U`.
+    ///   - context: gets the warnings.
+    ///   - limit: most segments.
+    static func read(
+        _ bytes: RawSpan,
+        from first: Int,
+        _ context: inout PlaylistContext,
+        limit: Int
+    ) throws(Malformed) -> MediaPlaylist {
+        var reader = MediaPlaylistReader(context, limit: limit, start: 0)
+        try reader.take(bytes, first..<bytes.byteCount)
+        try reader.finish(bytes.byteCount)
+        context = reader.context
         return reader.playlist
     }
 
-    private func check(_ end: Int, _ offsets: [Int]) throws(Malformed) {
-        guard duration == nil, range == nil, !discontinuity else { throw Malformed("last segment has no URI", at: end) }
-        guard once.contains("EXT-X-TARGETDURATION") else { throw Malformed("playlist has no target duration", at: end) }
-        guard needed.version <= playlist.version else { throw Malformed(needed.why, at: needed.offset) }
-        for (segment, offset) in zip(playlist.segments, offsets) where segment.duration.roundedSeconds > playlist.targetDuration {
-            throw Malformed("segment is longer than the target duration", at: offset)
+    /// Reads the lines of one segment as they would be read behind another one.
+    ///
+    /// - Returns: the segment; nil when the lines make none there.
+    static func read(
+        _ passage: PlaylistPassage,
+        after last: MediaSegment?,
+        in playlist: MediaPlaylist
+    ) -> MediaSegment? {
+        let text = passage.text
+        var context = PlaylistContext(text, PlaylistWarnings(text.isLenient ? .lenient : .strict))
+        context.variables = PlaylistVariables(playlist.variables)
+        var reader = MediaPlaylistReader(context, limit: 2, start: passage.range.lowerBound)
+        reader.playlist.iFramesOnly = playlist.iFramesOnly
+        if let last {
+            reader.playlist.segments = [last]
+            (reader.keys, reader.initialization, reader.bitrate) = (last.keys, last.initialization, last.bitrate)
+            if let part = last.parts.last, let range = part.byteRange {
+                reader.lastPart = (part.uri, range.offset &+ range.length)
+            }
+        }
+        let count = reader.playlist.segments.count
+        let stored = text.bytes
+        do { try reader.take(stored.rawSpan, passage.range) } catch { return nil }
+        guard reader.playlist.segments.count == count + 1 else { return nil }
+        var segment = reader.playlist.segments.last
+        if !reader.withoutDuration.isEmpty { segment?.duration = .seconds(Int64(clamping: playlist.targetDuration)) }
+        return segment
+    }
+
+    private mutating func take(_ bytes: RawSpan, _ lines: Range<Int>) throws(Malformed) {
+        var next = lines.lowerBound
+        // a segment takes a few lines; comments are few
+        var left = limit &* 8 &+ 1000
+        while next < lines.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            guard !line.range.isEmpty else { continue }
+            if bytes.u8(at: line.offset) != UInt8(ascii: "#") {
+                guard !line.isBlank(bytes) else { continue }
+                try finishSegment(bytes, line)
+            } else if bytes.matches("#EXTINF:", at: line.offset) {
+                beginSegment(line)
+                try readDuration(bytes, line.offset + 8..<line.range.upperBound, line)
+            } else if let (tag, value) = line.tag(bytes) {
+                try read(tag, bytes, value, line)
+            }
+            left &-= 1
+            guard left > 0 else { throw line.malformed("playlist has too many lines") }
         }
     }
 
-    private mutating func read(_ name: Substring, _ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
-        switch TagKind(of: name) {
-        case .multivariant: throw line.malformed("tag belongs to a multivariant playlist")
-        case .unknown: return
-        case .media, .either: break
+    private mutating func finish(_ end: Int) throws(Malformed) {
+        if hasDuration || range != nil || segment.discontinuity && segment.parts.isEmpty {
+            try context.tolerate(.segmentIncomplete, "last segment has no URI", at: end)
         }
-        switch name {
-        case "EXTINF": try readDuration(value, line)
-        case "EXT-X-BYTERANGE":
-            guard range == nil, let range = Self.byteRange(value) else { throw line.malformed("byte range is not one") }
+        playlist.trailingParts = segment.parts
+        playlist.trailingDateRanges = segment.dateRanges
+        if once & Self.bit(.targetDuration) == 0 {
+            try context.tolerate(.targetDurationMissing, "playlist has no target duration", at: end)
+        }
+        if !hasTarget { playlist.targetDuration = longest.seconds }
+        if needed.version > playlist.version { try context.tolerate(.versionTooLow, needed.why, at: needed.offset) }
+        if longest.seconds > playlist.targetDuration {
+            let offset = playlist.segments.first { $0.duration.roundedSeconds > playlist.targetDuration }?.source.place?.uriOffset
+            try context.tolerate(.durationAboveTarget, "segment is longer than the target duration", at: offset ?? longest.offset)
+        }
+        for place in withoutDuration { playlist.segments[place].duration = .seconds(Int64(clamping: playlist.targetDuration)) }
+        var original = playlist
+        original.segments = []
+        let header = 0..<(headerEnd ?? end)
+        let trailer = (headerEnd == nil ? end : passageStart)..<end
+        playlist.source.place = MediaPlaylistSource(text: context.text, header: header, trailer: trailer, original: original)
+    }
+
+    /// Notes that the header is over.
+    private mutating func beginSegment(_ line: PlaylistLine) {
+        guard headerEnd == nil else { return }
+        headerEnd = line.offset
+        if passageStart == 0 { passageStart = line.offset }
+    }
+
+    private mutating func read(
+        _ tag: PlaylistTag,
+        _ bytes: RawSpan,
+        _ value: Range<Int>?,
+        _ line: PlaylistLine
+    ) throws(Malformed) {
+        if tag.isOfSegment { beginSegment(line) }
+        switch tag {
+        case .m3u, .unknown: return
+        case .duration: try readDuration(bytes, value, line)
+        case .byteRange:
+            guard range == nil, let value, let range = Self.byteRange(bytes, context.isLenient ? bytes.trimmed(value) : value)
+            else { throw line.malformed("byte range is not one") }
             self.range = range
             need(4, "byte ranges need version 4", line)
-        case "EXT-X-DISCONTINUITY": discontinuity = true
-        case "EXT-X-KEY": try readKey(value, line)
-        case "EXT-X-MAP": try readMap(value, line)
-        case "EXT-X-PROGRAM-DATE-TIME":
-            guard let value, !value.isEmpty else { throw line.malformed("date has no value") }
-            programDateTime = String(value)
-        case "EXT-X-DATERANGE": _ = try line.attributes(value)
-        default: try readOnce(name, value, line)
+        case .discontinuity: segment.discontinuity = true
+        case .gap: segment.isGap = true
+        case .key: try readKey(bytes, value, line)
+        case .map: try readMap(bytes, value, line)
+        case .programDateTime:
+            guard let value, !value.isEmpty else {
+                return try context.tolerate(.tagInvalid, "date has no value", at: line.offset)
+            }
+            segment.programDateTime = bytes.text(value)
+        case .bitrate: bitrate = value.flatMap { DecimalInteger.parse(bytes, bytes.trimmed($0)) } ?? bitrate
+        case .dateRange: segment.dateRanges.append(DateRange(try context.attributes(bytes, value, line)))
+        case .tiles: segment.tiles = try context.newerAttributes(bytes, value, line) ?? segment.tiles
+        case .part: try readPart(bytes, value, line)
+        case .preloadHint:
+            if let list = try context.newerAttributes(bytes, value, line) { playlist.preloadHints.append(PreloadHint(list)) }
+        case .renditionReport:
+            if let list = try context.newerAttributes(bytes, value, line) {
+                playlist.renditionReports.append(RenditionReport(list))
+            }
+        case .define:
+            need(8, "variables need version 8", line)
+            if let variable = try context.define(bytes, value, line, canImport: true) {
+                playlist.variables.append(variable)
+                if variable.origin == .queryParameter { need(11, "variables of the query need version 11", line) }
+            }
+        case .rendition, .variant, .iFrameVariant, .sessionData, .sessionKey, .contentSteering, .imageVariant:
+            throw line.malformed("tag belongs to a multivariant playlist")
+        case .version, .targetDuration, .mediaSequence, .discontinuitySequence, .endList, .playlistType, .iFramesOnly,
+            .partInformation, .serverControl, .skip, .imagesOnly, .independentSegments, .start:
+            try readOnce(tag, bytes, value, line)
         }
     }
+
+    private static func bit(_ tag: PlaylistTag) -> UInt64 { 1 << UInt64(tag.rawValue) }
 
     /// Tags of the whole playlist, which occur once.
-    private mutating func readOnce(_ name: Substring, _ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
-        guard once.insert(name).inserted else { throw line.malformed("tag appears twice") }
-        switch name {
-        case "EXT-X-VERSION": playlist.version = Int(clamping: try line.integer(value))
-        case "EXT-X-TARGETDURATION": playlist.targetDuration = try line.integer(value)
-        case "EXT-X-MEDIA-SEQUENCE":
+    private mutating func readOnce(
+        _ tag: PlaylistTag,
+        _ bytes: RawSpan,
+        _ value: Range<Int>?,
+        _ line: PlaylistLine
+    ) throws(Malformed) {
+        if once & Self.bit(tag) != 0 {
+            if tag.isNewer {
+                context.warnings.note(.tagRepeated, "tag appears twice", at: line.offset)
+            } else {
+                try context.tolerate(.tagRepeated, "tag appears twice", at: line.offset)
+            }
+        }
+        once |= Self.bit(tag)
+        switch tag {
+        case .version:
+            playlist.version = Int(clamping: try context.integer(bytes, value, line, .versionInvalid) ?? UInt64(playlist.version))
+        case .targetDuration:
+            guard let seconds = try context.integer(bytes, value, line) else { return }
+            playlist.targetDuration = seconds
+            hasTarget = true
+        case .mediaSequence:
             guard playlist.segments.isEmpty else { throw line.malformed("media sequence comes after a segment") }
-            playlist.mediaSequence = try line.integer(value)
-        case "EXT-X-DISCONTINUITY-SEQUENCE":
-            guard playlist.segments.isEmpty, !discontinuity else { throw line.malformed("discontinuity sequence comes late") }
-            playlist.discontinuitySequence = try line.integer(value)
-        case "EXT-X-ENDLIST": playlist.isEnded = true
-        case "EXT-X-PLAYLIST-TYPE":
-            guard let kind = value.flatMap({ MediaPlaylist.Kind(rawValue: String($0)) }) else {
-                throw line.malformed("playlist type is neither EVENT nor VOD")
+            playlist.mediaSequence = try context.integer(bytes, value, line) ?? playlist.mediaSequence
+        case .discontinuitySequence:
+            guard playlist.segments.isEmpty, !segment.discontinuity else {
+                return try context.tolerate(.discontinuitySequenceLate, "discontinuity sequence comes late", at: line.offset)
+            }
+            playlist.discontinuitySequence = try context.integer(bytes, value, line) ?? playlist.discontinuitySequence
+        case .endList: playlist.isEnded = true
+        case .playlistType:
+            guard
+                let kind = value.flatMap({ MediaPlaylist.Kind(rawValue: bytes.text(context.isLenient ? bytes.trimmed($0) : $0)) })
+            else {
+                return try context.tolerate(.tagInvalid, "playlist type is neither EVENT nor VOD", at: line.offset)
             }
             playlist.kind = kind
-        case "EXT-X-I-FRAMES-ONLY":
+        case .iFramesOnly:
             playlist.iFramesOnly = true
             need(4, "I-frame playlists need version 4", line)
-        case "EXT-X-INDEPENDENT-SEGMENTS": playlist.independentSegments = true
-        default: break  // EXT-X-START is a hint
+        case .imagesOnly: playlist.imagesOnly = true
+        case .independentSegments: playlist.independentSegments = true
+        case .start: playlist.start = try context.newerAttributes(bytes, value, line).map(StartPoint.init)
+        case .serverControl: playlist.serverControl = try context.newerAttributes(bytes, value, line).map(ServerControl.init)
+        case .partInformation:
+            playlist.partTarget = try context.newerAttributes(bytes, value, line)?.seconds("PART-TARGET")
+        case .skip:
+            guard let list = try context.newerAttributes(bytes, value, line) else { return }
+            guard let count = list.integer("SKIPPED-SEGMENTS"), count < 1 << 40 else {
+                return context.warnings.note(.tagInvalid, "skipped segments have no number", at: line.offset)
+            }
+            var skipped = SkippedSegments(count: count)
+            skipped.attributes = list
+            playlist.skipped = skipped
+            need(
+                list["RECENTLY-REMOVED-DATERANGES"] == nil ? 9 : 10,
+                "skipped segments need version 9, or 10 with date ranges",
+                line
+            )
+        default: break
         }
     }
 
-    private mutating func readDuration(_ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
-        guard duration == nil else { throw line.malformed("segment has two durations") }
-        guard let value, let comma = value.firstIndex(of: ",") else { throw line.malformed("duration is not ended by a comma") }
-        let number = value[..<comma]
-        guard let duration = DecimalInteger.parseSeconds(number) else { throw line.malformed("duration is not a number") }
-        if number.contains(".") { need(3, "fractional durations need version 3", line) }
-        self.duration = duration
-        title = String(value[value.index(after: comma)...])
+    private mutating func readDuration(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
+        if hasDuration { try context.tolerate(.durationRepeated, "segment has two durations", at: line.offset) }
+        guard let value else { throw line.malformed("duration is not ended by a comma") }
+        var comma = value.lowerBound
+        while comma < value.upperBound, bytes.u8(at: comma) != UInt8(ascii: ",") { comma += 1 }
+        if comma == value.upperBound { try context.tolerate(.missingComma, "duration is not ended by a comma", at: line.offset) }
+        var number = value.lowerBound..<comma
+        var found = DecimalInteger.parseSeconds(bytes, number)
+        if found == nil, context.isLenient {
+            number = bytes.trimmed(number)
+            found = DecimalInteger.parseSeconds(bytes, number)
+            if found != nil { context.warnings.note(.blank, "number has blanks beside it", at: line.offset) }
+        }
+        guard let found else {
+            // the target duration stands for it once the playlist is read
+            return try context.tolerate(.durationMissing, "duration is not a number", at: line.offset)
+        }
+        if needed.version < 3 {
+            for place in number where bytes.u8(at: place) == UInt8(ascii: ".") {
+                need(3, "fractional durations need version 3", line)
+            }
+        }
+        segment.duration = found
+        hasDuration = true
+        segment.title = comma + 1 < value.upperBound ? bytes.text(comma + 1..<value.upperBound) : ""
     }
 
-    private mutating func readKey(_ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
-        guard let key = try line.key(value) else {
+    private mutating func readKey(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
+        guard let key = try context.key(bytes, value, line) else {
             keys = []
             return
         }
@@ -111,57 +285,100 @@ struct MediaPlaylistReader {
         if let place = keys.firstIndex(where: { ($0.keyFormat ?? "identity") == format }) {
             keys[place] = key
         } else {
+            guard keys.count < 64 else { throw line.malformed("segment has too many keys") }
             keys.append(key)
         }
     }
 
-    private mutating func readMap(_ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
-        let list = try line.attributes(value)
-        guard let uri = list.quoted("URI"), !uri.isEmpty else { throw line.malformed("initialization has no URI") }
-        var initialization = MediaSegment.Initialization(uri: uri)
-        if list["BYTERANGE"] != nil {
-            guard let range = Self.byteRange(list.quoted("BYTERANGE").map { $0[...] }) else {
-                throw line.malformed("byte range is not one")
-            }
+    private mutating func readMap(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
+        let list = try context.attributes(bytes, value, line)
+        guard let uri = list["URI"]?.text, !uri.isEmpty else { throw line.malformed("initialization has no URI") }
+        if list.quoted("URI") == nil { try context.tolerate(.quotation, "initialization has no URI", at: line.offset) }
+        var initialization = MediaSegment.Initialization(uri: uri, keys: keys)
+        if let text = list["BYTERANGE"] {
+            if case .bare = text { try context.tolerate(.quotation, "byte range is not one", at: line.offset) }
+            guard let range = Self.byteRange(text.text) else { throw line.malformed("byte range is not one") }
             initialization.byteRange = MediaSegment.ByteRange(offset: range.offset ?? 0, length: range.length)
         }
         self.initialization = initialization
         need(playlist.iFramesOnly ? 5 : 6, "initializations need version 6, or 5 in I-frame playlists", line)
     }
 
-    private mutating func finishSegment(_ uri: String, _ line: PlaylistLine) throws(Malformed) {
-        guard let duration else { throw line.malformed("segment has no duration") }
-        guard !uri.utf8.contains(where: { $0 == 0x20 || $0 == 0x09 }) else { throw line.malformed("URI holds a blank") }
-        var segment = MediaSegment(uri: uri, duration: duration)
-        segment.title = title
-        segment.discontinuity = discontinuity
+    private mutating func readPart(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
+        guard let list = try context.newerAttributes(bytes, value, line) else { return }
+        guard let uri = list["URI"]?.text, !uri.isEmpty, let duration = list.seconds("DURATION") else {
+            return context.warnings.note(.tagInvalid, "part has no URI or duration", at: line.offset)
+        }
+        var part = PartialSegment(uri: uri, duration: duration)
+        part.attributes = list
+        if let text = list["BYTERANGE"] {
+            if case .bare = text {
+                context.warnings.note(.quotation, "byte range of a part has no quotation marks", at: line.offset)
+            }
+            guard let range = Self.byteRange(text.text) else { throw line.malformed("byte range is not one") }
+            guard let offset = range.offset ?? lastPart.flatMap({ $0.uri == uri ? $0.end : nil }) else {
+                throw line.malformed("byte range has no offset, and none goes before it")
+            }
+            let (end, over) = offset.addingReportingOverflow(range.length)
+            guard !over else { throw line.malformed("byte range is not one") }
+            part.byteRange = MediaSegment.ByteRange(offset: offset, length: range.length)
+            lastPart = (uri, end)
+        } else {
+            lastPart = nil
+        }
+        segment.parts.append(part)
+    }
+
+    private mutating func finishSegment(_ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) {
+        guard playlist.segments.count < limit else { throw line.malformed("playlist has too many segments") }
+        beginSegment(line)
+        var place = line.range
+        if bytes.hasBlank(place) {
+            try context.tolerate(.blank, "URI holds a blank", at: line.offset)
+            place = bytes.trimmed(place)
+        }
+        if !hasDuration {
+            guard context.isLenient else { throw line.malformed("segment has no duration") }
+            context.warnings.note(.durationMissing, "segment has no duration", at: line.offset)
+            withoutDuration.append(playlist.segments.count)
+        }
+        segment.uri = bytes.text(place)
+        if !context.variables.isEmpty { segment.uri = try context.expand(segment.uri, line) }
         segment.keys = keys
         segment.initialization = initialization
-        segment.programDateTime = programDateTime
+        segment.bitrate = bitrate
         if let range {
             var offset = range.offset
-            if offset == nil, let last = playlist.segments.last, last.uri == uri, let before = last.byteRange {
+            if offset == nil, let last = playlist.segments.last, last.uri == segment.uri, let before = last.byteRange {
                 offset = before.offset + before.length
             }
             guard let offset else { throw line.malformed("byte range has no offset, and none goes before it") }
             guard !offset.addingReportingOverflow(range.length).overflow else { throw line.malformed("byte range is not one") }
             segment.byteRange = MediaSegment.ByteRange(offset: offset, length: range.length)
+            self.range = nil
         }
+        let seconds = segment.duration.roundedSeconds
+        if seconds > longest.seconds { longest = (seconds, line.offset) }
+        segment.source.place = PlaylistPassage(text: context.text, range: passageStart..<line.next, uriOffset: line.offset)
         playlist.segments.append(segment)
-        self.duration = nil
-        title = ""
-        range = nil
-        discontinuity = false
-        programDateTime = nil
+        segment = MediaSegment(uri: "", duration: .zero)
+        hasDuration = false
+        passageStart = line.next
     }
 
     /// `length[@offset]` (§4.3.2.2).
-    private static func byteRange(_ value: Substring?) -> (length: UInt64, offset: UInt64?)? {
-        guard let parts = value?.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false) else { return nil }
-        guard let length = parts.first.flatMap({ DecimalInteger.parse($0) }) else { return nil }
-        guard parts.count == 2 else { return (length, nil) }
-        guard let offset = DecimalInteger.parse(parts[1]) else { return nil }
+    private static func byteRange(_ bytes: RawSpan, _ value: Range<Int>) -> (length: UInt64, offset: UInt64?)? {
+        var at = value.lowerBound
+        while at < value.upperBound, bytes.u8(at: at) != UInt8(ascii: "@") { at += 1 }
+        guard let length = DecimalInteger.parse(bytes, value.lowerBound..<at) else { return nil }
+        guard at < value.upperBound else { return (length, nil) }
+        guard let offset = DecimalInteger.parse(bytes, at + 1..<value.upperBound) else { return nil }
         return (length, offset)
+    }
+
+    private static func byteRange(_ text: String) -> (length: UInt64, offset: UInt64?)? {
+        let bytes = Array(text.utf8)
+        return byteRange(bytes.rawSpan, bytes.indices)
     }
 
     private mutating func need(_ version: Int, _ why: String, _ line: PlaylistLine) {

@@ -31,35 +31,12 @@ extension MultivariantPlaylist {
         return try playlist.write()
     }
 
-    /// The playlist as text.
+    /// The playlist as text: what was read and not changed as it was read, unknown tags and comments included.
     ///
     /// - Throws: when a playlist cannot contain a URI or string.
     package func write() throws(PlaylistError) -> [UInt8] {
-        var out: [UInt8] = []
-        out.append(line: "#EXTM3U")
-        if version > 1 { out.append(line: "#EXT-X-VERSION:\(version)") }
-        if independentSegments { out.append(line: "#EXT-X-INDEPENDENT-SEGMENTS") }
-        for data in sessionData {
-            var list = AttributeList()
-            list["DATA-ID"] = .quoted(data.id)
-            switch data.content {
-            case .value(let text): list["VALUE"] = .quoted(text)
-            case .uri(let uri): list["URI"] = .quoted(uri)
-            }
-            if let language = data.language { list["LANGUAGE"] = .quoted(language) }
-            out.append(line: "#EXT-X-SESSION-DATA:\(try list.text())")
-        }
-        for key in sessionKeys { out.append(line: "#EXT-X-SESSION-KEY:\(try key.attributes.text())") }
-        for rendition in renditions { out.append(line: "#EXT-X-MEDIA:\(try rendition.text())") }
-        for variant in variants {
-            var list = variant.attributes
-            list["BANDWIDTH"] = .bare(String(variant.bandwidth))
-            if let average = variant.averageBandwidth { list["AVERAGE-BANDWIDTH"] = .bare(String(average)) }
-            if let codecs = variant.codecs { list["CODECS"] = .quoted(codecs) }
-            out.append(line: "#EXT-X-STREAM-INF:\(try list.text())")
-            try out.append(uri: variant.uri)
-        }
-        for variant in iFrameVariants { out.append(line: "#EXT-X-I-FRAME-STREAM-INF:\(try variant.text())") }
-        return out
+        var writer = MultivariantPlaylistWriter(self)
+        try writer.write()
+        return writer.out
     }
 }

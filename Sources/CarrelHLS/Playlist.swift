@@ -9,7 +9,7 @@ package enum Playlist: Sendable, Hashable {
 
     /// Reads a playlist (RFC 8216 §4), strictly: what the specification says a playlist MUST be is checked.
     ///
-    /// Unknown tags and comments are passed over, as §6.3.1 asks.
+    /// Unknown tags and comments are passed over, as §6.3.1 asks, and written again in their places.
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
@@ -17,34 +17,56 @@ package enum Playlist: Sendable, Hashable {
     /// - Returns: the playlist.
     /// - Throws: what is wrong, and at which line's first byte.
     package static func parse(_ bytes: RawSpan, limit: Int = 200_000) throws(Malformed) -> Playlist {
-        let lines = try PlaylistLine.split(bytes, limit: limit)
-        guard lines.first?.text == "#EXTM3U" else { throw Malformed("playlist does not begin with #EXTM3U", at: 0) }
-        for line in lines {
-            switch line.tag.map({ TagKind(of: $0.name) }) {
-            case .media: return .media(try MediaPlaylistReader.read(lines.dropFirst(), end: bytes.byteCount, limit: limit))
+        try read(bytes, limit: limit).playlist
+    }
+
+    /// Reads a playlist with its warnings.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole resource.
+    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - url: the address of the playlist, whose query may define variables.
+    ///   - imports: variables of the multivariant playlist that names this one.
+    ///   - limit: most segments or variants.
+    /// - Returns: the playlist and the warnings. A strict reading warns of a byte order mark, and of newer tags that are malformed.
+    /// - Throws: what is wrong, and at which line's first byte.
+    package static func read(
+        _ bytes: RawSpan,
+        strictness: PlaylistStrictness = .strict,
+        url: String? = nil,
+        imports: [PlaylistVariable] = [],
+        limit: Int = 200_000
+    ) throws(Malformed) -> PlaylistReading {
+        let text = PlaylistText([UInt8](copying: bytes), isLenient: strictness == .lenient)
+        let stored = text.bytes
+        let bytes = stored.rawSpan
+        var context = PlaylistContext(text, PlaylistWarnings(strictness), url: url, imports: imports)
+        try context.checkCharacters(bytes)
+        var start = 0
+        if bytes.byteCount >= 3, bytes.u8(at: 0) == 0xef, bytes.u8(at: 1) == 0xbb, bytes.u8(at: 2) == 0xbf {
+            start = 3
+            context.warnings.note(.byteOrderMark, "playlist has a byte order mark", at: 0)
+        }
+        var line = PlaylistLine(bytes, at: start)
+        while line.isBlank(bytes), line.next < bytes.byteCount { line = PlaylistLine(bytes, at: line.next) }
+        guard line.range.count == 7, bytes.matches("#EXTM3U", at: line.offset) else {
+            throw Malformed("playlist does not begin with #EXTM3U", at: 0)
+        }
+        let first = line.next
+        var next = first
+        while next < bytes.byteCount {
+            line = PlaylistLine(bytes, at: next)
+            next = line.next
+            switch line.tag(bytes)?.tag.scope {
+            case .media:
+                let playlist = try MediaPlaylistReader.read(bytes, from: first, &context, limit: limit)
+                return PlaylistReading(playlist: .media(playlist), warnings: context.warnings.list)
             case .multivariant:
-                return .multivariant(try MultivariantPlaylistReader.read(lines.dropFirst(), end: bytes.byteCount, limit: limit))
+                let playlist = try MultivariantPlaylistReader.read(bytes, from: first, &context, limit: limit)
+                return PlaylistReading(playlist: .multivariant(playlist), warnings: context.warnings.list)
             case .either, .unknown, nil: break
             }
         }
         throw Malformed("playlist has neither segments nor variants", at: 0)
-    }
-}
-
-/// In which playlists a tag may stand (RFC 8216 §4.3).
-enum TagKind {
-    case media, multivariant, either, unknown
-
-    init(of name: Substring) {
-        switch name {
-        case "EXTINF", "EXT-X-BYTERANGE", "EXT-X-DISCONTINUITY", "EXT-X-KEY", "EXT-X-MAP", "EXT-X-PROGRAM-DATE-TIME",
-            "EXT-X-DATERANGE", "EXT-X-TARGETDURATION", "EXT-X-MEDIA-SEQUENCE", "EXT-X-DISCONTINUITY-SEQUENCE",
-            "EXT-X-ENDLIST", "EXT-X-PLAYLIST-TYPE", "EXT-X-I-FRAMES-ONLY":
-            self = .media
-        case "EXT-X-MEDIA", "EXT-X-STREAM-INF", "EXT-X-I-FRAME-STREAM-INF", "EXT-X-SESSION-DATA", "EXT-X-SESSION-KEY":
-            self = .multivariant
-        case "EXT-X-VERSION", "EXT-X-INDEPENDENT-SEGMENTS", "EXT-X-START": self = .either
-        default: self = .unknown
-        }
     }
 }

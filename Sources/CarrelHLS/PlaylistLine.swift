@@ -1,69 +1,67 @@
 import CarrelBytes
+import Glibc
 
-/// A line of a playlist that is not blank (RFC 8216 §4.1).
+/// A line of a playlist (RFC 8216 §4.1) by its place in the bytes.
 struct PlaylistLine {
-    /// The offset of its beginning.
-    let offset: Int
-    let text: Substring
+    /// Without the end of the line.
+    let range: Range<Int>
+    /// The first byte behind the end of the line.
+    let next: Int
 
-    /// Name and value of the tag it is; nil for a URI or a comment.
-    var tag: (name: Substring, value: Substring?)? {
-        guard text.hasPrefix("#EXT") else { return nil }
-        let tag = text.dropFirst()
-        guard let colon = tag.firstIndex(of: ":") else { return (tag, nil) }
-        return (tag[..<colon], tag[tag.index(after: colon)...])
-    }
-
-    /// The URI it is; nil for a tag or a comment.
-    var uri: String? { text.hasPrefix("#") ? nil : String(text) }
+    var offset: Int { range.lowerBound }
 
     func malformed(_ what: String) -> Malformed { Malformed(what, at: offset) }
 
-    /// The lines of a playlist: UTF-8 without a byte order mark or control characters, ended by LF or CRLF.
-    static func split(_ bytes: RawSpan, limit: Int) throws(Malformed) -> [PlaylistLine] {
-        var lines: [PlaylistLine] = []
-        var start = 0
-        while start < bytes.byteCount {
-            var end = start
-            while end < bytes.byteCount, bytes.u8(at: end) != 0x0a { end += 1 }
-            let next = end + 1
-            if end > start, bytes.u8(at: end - 1) == 0x0d { end -= 1 }
-            let line = [UInt8](copying: bytes.extracting(start..<end))
-            guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
-                throw Malformed("line holds a control character", at: start)
-            }
-            guard let text = String(validating: line, as: UTF8.self) else { throw Malformed("line is not UTF-8", at: start) }
-            guard text.unicodeScalars.first != "\u{feff}" else { throw Malformed("playlist has a byte order mark", at: start) }
-            if !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
-                // a segment takes a few lines; comments are few
-                guard lines.count < limit &* 8 &+ 1000 else { throw Malformed("playlist has too many lines", at: start) }
-                lines.append(PlaylistLine(offset: start, text: text[...]))
-            }
-            start = next
+    /// The line that begins at an offset: ended by LF, CRLF, or the end of the bytes.
+    init(_ bytes: RawSpan, at start: Int) {
+        let count = bytes.byteCount - start
+        let found = unsafe bytes.withUnsafeBytes { buffer -> Int? in
+            guard let base = buffer.baseAddress, let line = unsafe memchr(base + start, 0x0a, count) else { return nil }
+            return unsafe UnsafeRawPointer(line) - base
         }
-        return lines
+        next = found.map { $0 + 1 } ?? bytes.byteCount
+        var end = found ?? bytes.byteCount
+        if end > start, bytes.u8(at: end - 1) == 0x0d { end -= 1 }
+        range = start..<end
     }
 
-    /// The attributes of the tag.
-    func attributes(_ value: Substring?) throws(Malformed) -> AttributeList {
-        guard let value else { throw malformed("tag has no attributes") }
-        switch AttributeList.parse(value) {
-        case .success(let list): return list
-        case .failure(let fault): throw malformed(fault.what)
-        }
+    /// Whether it has nothing but white space.
+    func isBlank(_ bytes: RawSpan) -> Bool {
+        for place in range where bytes.u8(at: place) != 0x20 && bytes.u8(at: place) != 0x09 { return false }
+        return true
     }
 
-    /// A tag's value as a decimal integer.
-    func integer(_ value: Substring?) throws(Malformed) -> UInt64 {
-        guard let number = value.flatMap({ DecimalInteger.parse($0) }) else { throw malformed("tag is not followed by a number") }
-        return number
+    /// Whether it is a tag; a comment or a URI otherwise.
+    func isTag(_ bytes: RawSpan) -> Bool { range.count >= 4 && bytes.matches("#EXT", at: offset) }
+
+    /// Tag and place of its value behind the colon; nil for a line that is not a tag.
+    func tag(_ bytes: RawSpan) -> (tag: PlaylistTag, value: Range<Int>?)? {
+        guard isTag(bytes) else { return nil }
+        var colon = offset + 4
+        while colon < range.upperBound, bytes.u8(at: colon) != UInt8(ascii: ":") { colon += 1 }
+        let tag = PlaylistTag(bytes, offset + 1..<colon)
+        return (tag, colon < range.upperBound ? colon + 1..<range.upperBound : nil)
+    }
+}
+
+extension RawSpan {
+    /// Bytes of UTF-8 as text.
+    func text(_ range: Range<Int>) -> String {
+        let part = extracting(range)
+        return unsafe part.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The key that the tag's attributes describe; nil for none.
-    func key(_ value: Substring?) throws(Malformed) -> EncryptionKey? {
-        switch EncryptionKey.parse(try attributes(value)) {
-        case .success(let key): return key
-        case .failure(let fault): throw malformed(fault.what)
-        }
+    /// A range without the spaces and tabs at its ends.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, u8(at: start) == 0x20 || u8(at: start) == 0x09 { start += 1 }
+        while start < end, u8(at: end - 1) == 0x20 || u8(at: end - 1) == 0x09 { end -= 1 }
+        return start..<end
+    }
+
+    /// Whether spaces or tabs are in a range.
+    func hasBlank(_ range: Range<Int>) -> Bool {
+        for place in range where u8(at: place) == 0x20 || u8(at: place) == 0x09 { return true }
+        return false
     }
 }

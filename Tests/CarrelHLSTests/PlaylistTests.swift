@@ -188,7 +188,8 @@ struct `Playlists` {
     }
 
     @Test(arguments: [
-        ("", "playlist does not begin with #EXTM3U"), ("\u{feff}#EXTM3U\n", "playlist has a byte order mark"),
+        ("", "playlist does not begin with #EXTM3U"), ("\u{feff}#EXTM3U\n", "playlist has neither segments nor variants"),
+        ("#EXTM3U\n\u{feff}#EXT-X-TARGETDURATION:1\n", "playlist has a byte order mark"),
         ("#EXTM3U8\n", "playlist does not begin with #EXTM3U"), ("#EXTM3U\n", "playlist has neither segments nor variants"),
         ("#EXTM3U\na\n", "playlist has neither segments nor variants"),
         ("#EXTM3U\n#EXTINF:1,\na\n", "playlist has no target duration"),

@@ -1,0 +1,227 @@
+import CarrelBytes
+
+/// Writes a media playlist: lines that were read and still say the same as they are, all others anew.
+struct MediaPlaylistWriter {
+    private(set) var out: [UInt8] = []
+    private let playlist: MediaPlaylist
+    private let source: MediaPlaylistSource?
+    /// Fields of the playlist that are written already, or have a line somewhere that stays.
+    private var settled: Set<MediaPlaylistField> = []
+
+    init(_ playlist: MediaPlaylist) {
+        self.playlist = playlist
+        source = playlist.source.place
+        out.reserveCapacity(source.map { $0.text.bytes.count } ?? 256 + playlist.segments.count * 72)
+    }
+
+    mutating func write() throws(PlaylistError) {
+        try writeHead()
+        var last: MediaSegment?
+        for segment in playlist.segments {
+            try write(segment, after: last)
+            last = segment
+        }
+        try writeEnd()
+    }
+
+    private mutating func writeHead() throws(PlaylistError) {
+        guard let source else {
+            out.append(line: "#EXTM3U")
+            for field in MediaPlaylistField.allCases where field.isOfHead { try field.write(playlist, to: &out) }
+            return
+        }
+        let stored = source.text.bytes
+        let bytes = stored.rawSpan
+        let kept = keptFields(source)
+        var next = source.header.lowerBound
+        var isFirst = true
+        while next < source.header.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            try write(line, bytes, source)
+            guard isFirst, !line.isBlank(bytes) else { continue }
+            isFirst = false  // #EXTM3U itself
+            for field in MediaPlaylistField.allCases where field.isOfHead && !kept.contains(field) {
+                if !field.isEqual(playlist, MediaPlaylist(targetDuration: playlist.targetDuration))
+                    || field == .targetDuration && !isSame(field, source)
+                {
+                    try field.write(playlist, to: &out)
+                }
+                settled.insert(field)
+            }
+        }
+    }
+
+    /// Fields that have a line in what stays of the text.
+    private func keptFields(_ source: MediaPlaylistSource) -> Set<MediaPlaylistField> {
+        var fields: Set<MediaPlaylistField> = []
+        let stored = source.text.bytes
+        let bytes = stored.rawSpan
+        func look(_ range: Range<Int>) {
+            var next = range.lowerBound
+            while next < range.upperBound {
+                let line = PlaylistLine(bytes, at: next)
+                next = line.next
+                if let tag = line.tag(bytes)?.tag, let field = MediaPlaylistField(tag) { fields.insert(field) }
+            }
+        }
+        look(source.header)
+        look(source.trailer)
+        for segment in playlist.segments {
+            if let passage = segment.source.place, passage.text === source.text { look(passage.range) }
+        }
+        return fields
+    }
+
+    private func isSame(_ field: MediaPlaylistField, _ source: MediaPlaylistSource) -> Bool {
+        field.isEqual(playlist, source.original)
+    }
+
+    /// Writes a line outside segments.
+    private mutating func write(_ line: PlaylistLine, _ bytes: RawSpan, _ source: MediaPlaylistSource) throws(PlaylistError) {
+        guard let tag = line.tag(bytes)?.tag, let field = MediaPlaylistField(tag), !isSame(field, source) else {
+            return out.append(lines: line.offset..<line.next, of: source.text)
+        }
+        if settled.insert(field).inserted { try field.write(playlist, to: &out) }
+    }
+
+    private mutating func writeEnd() throws(PlaylistError) {
+        guard let source else {
+            for field in MediaPlaylistField.allCases where !field.isOfHead { try field.write(playlist, to: &out) }
+            return
+        }
+        let stored = source.text.bytes
+        let bytes = stored.rawSpan
+        let kept = keptFields(source)
+        for field in [MediaPlaylistField.trailingDateRanges, .trailingParts] where !isSame(field, source) {
+            try field.write(playlist, to: &out)
+        }
+        var next = source.trailer.lowerBound
+        while next < source.trailer.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            switch line.tag(bytes)?.tag {
+            case .dateRange where !isSame(.trailingDateRanges, source): continue
+            case .part where !isSame(.trailingParts, source): continue
+            default: break
+            }
+            // before the end, which stays the last
+            if line.tag(bytes)?.tag == .endList { try writeMissing([.preloadHints, .renditionReports], kept, source) }
+            try write(line, bytes, source)
+        }
+        try writeMissing([.preloadHints, .renditionReports, .isEnded], kept, source)
+    }
+
+    private mutating func writeMissing(
+        _ fields: [MediaPlaylistField],
+        _ kept: Set<MediaPlaylistField>,
+        _ source: MediaPlaylistSource
+    ) throws(PlaylistError) {
+        for field in fields where !kept.contains(field) && settled.insert(field).inserted { try field.write(playlist, to: &out) }
+    }
+
+    private mutating func write(_ segment: MediaSegment, after last: MediaSegment?) throws(PlaylistError) {
+        let before = last ?? MediaSegment(uri: "", duration: .zero)
+        guard let passage = segment.source.place else {
+            try checkDuration(segment)
+            for field in MediaSegmentField.allCases {
+                try field.write(segment, after: before, version: playlist.version, to: &out)
+            }
+            return
+        }
+        let isHome = source.map { $0.text === passage.text } ?? false
+        let known = source.map(\.original) ?? playlist
+        let read = MediaPlaylistReader.read(passage, after: last, in: variablesOf(known))
+        let isTargetSame = source.map { isSame(.targetDuration, $0) } ?? false
+        if read.map({ $0.duration != segment.duration }) ?? true || !isTargetSame { try checkDuration(segment) }
+        try write(segment, read, passage, after: before, isHome: isHome)
+    }
+
+    /// The playlist as a reader of what is written would know it before the first segment.
+    private func variablesOf(_ original: MediaPlaylist) -> MediaPlaylist {
+        var known = original
+        known.variables = playlist.variables
+        known.iFramesOnly = playlist.iFramesOnly
+        return known
+    }
+
+    private func checkDuration(_ segment: MediaSegment) throws(PlaylistError) {
+        guard segment.duration.roundedSeconds <= playlist.targetDuration else {
+            throw PlaylistError(.contradiction, "a segment is longer than the target duration")
+        }
+    }
+
+    /// Writes a segment line by line.
+    ///
+    /// - Parameters:
+    ///   - segment: the segment as it is now.
+    ///   - read: the segment as its lines read; nil when they make none behind the segment before.
+    ///   - passage: the lines.
+    ///   - before: the segment before, as it was written.
+    ///   - isHome: whether the lines are of this playlist's own text, so that tags of the whole playlist among them count.
+    private mutating func write(
+        _ segment: MediaSegment,
+        _ read: MediaSegment?,
+        _ passage: PlaylistPassage,
+        after before: MediaSegment,
+        isHome: Bool
+    ) throws(PlaylistError) {
+        let changed = MediaSegmentField.allCases.filter { field in read.map { !field.isEqual($0, segment) } ?? true }
+        let stored = passage.text.bytes
+        let bytes = stored.rawSpan
+        if changed.isEmpty, isHome, !hasTagsOfPlaylist(passage) { return out.append(lines: passage.range, of: passage.text) }
+        var written: Set<MediaSegmentField> = []
+        var lines: Set<MediaSegmentField> = []
+        var next = passage.range.lowerBound
+        while next < passage.range.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            if let tag = line.tag(bytes)?.tag, let field = MediaSegmentField(tag) { lines.insert(field) }
+        }
+        if lines.contains(.initialization) { lines.insert(.keys) }
+        next = passage.range.lowerBound
+        while next < passage.range.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            let isURI = line.offset == passage.uriOffset
+            let tag = line.tag(bytes)?.tag
+            if let tag, MediaPlaylistField(tag) != nil {
+                guard isHome, let source else { continue }
+                try write(line, bytes, source)
+                continue
+            }
+            guard let field = isURI ? .uri : tag.flatMap({ MediaSegmentField($0) }) else {
+                out.append(lines: line.offset..<line.next, of: passage.text)
+                continue
+            }
+            if field == .duration || field == .uri {
+                // what has no line of its own yet goes before this one
+                for missing in changed where !lines.contains(missing) && missing != .uri && written.insert(missing).inserted {
+                    guard missing != .byteRange || field == .uri || !lines.contains(.duration) else {
+                        written.remove(missing)
+                        continue
+                    }
+                    try missing.write(segment, after: before, version: playlist.version, to: &out)
+                }
+            }
+            guard changed.contains(field) else {
+                out.append(lines: line.offset..<line.next, of: passage.text)
+                continue
+            }
+            let whole = field == .initialization ? .keys : field
+            if written.insert(whole).inserted { try whole.write(segment, after: before, version: playlist.version, to: &out) }
+        }
+    }
+
+    private func hasTagsOfPlaylist(_ passage: PlaylistPassage) -> Bool {
+        let stored = passage.text.bytes
+        let bytes = stored.rawSpan
+        var next = passage.range.lowerBound
+        while next < passage.range.upperBound {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            if let tag = line.tag(bytes)?.tag, MediaPlaylistField(tag) != nil { return true }
+        }
+        return false
+    }
+}

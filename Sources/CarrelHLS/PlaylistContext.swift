@@ -1,0 +1,234 @@
+import CarrelBytes
+
+/// All that readers of both kinds of playlists need beside the lines.
+struct PlaylistContext {
+    let text: PlaylistText
+    var warnings: PlaylistWarnings
+    var variables = PlaylistVariables()
+    private let url: String?
+    private let imports: [PlaylistVariable]
+
+    init(_ text: PlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
+        self.text = text
+        self.warnings = warnings
+        self.url = url
+        self.imports = imports
+    }
+
+    var isLenient: Bool { warnings.isLenient }
+
+    /// Passes over a breach with a warning, or refuses it.
+    mutating func tolerate(_ code: PlaylistWarning.Code, _ what: String, at offset: Int) throws(Malformed) {
+        guard isLenient else { throw Malformed(what, at: offset) }
+        warnings.note(code, what, at: offset)
+    }
+
+    /// Refuses control characters, a second byte order mark, and bytes that are not UTF-8.
+    mutating func checkCharacters(_ bytes: RawSpan) throws(Malformed) {
+        guard !Self.isPlain(bytes) else { return }
+        var next = 0
+        while next < bytes.byteCount {
+            let line = PlaylistLine(bytes, at: next)
+            next = line.next
+            for place in line.range where bytes.u8(at: place) < 0x20 || bytes.u8(at: place) == 0x7f {
+                if bytes.u8(at: place) != 0x09 { throw line.malformed("line holds a control character") }
+            }
+            let part = bytes.extracting(line.range)
+            if (unsafe part.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }) == nil {
+                let isFree =
+                    line.tag(bytes).map { $0.tag == .unknown || $0.tag == .duration }
+                    ?? (bytes.u8(at: line.offset) == UInt8(ascii: "#"))
+                guard isFree else { throw line.malformed("line is not UTF-8") }
+                try tolerate(.notUTF8, "line is not UTF-8", at: line.offset)
+            }
+            if line.offset > 0, line.range.count >= 3, bytes.u16(at: line.offset) == 0xefbb, bytes.u8(at: line.offset + 2) == 0xbf
+            {
+                throw line.malformed("playlist has a byte order mark")
+            }
+        }
+    }
+
+    /// Whether the bytes are ASCII without control characters but those that end lines: eight at a time.
+    private static func isPlain(_ bytes: RawSpan) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let high = ones << 7
+        var place = 0
+        while place &+ 8 <= bytes.byteCount {
+            let word = bytes.u64(at: place)
+            // a high bit where a byte is below 0x20, is 0x7f, or is not ASCII
+            let suspect = ((word &- ones &* 0x20) | (word &+ ones) | word) & high
+            if suspect != 0 {
+                for at in place..<place &+ 8 where !isPlain(bytes.u8(at: at)) { return false }
+            }
+            place &+= 8
+        }
+        for at in place..<bytes.byteCount where !isPlain(bytes.u8(at: at)) { return false }
+        return true
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7f || byte == 0x0a || byte == 0x0d || byte == 0x09
+    }
+
+    /// The attributes of a tag of RFC 8216, with the values of variables.
+    mutating func attributes(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) -> AttributeList {
+        guard let value else { throw line.malformed("tag has no attributes") }
+        var reader = AttributeReader(isLenient: isLenient)
+        switch reader.read(bytes, value) {
+        case .success(let list):
+            if reader.blankFound { warnings.note(.blank, "attributes have blanks beside them", at: line.offset) }
+            return try expand(list, line)
+        case .failure(let fault): throw line.malformed(fault.what)
+        }
+    }
+
+    /// The attributes of a tag that RFC 8216 does not know, so that its readers pass over it: a malformed one is a warning.
+    ///
+    /// - Returns: nil for a malformed one.
+    mutating func newerAttributes(
+        _ bytes: RawSpan,
+        _ value: Range<Int>?,
+        _ line: PlaylistLine
+    ) throws(Malformed) -> AttributeList? {
+        var reader = AttributeReader(isLenient: true)
+        switch value.map({ reader.read(bytes, $0) }) ?? .failure(AttributeFault("tag has no attributes")) {
+        case .success(let list):
+            if reader.blankFound { warnings.note(.blank, "attributes have blanks beside them", at: line.offset) }
+            return try expand(list, line)
+        case .failure(let fault):
+            if fault.what == "attribute appears twice" { throw line.malformed(fault.what) }
+            warnings.note(.tagInvalid, fault.what, at: line.offset)
+            return nil
+        }
+    }
+
+    /// The key that the tag's attributes describe; nil for none.
+    mutating func key(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) -> EncryptionKey? {
+        let list = try attributes(bytes, value, line)
+        let isLenient = isLenient
+        var noted: [(PlaylistWarning.Code, String)] = []
+        let result = EncryptionKey.parse(list) { code, what in
+            if isLenient { noted.append((code, what)) }
+            return isLenient
+        }
+        for (code, what) in noted { warnings.note(code, what, at: line.offset) }
+        switch result {
+        case .success(let key): return key
+        case .failure(let fault): throw line.malformed(fault.what)
+        }
+    }
+
+    /// A tag's value as a decimal integer; nil where a lenient reader passes over something else.
+    mutating func integer(
+        _ bytes: RawSpan,
+        _ value: Range<Int>?,
+        _ line: PlaylistLine,
+        _ code: PlaylistWarning.Code = .tagInvalid
+    ) throws(Malformed) -> UInt64? {
+        guard let value else { throw line.malformed("tag is not followed by a number") }
+        if let number = DecimalInteger.parse(bytes, value) { return number }
+        if isLenient, let number = DecimalInteger.parse(bytes, bytes.trimmed(value)) {
+            warnings.note(.blank, "number has blanks beside it", at: line.offset)
+            return number
+        }
+        try tolerate(code, "tag is not followed by a number", at: line.offset)
+        return nil
+    }
+
+    /// A URI with the values of variables.
+    mutating func expand(_ text: String, _ line: PlaylistLine) throws(Malformed) -> String {
+        guard !variables.isEmpty, text.utf8.contains(UInt8(ascii: "{")) else { return text }
+        var unknown: String?
+        guard let expanded = variables.expand(text, unknown: { unknown = String($0) }) else {
+            throw line.malformed("value with variables is too long")
+        }
+        if unknown != nil { try tolerate(.variableUnknown, "variable is not defined", at: line.offset) }
+        return expanded
+    }
+
+    private mutating func expand(_ list: AttributeList, _ line: PlaylistLine) throws(Malformed) -> AttributeList {
+        guard !variables.isEmpty, list.attributes.contains(where: { $0.value.text.utf8.contains(UInt8(ascii: "{")) }) else {
+            return list
+        }
+        var unknown = false
+        var isTooLong = false
+        var list = list
+        let variables = variables
+        list.mapValues { value in
+            guard let text = variables.expand(value.text, unknown: { _ in unknown = true }) else {
+                isTooLong = true
+                return value
+            }
+            if case .bare = value { return .bare(text) }
+            return .quoted(text)
+        }
+        if isTooLong { throw line.malformed("value with variables is too long") }
+        if unknown { try tolerate(.variableUnknown, "variable is not defined", at: line.offset) }
+        return list
+    }
+
+    /// Reads EXT-X-DEFINE (draft-pantos-hls-rfc8216bis §4.4.2.3).
+    ///
+    /// - Returns: the variable; nil for one that a lenient reader passed over.
+    mutating func define(
+        _ bytes: RawSpan,
+        _ value: Range<Int>?,
+        _ line: PlaylistLine,
+        canImport: Bool
+    ) throws(Malformed) -> PlaylistVariable? {
+        let list = try attributes(bytes, value, line)
+        let origins = [PlaylistVariable.Origin.value, .imported, .queryParameter].filter { list.quoted($0.rawValue) != nil }
+        guard let origin = origins.first, origins.count == 1, let name = list.quoted(origin.rawValue),
+            PlaylistVariables.isName(name),
+            origin != .value || list.quoted("VALUE") != nil, origin != .imported || canImport
+        else {
+            try tolerate(.tagInvalid, "definition of a variable is not one", at: line.offset)
+            return nil
+        }
+        guard variables[name] == nil else {
+            try tolerate(.variableRepeated, "variable is defined twice", at: line.offset)
+            return nil
+        }
+        let found: String? =
+            switch origin {
+            case .value: list.quoted("VALUE")
+            case .imported: imports.first { $0.name == name }?.value
+            case .queryParameter: queryParameter(name)
+            }
+        if found == nil {
+            let what =
+                origin == .imported
+                ? "imported variable was not given" : "address of the playlist lacks the query parameter of a variable"
+            try tolerate(.variableUnknown, what, at: line.offset)
+        }
+        let variable = PlaylistVariable(name, found, origin: origin)
+        variables.append(variable)
+        return variable
+    }
+
+    private func queryParameter(_ name: String) -> String? {
+        guard let query = url.flatMap({ URIReference($0).query }) else { return nil }
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts[0] == name, parts.count == 2 else { continue }
+            return Self.percentDecoded(parts[1])
+        }
+        return nil
+    }
+
+    private static func percentDecoded(_ text: Substring) -> String? {
+        var out: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                out.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let decoded = Hex.decode(Substring(rest.prefix(2))) else { return nil }
+            out += decoded
+            rest = rest.dropFirst(2)
+        }
+        guard out.allSatisfy({ $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") }) else { return nil }
+        return String(validating: out, as: UTF8.self)
+    }
+}

@@ -1,0 +1,91 @@
+import CarrelBytes
+
+/// The tags of RFC 8216 and of draft-pantos-hls-rfc8216bis, and those for images.
+enum PlaylistTag: UInt8 {
+    case m3u, version
+    // segments
+    case duration, byteRange, discontinuity, key, map, programDateTime, gap, bitrate, part, dateRange, tiles
+    // media playlists
+    case targetDuration, mediaSequence, discontinuitySequence, endList, playlistType, iFramesOnly, partInformation
+    case serverControl, skip, preloadHint, renditionReport, imagesOnly
+    // multivariant playlists
+    case rendition, variant, iFrameVariant, sessionData, sessionKey, contentSteering, imageVariant
+    // both
+    case independentSegments, start, define
+    case unknown
+
+    /// In which playlists a tag may stand (RFC 8216 §4.3).
+    enum Scope {
+        case media, multivariant, either, unknown
+    }
+
+    var scope: Scope {
+        switch self {
+        case .duration, .byteRange, .discontinuity, .key, .map, .programDateTime, .gap, .bitrate, .part, .dateRange, .tiles,
+            .targetDuration, .mediaSequence, .discontinuitySequence, .endList, .playlistType, .iFramesOnly, .partInformation,
+            .serverControl, .skip, .preloadHint, .renditionReport, .imagesOnly:
+            .media
+        case .rendition, .variant, .iFrameVariant, .sessionData, .sessionKey, .contentSteering, .imageVariant: .multivariant
+        case .version, .independentSegments, .start, .define: .either
+        case .m3u, .unknown: .unknown
+        }
+    }
+
+    /// Whether the tag describes the next segment, so that it goes where that goes.
+    var isOfSegment: Bool { rawValue >= PlaylistTag.duration.rawValue && rawValue <= PlaylistTag.tiles.rawValue }
+
+    /// Whether RFC 8216 does not know the tag, or gives its readers no duty to refuse a malformed one.
+    var isNewer: Bool {
+        switch self {
+        case .serverControl, .partInformation, .skip, .imagesOnly: true
+        default: false
+        }
+    }
+
+    /// The tag of a name.
+    ///
+    /// - Parameters:
+    ///   - bytes: the playlist.
+    ///   - name: the place of the name, without the number sign.
+    init(_ bytes: RawSpan, _ name: Range<Int>) {
+        if name.count == 6 {
+            self =
+                bytes.matches("EXTINF", at: name.lowerBound)
+                ? .duration : bytes.matches("EXTM3U", at: name.lowerBound) ? .m3u : .unknown
+            return
+        }
+        guard name.count > 7, bytes.matches("EXT-X-", at: name.lowerBound) else {
+            self = .unknown
+            return
+        }
+        let at = name.lowerBound + 6
+        func found(_ candidates: KeyValuePairs<StaticString, PlaylistTag>) -> PlaylistTag {
+            for (text, tag) in candidates where bytes.matches(text, at: at) { return tag }
+            return .unknown
+        }
+        switch name.count - 6 {
+        case 3: self = found(["KEY": .key, "MAP": .map, "GAP": .gap])
+        case 4: self = found(["PART": .part, "SKIP": .skip])
+        case 5: self = found(["MEDIA": .rendition, "START": .start, "TILES": .tiles])
+        case 6: self = found(["DEFINE": .define])
+        case 7: self = found(["BITRATE": .bitrate, "VERSION": .version, "ENDLIST": .endList])
+        case 8: self = found(["PART-INF": .partInformation])
+        case 9: self = found(["BYTERANGE": .byteRange, "DATERANGE": .dateRange])
+        case 10: self = found(["STREAM-INF": .variant])
+        case 11: self = found(["SESSION-KEY": .sessionKey, "IMAGES-ONLY": .imagesOnly])
+        case 12: self = found(["PRELOAD-HINT": .preloadHint, "SESSION-DATA": .sessionData])
+        case 13: self = found(["DISCONTINUITY": .discontinuity, "I-FRAMES-ONLY": .iFramesOnly, "PLAYLIST-TYPE": .playlistType])
+        case 14:
+            self = found(["TARGETDURATION": .targetDuration, "MEDIA-SEQUENCE": .mediaSequence, "SERVER-CONTROL": .serverControl])
+        case 16:
+            self = found([
+                "RENDITION-REPORT": .renditionReport, "CONTENT-STEERING": .contentSteering, "IMAGE-STREAM-INF": .imageVariant,
+            ])
+        case 17: self = found(["PROGRAM-DATE-TIME": .programDateTime])
+        case 18: self = found(["I-FRAME-STREAM-INF": .iFrameVariant])
+        case 20: self = found(["INDEPENDENT-SEGMENTS": .independentSegments])
+        case 22: self = found(["DISCONTINUITY-SEQUENCE": .discontinuitySequence])
+        default: self = .unknown
+        }
+    }
+}

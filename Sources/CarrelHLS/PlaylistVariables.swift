@@ -1,0 +1,91 @@
+/// A variable of a playlist (draft-pantos-hls-rfc8216bis §4.4.2.3, EXT-X-DEFINE).
+package struct PlaylistVariable: Sendable, Hashable {
+    /// The giver of the value.
+    package enum Origin: String, Sendable, Hashable {
+        /// The playlist itself.
+        case value = "NAME"
+        /// The multivariant playlist that names this one.
+        case imported = "IMPORT"
+        /// The query of the playlist's own address.
+        case queryParameter = "QUERYPARAM"
+    }
+
+    package var name: String
+    package var origin: Origin
+    /// Nil when the giver did not give it, which only a lenient reader passes over.
+    package var value: String?
+
+    package init(_ name: String, _ value: String?, origin: Origin = .value) {
+        self.name = name
+        self.origin = origin
+        self.value = value
+    }
+
+    /// The attributes of the tag.
+    var attributes: AttributeList {
+        var list = AttributeList()
+        list[origin.rawValue] = .quoted(name)
+        if origin == .value { list["VALUE"] = .quoted(value ?? "") }
+        return list
+    }
+}
+
+/// The variables that were defined so far.
+struct PlaylistVariables {
+    private(set) var list: [PlaylistVariable] = []
+
+    init(_ list: [PlaylistVariable] = []) {
+        self.list = list
+    }
+
+    var isEmpty: Bool { list.isEmpty }
+
+    subscript(name: some StringProtocol) -> PlaylistVariable? { list.first { $0.name == name } }
+
+    mutating func append(_ variable: PlaylistVariable) { list.append(variable) }
+
+    /// A text with the values of the variables that it refers to as `{$name}`.
+    ///
+    /// - Parameters:
+    ///   - text: as written.
+    ///   - unknown: gets the name of each variable that has no value; the reference stays as it is.
+    /// - Returns: nil when the text grows too long.
+    func expand(_ text: String, unknown: (Substring) -> Void) -> String? {
+        guard !list.isEmpty, text.utf8.contains(UInt8(ascii: "{")) else { return text }
+        var out = ""
+        var rest = text[...]
+        while let start = rest.firstRange(of: "{$") {
+            out += rest[..<start.lowerBound]
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
+                rest = rest[start.lowerBound...]
+                break
+            }
+            let name = rest[start.upperBound..<end]
+            if let value = self[name]?.value {
+                out += value
+            } else {
+                if Self.isName(name) { unknown(name) }
+                out += rest[start.lowerBound...end]
+            }
+            rest = rest[rest.index(after: end)...]
+            guard out.utf8.count <= Self.limit else { return nil }
+        }
+        return out + rest
+    }
+
+    /// Most bytes of an expanded value.
+    private static let limit = 65_536
+
+    /// The characters of a variable's name.
+    static func isName(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}
