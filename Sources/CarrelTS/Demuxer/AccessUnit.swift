@@ -1,0 +1,21 @@
+/// A picture, an audio frame or a tag, taken out of a transport stream.
+package struct AccessUnit: Sendable, Hashable {
+    /// The packet identifier of its stream.
+    package var pid: UInt16
+    /// The presentation time in ticks of 90 kHz; it goes on past 33 bits.
+    package var presentationTime: Int64
+    /// The decoding time in ticks of 90 kHz.
+    package var decodeTime: Int64
+    /// Whether decoding can start here.
+    package var isRandomAccess: Bool
+    /// Whether packets are missing from it.
+    package var isDamaged: Bool
+    /// Whether the stream gave no time for it, and its time follows from that of the unit before.
+    package var isTimeDerived: Bool
+    /// Samples of each channel in an audio frame; 0 of other units.
+    package var samples: Int
+    /// Samples per second of an audio frame; 0 of other units.
+    package var sampleRate: Int
+    /// A byte stream of NAL units, a frame with its header, or a tag.
+    package var data: [UInt8]
+}

@@ -1,0 +1,122 @@
+import CarrelBytes
+
+/// Cuts an audio stream into frames, each with its time.
+struct AudioSplitter {
+    private let framing: AudioFraming
+    private let pid: UInt16
+    private var markers = TimeMarkers()
+    private var buffer: [UInt8] = []
+    /// Bytes of the stream before the buffer.
+    private var base = 0
+    /// Bytes at the front of the buffer that are a unit already, which frames behind it may extend.
+    private var unitLength = 0
+    private var unit = AudioFraming.Frame(length: 0, samples: 0, sampleRate: 1)
+    /// Whether the next frame is expected where the last one ended.
+    private var isLocked = false
+    private var hasReported = false
+    /// The time of the last time stamp, and samples since.
+    private var origin: Int64?
+    private var samples: Int64 = 0
+
+    init(_ framing: AudioFraming, pid: UInt16) {
+        self.framing = framing
+        self.pid = pid
+    }
+
+    mutating func mark(presentationTime: Int64) {
+        markers.append(
+            TimeMarkers.Marker(position: base + buffer.count, presentationTime: presentationTime, decodeTime: presentationTime)
+        )
+    }
+
+    /// Drops the frame that misses a packet.
+    mutating func reportGap(_ events: inout EventQueue) {
+        if unitLength > 0 { emit(&events) }
+        drop(buffer.count)
+        isLocked = false
+        // a gap is reported already
+        hasReported = true
+    }
+
+    mutating func append(_ bytes: RawSpan, _ events: inout EventQueue) {
+        buffer.append(copying: bytes)
+        split(isLast: false, &events)
+    }
+
+    mutating func finish(_ events: inout EventQueue) {
+        split(isLast: true, &events)
+        if unitLength > 0 { emit(&events) }
+        if !buffer.isEmpty { events.report(.truncatedUnit, pid: pid) }
+        drop(buffer.count)
+        (isLocked, hasReported) = (false, false)
+    }
+
+    private mutating func split(isLast: Bool, _ events: inout EventQueue) {
+        while buffer.count - unitLength >= framing.headerLength {
+            let at = unitLength
+            guard let frame = framing.frame(buffer.rawSpan, at: at), isConfirmed(frame, at, isLast) ?? true else {
+                if at > 0 { emit(&events) }
+                if !hasReported, isLocked || base > 0 { events.report(.lostFrameSync, pid: pid) }
+                (isLocked, hasReported) = (false, true)
+                drop(1)
+                continue
+            }
+            guard at + frame.length <= buffer.count, isLocked || isConfirmed(frame, at, isLast) != nil else { return }
+            (isLocked, hasReported) = (true, false)
+            if at > 0, !frame.isExtension { emit(&events) }
+            if unitLength == 0 { unit = frame }
+            unitLength += frame.length
+            if !frame.isExtensible { emit(&events) }
+            if unitLength > UnitLimits.length {
+                events.report(.longUnit, pid: pid)
+                drop(unitLength)
+                unitLength = 0
+            }
+        }
+    }
+
+    /// Whether a frame follows this one; nil when its bytes are not there yet.
+    private func isConfirmed(_ frame: AudioFraming.Frame, _ at: Int, _ isLast: Bool) -> Bool? {
+        if isLocked { return true }
+        let next = at + frame.length
+        guard next + framing.headerLength <= buffer.count else { return isLast ? true : nil }
+        return framing.frame(buffer.rawSpan, at: next) != nil
+    }
+
+    private mutating func drop(_ count: Int) {
+        buffer.removeFirst(count)
+        base += count
+    }
+
+    /// Emits the unit at the front of the buffer.
+    private mutating func emit(_ events: inout EventQueue) {
+        guard unitLength > 0 else { return }
+        let marker = markers.take(at: base)
+        if let marker {
+            origin = marker.presentationTime
+            samples = 0
+        }
+        let data = Array(buffer[0..<unitLength])
+        drop(unitLength)
+        unitLength = 0
+        guard let origin else { return events.report(.untimedUnit, pid: pid) }
+        let rate = Int64(max(1, unit.sampleRate))
+        let time = origin &+ (samples &* 90_000 &+ rate / 2) / rate
+        samples &+= Int64(unit.samples)
+        events.append(
+            .unit(
+                AccessUnit(
+                    pid: pid,
+                    presentationTime: time,
+                    decodeTime: time,
+                    isRandomAccess: true,
+                    isDamaged: false,
+                    isTimeDerived: marker == nil,
+                    samples: unit.samples,
+                    sampleRate: unit.sampleRate,
+                    data: data
+                )
+            )
+        )
+    }
+}

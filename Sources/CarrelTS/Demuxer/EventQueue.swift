@@ -1,0 +1,25 @@
+/// Events not yet taken, in order.
+struct EventQueue: Sendable {
+    private var events: [TransportStreamEvent] = []
+    private var taken = 0
+    /// The byte of the stream at which the packet being read starts.
+    var offset = 0
+
+    mutating func append(_ event: TransportStreamEvent) {
+        events.append(event)
+    }
+
+    mutating func report(_ kind: TransportStreamFault.Kind, pid: UInt16?) {
+        events.append(.fault(TransportStreamFault(kind: kind, pid: pid, offset: offset)))
+    }
+
+    mutating func next() -> TransportStreamEvent? {
+        guard taken < events.count else {
+            events.removeAll(keepingCapacity: true)
+            taken = 0
+            return nil
+        }
+        defer { taken += 1 }
+        return events[taken]
+    }
+}

@@ -1,0 +1,35 @@
+/// A place in a transport stream that breaks the standard; reading goes on behind it.
+package struct TransportStreamFault: Sendable, Hashable {
+    /// The kinds of faults.
+    package enum Kind: Sendable, Hashable {
+        /// Bytes between packets, passed over.
+        case lostSync(bytes: Int)
+        /// A packet that its sender marks as wrong, or whose adaptation field leaves it.
+        case damagedPacket
+        /// A continuity counter that does not follow: packets are missing.
+        case discontinuity
+        /// A section whose length, checksum or content is wrong.
+        case damagedSection
+        /// A PES header that cannot be read.
+        case damagedHeader
+        /// A PES packet shorter than it says.
+        case shortPacket
+        /// Bytes that are not a frame, passed over.
+        case lostFrameSync
+        /// A frame or tag cut off at the end.
+        case truncatedUnit
+        /// An access unit of more than 16 MiB, dropped.
+        case longUnit
+        /// A unit before the first time stamp of its stream, dropped.
+        case untimedUnit
+        /// A scrambled payload, passed over; 2 is the even key, 3 the odd key.
+        case scrambled(control: UInt8)
+    }
+
+    /// The kind of fault.
+    package var kind: Kind
+    /// The packet identifier; nil when no packet is found.
+    package var pid: UInt16?
+    /// The byte of the stream at which the packet starts.
+    package var offset: Int
+}

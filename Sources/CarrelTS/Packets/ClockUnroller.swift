@@ -1,0 +1,20 @@
+/// Turns time stamps of 33 bits into times that go on past 26.5 hours.
+struct ClockUnroller: Sendable {
+    private var last: Int64?
+
+    /// The time that is nearest to the one before it, of all that have these 33 bits.
+    mutating func time(of timestamp: UInt64) -> Int64 {
+        let modulus = Int64(MediaTime.modulus)
+        let bits = Int64(timestamp & (MediaTime.modulus &- 1))
+        guard let last else {
+            self.last = bits
+            return bits
+        }
+        // the difference modulo 2^33, between -2^32 and 2^32
+        var step = (bits &- last) & (modulus &- 1)
+        if step >= modulus / 2 { step &-= modulus }
+        let time = last &+ step
+        self.last = time
+        return time
+    }
+}

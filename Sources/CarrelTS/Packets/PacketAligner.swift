@@ -1,0 +1,132 @@
+import CarrelBytes
+
+/// Cuts a stream of bytes into packets, and finds them again where bytes are missing or added.
+struct PacketAligner {
+    /// Offset in the whole stream of the byte that comes next, or of the first one held back.
+    private(set) var position = 0
+    /// Bytes passed over since packets were lost; zero while they are found.
+    private(set) var skipped = 0
+    private var held: [UInt8] = []
+    private var isAligned = true
+    private var hasAligned = false
+
+    /// Bytes passed over before it is settled that this is not a transport stream.
+    private static let searchLimit = 1 << 16
+    private static let length = TransportStream.packetLength
+
+    /// Takes bytes and calls `body` with each whole packet.
+    ///
+    /// - Parameters:
+    ///   - bytes: the next bytes of the stream, as many as there are.
+    ///   - body: gets the span, the packet's offset in it, its offset in the stream, and bytes skipped before it.
+    /// - Throws: when packets of 192 or 204 bytes are found, or none in the first 64 KiB.
+    mutating func consume(
+        _ bytes: RawSpan,
+        _ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void
+    ) throws(Malformed) {
+        var at = 0
+        while at < bytes.byteCount {
+            if isAligned, held.isEmpty {
+                while bytes.byteCount - at >= Self.length, bytes.u8(at: at) == TransportPacket.syncByte {
+                    body(bytes, at, position, takeSkipped())
+                    at += Self.length
+                    position += Self.length
+                    hasAligned = true
+                }
+                if at == bytes.byteCount { return }
+            }
+            // up to three packets are held: enough to recognise the distance between them
+            let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length + 40 - held.count)
+            held.append(copying: bytes.extracting(at..<at + count))
+            at += count
+            try drain(isLast: false, body)
+        }
+    }
+
+    /// Takes what is held back at the end of the stream.
+    ///
+    /// - Returns: bytes left over that are not a packet.
+    mutating func finish(_ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void) throws(Malformed) -> Int {
+        try drain(isLast: true, body)
+        let left = held.count + takeSkipped()
+        position += held.count
+        held.removeAll(keepingCapacity: true)
+        isAligned = true
+        return left
+    }
+
+    private mutating func takeSkipped() -> Int {
+        defer { skipped = 0 }
+        return skipped
+    }
+
+    private mutating func drain(
+        isLast: Bool,
+        _ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void
+    ) throws(Malformed) {
+        var at = 0
+        while true {
+            if isAligned {
+                guard held.count - at >= 1 else { break }
+                guard held[at] == TransportPacket.syncByte else {
+                    isAligned = false
+                    continue
+                }
+                guard held.count - at >= Self.length else { break }
+                let skipped = takeSkipped()
+                body(held.rawSpan, at, position, skipped)
+                at += Self.length
+                position += Self.length
+                hasAligned = true
+            } else {
+                guard held.count - at > 2 * Self.length || isLast else { break }
+                guard held.count - at > Self.length else { break }
+                if let found = candidate(from: at) {
+                    skip(found - at)
+                    at = found
+                    isAligned = true
+                } else {
+                    try refuseOtherSizes(at)
+                    // the bytes whose partner is not there yet stay
+                    let next = held.count - 2 * Self.length
+                    if next <= at { break }
+                    skip(next - at)
+                    at = next
+                }
+                guard hasAligned || skipped <= Self.searchLimit else {
+                    throw Malformed("no transport packets are found", at: position)
+                }
+            }
+        }
+        held.removeFirst(at)
+    }
+
+    private mutating func skip(_ count: Int) {
+        skipped += count
+        position += count
+    }
+
+    /// The first offset at which a packet may start: sync bytes there and one packet further, and two where the bytes are there.
+    private func candidate(from start: Int) -> Int? {
+        let sync = TransportPacket.syncByte
+        var at = start
+        while at + Self.length < held.count {
+            if held[at] == sync, held[at + Self.length] == sync,
+                at + 2 * Self.length >= held.count || held[at + 2 * Self.length] == sync
+            {
+                return at
+            }
+            at += 1
+        }
+        return nil
+    }
+
+    private func refuseOtherSizes(_ start: Int) throws(Malformed) {
+        guard !hasAligned, held.count - start >= 2 * Self.length else { return }
+        let sync = TransportPacket.syncByte
+        for (size, lead) in [(192, 4), (204, 0)]
+        where position == 0 && held[start + lead] == sync && held[start + lead + size] == sync {
+            throw Malformed("transport packets of \(size) bytes are not supported", at: lead)
+        }
+    }
+}
