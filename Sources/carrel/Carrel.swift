@@ -13,7 +13,8 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Adds an audiobook to the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, InitCommand.self,
+        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, MediaCommand.self,
+        DecryptCommand.self, InitCommand.self,
         ServeCommand.self, IngestCommand.self,
         TitleCommand.self,
         EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,

@@ -18,7 +18,7 @@ struct `The clear samples of a track` {
         return digests
     }
 
-    static let files = ProtectedFixture.named("cenc/", "dcf/av", "marlin/", "isma/", "ext/media3/")
+    static let files = ClearSamplesFixtures.files
 
     @Test(arguments: files)
     func `are those of the original, whatever the protection`(fixture: ProtectedFixture) async throws {

@@ -123,7 +123,9 @@ package struct MediaDecryption: Sendable {
         case .copy(let keys):
             var copy = try ClearCopy(try MP4File(reader), keys: keys)
             try copy.write(to: &sink, progress: progress)
-        case .samples: throw MediaError(.unsupported, "not yet")
+        case .samples(let protection):
+            var rewrite = try ClearRewrite(try MP4File(reader), protection)
+            try rewrite.write(to: &sink, progress: progress)
         case .transport: throw MediaError(.unsupported, "not yet")
         }
     }

@@ -94,7 +94,7 @@ package enum MP4Inspection {
         ]
     }
 
-    private static func describe(_ box: BoxTree) -> JSON {
+    static func describe(_ box: BoxTree) -> JSON {
         var facts: [(String, JSON)] = [
             ("type", .string(box.type)), ("offset", .integer(box.offset)), ("size", .integer(box.size)),
         ]

@@ -1,0 +1,74 @@
+import CarrelBytes
+package import CarrelMP4
+
+/// Writes a clear MP4 file from one whose samples get shorter without their protection: OMA PDCF, ISMACryp, Marlin.
+///
+/// The sound, pictures and texts are taken over with their times, edits and languages; tracks that only describe the protection are
+/// not. The index comes behind the samples.
+package struct ClearRewrite {
+    /// How far one track goes ahead of the others, so that its samples lie side by side.
+    private static let chunkSeconds = 0.5
+    /// Handlers of tracks that describe other tracks (ISO/IEC 14496-1 §7.2).
+    private static let descriptions: Set<String> = ["odsm", "sdsm", "ipsm", "m7sm", "ocsm", "mjsm", "hint"]
+
+    private let readers: [ClearTrackReader]
+    private var writer: ProgressiveWriter
+
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - protection: its protection, with its keys.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` when a track is damaged.
+    package init(_ file: MP4File, _ protection: FileProtection) throws {
+        let tracks = file.tracks.filter { !Self.descriptions.contains($0.kind) && !$0.entries.isEmpty }
+        guard !tracks.isEmpty else { throw MediaError(.unsupported, "the file has no track to write") }
+        readers = try tracks.map { try ClearTrackReader($0, of: file, protection) }
+        let timescale = UInt32(clamping: tracks[0].movieTimescale)
+        writer = ProgressiveWriter(try tracks.map { try MovieTrack($0) }, movieTimescale: timescale)
+    }
+
+    /// Writes the file.
+    ///
+    /// - Parameters:
+    ///   - sink: gets it.
+    ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
+    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`.
+    package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
+        let beginning = writer.beginning
+        try sink.write(beginning.rawSpan)
+        var done: Int64 = 0
+        var told: Int64 = 0
+        while let next = earliest() {
+            let end = time(next) + Self.chunkSeconds
+            while readers[next].sample != nil, time(next) < end {
+                let written = try readers[next].next { sample, bytes, range in
+                    try sink.write(bytes.bytes.extracting(range))
+                    done += Int64(sample.size)
+                    return (sample, range.count)
+                }
+                guard let (sample, size) = written else { break }
+                guard writer.append(to: next, sample, size: size) else {
+                    throw Malformed("sample does not fit into an index", at: Int(clamping: sample.offset))
+                }
+            }
+            if done - told >= 1 << 20 {
+                try progress(done)
+                told = done
+            }
+        }
+        let index = writer.index
+        try sink.write(index.rawSpan)
+        let header = writer.mediaHeader
+        try sink.overwrite(header.rawSpan, at: writer.mediaHeaderOffset)
+    }
+
+    /// The track whose next sample is decoded first.
+    private func earliest() -> Int? {
+        readers.indices.filter { readers[$0].sample != nil }.min { time($0) < time($1) }
+    }
+
+    /// When a track's next sample is decoded, in seconds.
+    private func time(_ i: Int) -> Double {
+        guard let sample = readers[i].sample else { return .infinity }
+        return Double(sample.decodeTime) / Double(max(1, readers[i].track.timescale))
+    }
+}
