@@ -18,4 +18,38 @@ package struct AccessUnit: Sendable, Hashable {
     package var sampleRate: Int
     /// A byte stream of NAL units, a frame with its header, or a tag.
     package var data: [UInt8]
+
+    /// Creates a unit.
+    ///
+    /// - Parameters:
+    ///   - pid: the packet identifier of its stream.
+    ///   - presentationTime: in ticks of 90 kHz.
+    ///   - decodeTime: in ticks of 90 kHz; nil when it is the presentation time.
+    ///   - isRandomAccess: whether decoding can start here.
+    ///   - isDamaged: whether packets are missing from it.
+    ///   - isTimeDerived: whether its time follows from that of the unit before.
+    ///   - samples: samples of each channel in an audio frame.
+    ///   - sampleRate: samples per second of an audio frame.
+    ///   - data: the bytes.
+    package init(
+        pid: UInt16,
+        presentationTime: Int64,
+        decodeTime: Int64? = nil,
+        isRandomAccess: Bool,
+        isDamaged: Bool = false,
+        isTimeDerived: Bool = false,
+        samples: Int = 0,
+        sampleRate: Int = 0,
+        data: [UInt8]
+    ) {
+        self.pid = pid
+        self.presentationTime = presentationTime
+        self.decodeTime = decodeTime ?? presentationTime
+        self.isRandomAccess = isRandomAccess
+        self.isDamaged = isDamaged
+        self.isTimeDerived = isTimeDerived
+        self.samples = samples
+        self.sampleRate = sampleRate
+        self.data = data
+    }
 }

@@ -108,9 +108,7 @@ struct AudioSplitter {
                 AccessUnit(
                     pid: pid,
                     presentationTime: time,
-                    decodeTime: time,
                     isRandomAccess: true,
-                    isDamaged: false,
                     isTimeDerived: marker == nil,
                     samples: unit.samples,
                     sampleRate: unit.sampleRate,

@@ -61,12 +61,8 @@ struct PacketSplitter {
                 AccessUnit(
                     pid: pid,
                     presentationTime: time,
-                    decodeTime: time,
                     isRandomAccess: true,
                     isDamaged: isDamaged,
-                    isTimeDerived: false,
-                    samples: 0,
-                    sampleRate: 0,
                     data: buffer
                 )
             )

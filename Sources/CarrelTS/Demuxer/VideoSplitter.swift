@@ -111,8 +111,6 @@ struct VideoSplitter {
                     isRandomAccess: kinds.contains(.randomAccess),
                     isDamaged: isDamaged,
                     isTimeDerived: marker == nil,
-                    samples: 0,
-                    sampleRate: 0,
                     data: Array(buffer[0..<end])
                 )
             )

@@ -1,0 +1,22 @@
+/// Frames that wait for others to share their PES packet.
+struct PendingPES: Sendable {
+    var data: [UInt8] = []
+    var presentationTime: Int64 = 0
+    /// The time of the frame added last.
+    var lastTime: Int64 = 0
+
+    /// Bytes that one PES packet with a time stamp may hold.
+    static let capacity = 65_535 - 8
+
+    /// Whether a frame fits into the same PES packet.
+    ///
+    /// - Parameters:
+    ///   - count: bytes of the frame.
+    ///   - time: its time.
+    ///   - limit: ticks between the first frame and the end of the last, as far as they are as long as those before.
+    func takes(_ count: Int, at time: Int64, limit: Int64) -> Bool {
+        guard !data.isEmpty else { return true }
+        let end = time &+ (time &- lastTime)
+        return data.count + count <= 16_000 && time > lastTime && end &- presentationTime <= limit
+    }
+}
