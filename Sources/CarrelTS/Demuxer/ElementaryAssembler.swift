@@ -129,7 +129,7 @@ struct ElementaryAssembler {
             video?.mark(presentationTime: times.presentation, decodeTime: times.decode)
             audio?.mark(presentationTime: times.presentation)
         }
-        packets?.begin(presentationTime: times?.presentation, &events)
+        packets?.begin(times, &events)
     }
 
     /// `one - other` modulo 2^33, between -2^32 and 2^32.

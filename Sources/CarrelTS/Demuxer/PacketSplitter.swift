@@ -5,7 +5,7 @@ struct PacketSplitter {
     private let pid: UInt16
     private let isID3: Bool
     private var buffer: [UInt8] = []
-    private var time: Int64?
+    private var times: (presentation: Int64, decode: Int64)?
     private var isDamaged = false
     private var isDropping = false
 
@@ -14,11 +14,11 @@ struct PacketSplitter {
         self.pid = pid
     }
 
-    mutating func begin(presentationTime: Int64?, _ events: inout EventQueue) {
+    mutating func begin(_ times: (presentation: Int64, decode: Int64)?, _ events: inout EventQueue) {
         // a tag goes on in packets without a time
-        if presentationTime == nil, isID3, !buffer.isEmpty { return }
+        if times == nil, isID3, !buffer.isEmpty { return }
         emit(&events)
-        time = presentationTime ?? time
+        self.times = times ?? self.times
     }
 
     mutating func reportGap() {
@@ -55,12 +55,13 @@ struct PacketSplitter {
     private mutating func emit(_ events: inout EventQueue) {
         defer { (buffer, isDamaged, isDropping) = ([], false, false) }
         guard !buffer.isEmpty else { return }
-        guard let time else { return events.report(.untimedUnit, pid: pid) }
+        guard let times else { return events.report(.untimedUnit, pid: pid) }
         events.append(
             .unit(
                 AccessUnit(
                     pid: pid,
-                    presentationTime: time,
+                    presentationTime: times.presentation,
+                    decodeTime: times.decode,
                     isRandomAccess: true,
                     isDamaged: isDamaged,
                     data: buffer
