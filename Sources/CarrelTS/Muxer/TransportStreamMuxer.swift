@@ -115,11 +115,12 @@ package struct TransportStreamMuxer: Sendable {
     ) throws(Malformed) {
         let count = prefix.byteCount + body.byteCount
         guard count > 0 else { throw Malformed("unit is empty", at: 0) }
+        let time = program.streams[stream].isVideo ? decodeTime : presentationTime
+        // frames that would otherwise come after their time
+        for other in pending.indices where other != stream && !pending[other].data.isEmpty {
+            if time &- pending[other].presentationTime >= groupLimit(other) { flush(other, extra: 0, into: &out) }
+        }
         if program.streams[stream].isVideo {
-            // frames that would otherwise come after their time
-            for other in pending.indices where !pending[other].data.isEmpty {
-                if decodeTime &- pending[other].presentationTime >= groupLimit(other) { flush(other, extra: 0, into: &out) }
-            }
             writeClocks(upTo: decodeTime, into: &out)
             let first = beginPES(stream, dataLength: nil, presentationTime, decodeTime, isSync: isSync)
             lead.append(copying: prefix)
