@@ -321,7 +321,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto DASH Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 

@@ -18,7 +18,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         var sample = bytes
         var span = sample.mutableSpan
         var raw = unsafe span.mutableBytes
-        if let clear = try? decrypter.decrypt(&raw, sample: 0..<count), clear.upperBound > count { fatalError("a sample outside its bytes") }
+        if let clear = try? decrypter.decrypt(&raw, sample: 0..<count), clear.upperBound > count {
+            fatalError("a sample outside its bytes")
+        }
     }
     return 0
 }

@@ -24,7 +24,8 @@ struct `Damaged DCF files` {
         get throws {
             let rights = DCFMutableInformation(rights: [content(40)], transactionID: content(16))
             return [
-                try smallDCF(.cbc, content(40), rights: rights), try smallDCF(.counter, content(40)), try smallDCF(.none, content(40)),
+                try smallDCF(.cbc, content(40), rights: rights), try smallDCF(.counter, content(40)),
+                try smallDCF(.none, content(40)),
                 try smallDCF(.cbc, []),
             ]
         }
@@ -123,7 +124,10 @@ struct `Damaged DCF files` {
             #expect(fault { _ = try scan.finish() }?.what == "file ended early")
             // fewer bytes than wanted are refused
             var copy = scan
-            #expect(fault { try copy.take(bytes.rawSpan.extracting(Int(range.lowerBound)..<Int(range.upperBound) - 1)) }?.what == "file ended early")
+            #expect(
+                fault { try copy.take(bytes.rawSpan.extracting(Int(range.lowerBound)..<Int(range.upperBound) - 1)) }?.what
+                    == "file ended early"
+            )
             try scan.take(bytes.rawSpan.extracting(Int(range.lowerBound)..<Int(range.upperBound)))
         }
         #expect(try scan.finish() == DCFFile(BytesReader(bytes)))
@@ -133,7 +137,9 @@ struct `Damaged DCF files` {
 
     @Test func `hold a limited number of objects and boxes`() throws {
         var writer = try DCFWriter(DCFMemorySink()) { AESBlock(high: 0, low: 0) }
-        for _ in 0..<1001 { try writer.write(BytesReader([]), contentType: "", DCFHeaders(cipher: .none, contentID: ""), key: nil) }
+        for _ in 0..<1001 {
+            try writer.write(BytesReader([]), contentType: "", DCFHeaders(cipher: .none, contentID: ""), key: nil)
+        }
         #expect(readAll(try writer.finish().bytes)?.what == "too many objects")
         let empty: [UInt8] = [0, 0, 0, 8] + Array("free".utf8)
         let many = try smallDCF(.none, []) + (0..<10_000).flatMap { _ in empty }
@@ -158,20 +164,38 @@ struct `A payload whose length only its padding shows` {
         let iv = AESBlock(high: 3, low: 4)
         let bytes = [9, 9, 9] + (try encrypted(content(count), iv: iv))
         let reader = BytesReader(bytes)
-        let payload = try EncryptedPayload(.cbc, start: 3, encryptedLength: Int64(bytes.count - 3), iv: iv, isPadded: true, clearLength: nil)
+        let payload = try EncryptedPayload(
+            .cbc,
+            start: 3,
+            encryptedLength: Int64(bytes.count - 3),
+            iv: iv,
+            isPadded: true,
+            clearLength: nil
+        )
         #expect(payload.clearLength == nil)
         let clear = try ClearPayloadReader(payload, of: reader, key: testKey)
         #expect(clear.length == Int64(count))
         for from in 0...count { #expect(try clear.read(Int64(from)..<Int64(count)) == Array(content(count)[from...])) }
         let other = Secret([UInt8](repeating: 1, count: 16))
-        #expect(fault { _ = try ClearPayloadReader(payload, of: reader, key: other) }?.what == "padding is wrong (another key, or altered bytes)")
+        #expect(
+            fault { _ = try ClearPayloadReader(payload, of: reader, key: other) }?.what
+                == "padding is wrong (another key, or altered bytes)"
+        )
     }
 
     @Test func `is refused when it is not whole blocks, or empty`() {
         let iv = AESBlock(high: 0, low: 0)
         for length: Int64 in [0, 1, 15, 17, -16, .max] {
-            #expect(fault { _ = try EncryptedPayload(.cbc, start: 0, encryptedLength: length, iv: iv, isPadded: true, clearLength: nil) } != nil)
+            #expect(
+                fault {
+                    _ = try EncryptedPayload(.cbc, start: 0, encryptedLength: length, iv: iv, isPadded: true, clearLength: nil)
+                } != nil
+            )
         }
-        #expect(fault { _ = try EncryptedPayload(.counter, start: 2, encryptedLength: .max, iv: iv, isPadded: false, clearLength: nil) } != nil)
+        #expect(
+            fault {
+                _ = try EncryptedPayload(.counter, start: 2, encryptedLength: .max, iv: iv, isPadded: false, clearLength: nil)
+            } != nil
+        )
     }
 }

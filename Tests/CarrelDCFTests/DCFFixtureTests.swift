@@ -41,10 +41,18 @@ struct `DCF files of others` {
         let expected = try #require(oracle.entry["objects"]?.array)
         #expect(file.objects.map(\.headers.contentID) == expected.map { $0["content_id"]?.string })
         #expect(file.objects.map(\.headers.cipher) == [.cbc, .cbc, .none])
-        #expect(file.objects[0].headers.textual == [DCFTextualHeader("Content-Name", "Two objects"), DCFTextualHeader("Content-Vendor", "Example")])
+        #expect(
+            file.objects[0].headers.textual == [
+                DCFTextualHeader("Content-Name", "Two objects"), DCFTextualHeader("Content-Vendor", "Example"),
+            ]
+        )
         #expect(file.objects[0].headers.value(of: "content-vendor") == "Example")
         for (object, expected) in zip(file.objects, expected) {
-            let clear = try ClearPayloadReader(object.payload, of: reader, key: object.headers.cipher == .none ? nil : try oracle.key())
+            let clear = try ClearPayloadReader(
+                object.payload,
+                of: reader,
+                key: object.headers.cipher == .none ? nil : try oracle.key()
+            )
             #expect(sha256(try clear.readAll(0..<clear.length)) == expected["plaintext_sha256"]?.string)
         }
     }
@@ -101,7 +109,8 @@ struct `DCF files of others` {
         #expect(object.payload.encryptedLength == 191_824)
         #expect(
             object.userData.map(\.type) == [
-                "titl", "dscp", "cprt", "auth", "icnu", "infu", "cvru", "lrcu", "gnre", "gnre", "perf", "rtng", "clsf", "kywd", "albm", "yrrc",
+                "titl", "dscp", "cprt", "auth", "icnu", "infu", "cvru", "lrcu", "gnre", "gnre", "perf", "rtng", "clsf", "kywd",
+                "albm", "yrrc",
             ]
         )
         #expect(object.userData[0].text == "Title")
@@ -118,14 +127,16 @@ struct `DCF files of others` {
     @Test func `are all read by a test`() throws {
         let known = [
             "media/dcf": [
-                "av.pdcf-cbc.mp4", "av.pdcf-ctr.mp4", "epub.cbc.dcf", "epub.ctr.dcf", "mp3.cbc.dcf", "multi-object.dcf", "note.cbc.dcf",
+                "av.pdcf-cbc.mp4", "av.pdcf-ctr.mp4", "epub.cbc.dcf", "epub.ctr.dcf", "mp3.cbc.dcf", "multi-object.dcf",
+                "note.cbc.dcf",
                 "note.ctr.dcf", "tiny.cbc.dcf", "tiny.ctr.dcf",
             ],
             "media/marlin": ["av.acbc.mp4", "av.acgk.mp4"],
             "media/isma": ["av.isma-iaec.mp4"],
             "media/ext/mp4parser": ["file6141.odf"],
             "drm/dcf": [
-                "book-cbc-badpad.dcf", "book-cbc-truncated.dcf", "book-cbc.dcf", "book-ctr.dcf", "book-null.dcf", "book.txt", "expected.json",
+                "book-cbc-badpad.dcf", "book-cbc-truncated.dcf", "book-cbc.dcf", "book-ctr.dcf", "book-null.dcf", "book.txt",
+                "expected.json",
             ],
         ]
         for (folder, files) in known { #expect(try FolderList.names(Fixtures.path(folder)) == files, "\(folder)") }

@@ -23,7 +23,10 @@ func smallDCF(
         cipher: cipher,
         contentID: "cid:one@example",
         rightsIssuer: "https://ri.example/",
-        textual: [DCFTextualHeader("Silent", "on-demand;https://ri.example/silent"), DCFTextualHeader("Preview: instant; cid:two@example")]
+        textual: [
+            DCFTextualHeader("Silent", "on-demand;https://ri.example/silent"),
+            DCFTextualHeader("Preview: instant; cid:two@example"),
+        ]
     )
     try writer.begin(contentType: "text/plain", headers, length: announced ? Int64(clear.count) : nil, key: testKey)
     try writer.append(clear.rawSpan)
@@ -90,7 +93,12 @@ struct `A DCF that we write` {
             return AESBlock(high: 9, low: UInt64(ivs.count))
         }
         var wrapped = DCFHeaders(cipher: .counter, contentID: "cid:1")
-        wrapped.groupKey = try DCFGroupKey(wrapping: testKey, groupID: "group@example", groupKey: group, iv: AESBlock(high: 5, low: 6))
+        wrapped.groupKey = try DCFGroupKey(
+            wrapping: testKey,
+            groupID: "group@example",
+            groupKey: group,
+            iv: AESBlock(high: 5, low: 6)
+        )
         var title = BoxWriter()
         title.fullBox("titl") { writer in
             writer.u16(0x15c7)
@@ -109,7 +117,12 @@ struct `A DCF that we write` {
         #expect(file.objects.map(\.contentType) == ["audio/mpeg", "", "text/plain"])
         #expect(file.mutableInformation == rights)
         #expect(file.objects[0].userData.first?.text == "Ein Titel")
-        #expect(file.objects[0].headers == { var headers = wrapped; headers.clearLength = 5000; return headers }())
+        #expect(
+            file.objects[0].headers
+                == {
+                    var headers = wrapped; headers.clearLength = 5000; return headers
+                }()
+        )
         let key = try #require(file.objects[0].headers.groupKey).unwrap(under: group)
         #expect(key == testKey)
         #expect(throws: CryptoError(.padding)) { try wrapped.groupKey?.unwrap(under: testKey) }
@@ -120,7 +133,8 @@ struct `A DCF that we write` {
     }
 
     @Test(arguments: [
-        AESBlock(high: 1, low: .max), AESBlock(high: 1, low: .max - 2), AESBlock(high: .max, low: .max - 1), AESBlock(high: 0, low: 0),
+        AESBlock(high: 1, low: .max), AESBlock(high: 1, low: .max - 2), AESBlock(high: .max, low: .max - 1),
+        AESBlock(high: 0, low: 0),
     ])
     func `counts with all 128 bits in CTR`(iv: AESBlock) throws {
         let clear = content(100)

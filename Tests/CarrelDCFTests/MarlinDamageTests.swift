@@ -61,7 +61,11 @@ struct `Damaged Marlin files` {
         #expect(try what { $0.scheme = "cenc" } == "scheme cenc is unknown")
         #expect(try what { $0.contentID = "" } == "descriptor has no content id")
         #expect(try what { $0.hasWrappedKey = false } == "wrapped key and scheme contradict each other")
-        #expect(try what { $0.scheme = "ACBC"; $0.hasWrappedKey = true } == "wrapped key and scheme contradict each other")
+        #expect(
+            try what {
+                $0.scheme = "ACBC"; $0.hasWrappedKey = true
+            } == "wrapped key and scheme contradict each other"
+        )
         #expect(try what { $0.reference = 0 } == "object descriptor names track 0 of 1")
         #expect(try what { $0.reference = 2 } == "object descriptor names track 2 of 1")
         #expect(try what { $0.objectTrackID = 9 } == "track 9 of object descriptors is missing")

@@ -105,9 +105,21 @@ struct `Samples that are encrypted as a whole` {
 
     @Test func `are refused when they are shorter than their header, or not whole blocks`() throws {
         let cases: [(String, [(Int, String?)])] = [
-            ("dcf/av.pdcf-cbc.mp4", [(0, "sample has no header"), (16, "sample is shorter than its header"), (17, "sample does not end with a whole block"), (32, "sample does not end with a whole block")]),
-            ("dcf/av.pdcf-ctr.mp4", [(0, "sample has no header"), (16, "sample is shorter than its header"), (17, nil), (40, nil)]),
-            ("isma/av.isma-iaec.mp4", [(0, "sample is shorter than its header"), (7, "sample is shorter than its header"), (8, nil), (9, nil)]),
+            (
+                "dcf/av.pdcf-cbc.mp4",
+                [
+                    (0, "sample has no header"), (16, "sample is shorter than its header"),
+                    (17, "sample does not end with a whole block"), (32, "sample does not end with a whole block"),
+                ]
+            ),
+            (
+                "dcf/av.pdcf-ctr.mp4",
+                [(0, "sample has no header"), (16, "sample is shorter than its header"), (17, nil), (40, nil)]
+            ),
+            (
+                "isma/av.isma-iaec.mp4",
+                [(0, "sample is shorter than its header"), (7, "sample is shorter than its header"), (8, nil), (9, nil)]
+            ),
         ]
         for (name, lengths) in cases {
             let oracle = try Oracles.media(name)
@@ -143,7 +155,9 @@ struct `Samples that are encrypted as a whole` {
         }
         let whole = try stream(0, 100)
         for offset in 0..<50 {
-            for count in [0, 1, 5, 16, 17, 40] { #expect(try stream(UInt64(offset), count) == Array(whole[offset..<offset + count])) }
+            for count in [0, 1, 5, 16, 17, 40] {
+                #expect(try stream(UInt64(offset), count) == Array(whole[offset..<offset + count]))
+            }
         }
         // the counter wraps
         #expect(try stream(UInt64.max - 7, 24).count == 24)

@@ -72,7 +72,9 @@ struct `The decryption of a file` {
         for text in ["", "1", "1:", "1:00", "x:00112233445566778899aabbccddeeff", "-1:00112233445566778899aabbccddeeff"] {
             #expect(throws: MediaError(.badKey, "")) { try keys.add(text) }
         }
-        for text in ["1", "*", "group", "00112233-4455-6677-8899-AABBCCDDEEFF"] { try keys.add("\(text):00112233445566778899aabbccddeeff") }
+        for text in ["1", "*", "group", "00112233-4455-6677-8899-AABBCCDDEEFF"] {
+            try keys.add("\(text):00112233445566778899aabbccddeeff")
+        }
     }
 }
 

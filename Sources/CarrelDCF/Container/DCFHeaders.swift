@@ -54,7 +54,9 @@ package struct DCFHeaders: Sendable, Hashable {
             var cursor = ByteCursor(bytes)
             guard try cursor.u32("headers") >> 24 == 0 else { throw Malformed("headers have an unknown version", at: 0) }
             let method = try cursor.u8("encryption method")
-            guard let cipher = DCFCipher(rawValue: method) else { throw Malformed("encryption method \(method) is unknown", at: 4) }
+            guard let cipher = DCFCipher(rawValue: method) else {
+                throw Malformed("encryption method \(method) is unknown", at: 4)
+            }
             let padding = try cursor.u8("padding")
             guard padding <= 1 else { throw Malformed("padding \(padding) is unknown", at: 5) }
             let length = try cursor.u64("plaintext length")
@@ -71,11 +73,17 @@ package struct DCFHeaders: Sendable, Hashable {
             var group: DCFGroupKey?
             var others: [UInt8] = []
             let start = cursor.position
-            try MemoryBoxList.forEach(in: cursor.slice(cursor.remaining), base: start) { type, box, content, at throws(Malformed) in
+            try MemoryBoxList.forEach(in: cursor.slice(cursor.remaining), base: start) {
+                type,
+                box,
+                content,
+                at throws(Malformed) in
                 guard type == "grpi" else { return others.append(copying: box) }
                 guard group == nil else { throw Malformed("there are two group boxes", at: at) }
                 guard content.byteCount >= 4 else { throw Malformed("group box is cut off", at: at) }
-                do throws(Malformed) { group = try DCFGroupKey(content.extracting(droppingFirst: 4)) } catch { throw error.moved(by: at + 4) }
+                do throws(Malformed) { group = try DCFGroupKey(content.extracting(droppingFirst: 4)) } catch {
+                    throw error.moved(by: at + 4)
+                }
             }
             groupKey = group
             otherBoxes = others
@@ -110,8 +118,12 @@ package struct DCFHeaders: Sendable, Hashable {
             guard !header.text.utf8.contains(0) else { throw DCFError(.header, "a textual header holds a NUL") }
             text += Array(header.text.utf8) + [0]
         }
-        let strings = [(Array(contentID.utf8), "content id"), (Array(rightsIssuer.utf8), "rights issuer"), (text, "textual headers")]
-        for (string, what) in strings where string.count > Int(UInt16.max) { throw DCFError(.header, "\(what): longer than 65535 bytes") }
+        let strings = [
+            (Array(contentID.utf8), "content id"), (Array(rightsIssuer.utf8), "rights issuer"), (text, "textual headers"),
+        ]
+        for (string, what) in strings where string.count > Int(UInt16.max) {
+            throw DCFError(.header, "\(what): longer than 65535 bytes")
+        }
         guard groupKey.map({ $0.groupID.utf8.count <= 0xffff && $0.encryptedKey.count <= 0xffff }) ?? true else {
             throw DCFError(.header, "group id: longer than 65535 bytes")
         }

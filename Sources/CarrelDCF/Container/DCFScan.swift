@@ -199,7 +199,9 @@ package struct DCFScan: Sendable {
         var cursor = ByteCursor(bytes)
         var contentType = ""
         do throws(Malformed) {
-            guard try cursor.u32("object headers") >> 24 == 0 else { throw Malformed("object headers have an unknown version", at: 0) }
+            guard try cursor.u32("object headers") >> 24 == 0 else {
+                throw Malformed("object headers have an unknown version", at: 0)
+            }
             let count = Int(try cursor.u8("content type"))
             contentType = try OMAText.read(cursor.slice(count, "content type"), "content type", at: 5)
         } catch {
@@ -209,7 +211,10 @@ package struct DCFScan: Sendable {
         var userData: [DCFUserDataEntry] = []
         let start = base + cursor.position
         try MemoryBoxList.forEach(in: bytes.extracting(droppingFirst: cursor.position), base: start) {
-            type, _, content, at throws(Malformed) in
+            type,
+            _,
+            content,
+            at throws(Malformed) in
             switch type {
             case "ohdr":
                 guard headers == nil else { throw Malformed("object has two boxes ohdr", at: at - 8) }

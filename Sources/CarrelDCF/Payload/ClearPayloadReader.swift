@@ -49,7 +49,9 @@ package struct ClearPayloadReader: ByteReader {
             at = end
         }
         // an empty content has padding too
-        if length == 0, payload.isPadded { try payload.checkEmpty(reader.readAll(payload.start..<payload.start + payload.encryptedLength), key) }
+        if length == 0, payload.isPadded {
+            try payload.checkEmpty(reader.readAll(payload.start..<payload.start + payload.encryptedLength), key)
+        }
     }
 }
 

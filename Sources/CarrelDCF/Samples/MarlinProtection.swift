@@ -59,7 +59,9 @@ package struct MarlinProtection: Sendable, Hashable {
             }
         }
         guard let scheme else { throw Malformed("descriptor has no scheme", at: base) }
-        guard let contentID = information.contentID, !contentID.isEmpty else { throw Malformed("descriptor has no content id", at: base) }
+        guard let contentID = information.contentID, !contentID.isEmpty else {
+            throw Malformed("descriptor has no content id", at: base)
+        }
         guard (scheme == .groupKey) == (information.wrappedKey != nil) else {
             throw Malformed("wrapped key and scheme contradict each other", at: base)
         }

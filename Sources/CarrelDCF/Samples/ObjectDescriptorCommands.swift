@@ -75,7 +75,9 @@ struct ObjectDescriptorCommands {
                         guard place.count == 2 else { throw Malformed("reference to a track is damaged", at: place.lowerBound) }
                         object.tracks.append(Int(inner.bytes.u16(at: place.lowerBound)))
                     case 0x0a:
-                        guard place.count >= 1 else { throw Malformed("pointer to a protection is damaged", at: place.lowerBound) }
+                        guard place.count >= 1 else {
+                            throw Malformed("pointer to a protection is damaged", at: place.lowerBound)
+                        }
                         object.protections.append(inner.bytes.u8(at: place.lowerBound))
                     default: break
                     }
@@ -98,7 +100,9 @@ struct ObjectDescriptorCommands {
             // the type of Marlin
             guard cursor.bytes.u16(at: range.lowerBound + 1) == 0xa551 else { continue }
             let id = cursor.bytes.u8(at: range.lowerBound)
-            guard protections[id] == nil else { throw Malformed("there are two protection descriptors \(id)", at: range.lowerBound) }
+            guard protections[id] == nil else {
+                throw Malformed("there are two protection descriptors \(id)", at: range.lowerBound)
+            }
             protections[id] = base + range.lowerBound + 3..<base + range.upperBound
         }
     }

@@ -20,7 +20,11 @@ package struct PDCFProtection: Sendable, Hashable {
         try MemoryBoxList.forEach(in: schemeInformation, base: base) { type, _, content, at throws(Malformed) in
             guard type == "odkm" else { return }
             guard content.byteCount >= 4 else { throw Malformed("box odkm is cut off", at: at) }
-            try MemoryBoxList.forEach(in: content.extracting(droppingFirst: 4), base: at + 4) { type, _, content, at throws(Malformed) in
+            try MemoryBoxList.forEach(in: content.extracting(droppingFirst: 4), base: at + 4) {
+                type,
+                _,
+                content,
+                at throws(Malformed) in
                 switch type {
                 case "ohdr": headers = try DCFHeaders(content, base: at)
                 case "odaf": format = try SampleHeader(content, at: at)

@@ -128,7 +128,8 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     }
 
     /// The box `odhe`, and the offset of the plaintext length in it.
-    private static func head(_ contentType: String, _ headers: DCFHeaders, _ userData: [UInt8]) throws(DCFError) -> ([UInt8], Int) {
+    private static func head(_ contentType: String, _ headers: DCFHeaders, _ userData: [UInt8]) throws(DCFError) -> ([UInt8], Int)
+    {
         var writer = BoxWriter()
         var lengthAt = 0
         try writer.fullBox("odhe") { writer throws(DCFError) in
@@ -210,7 +211,9 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// - Throws: what the sink throws; `dcf.length` when the content is shorter than announced.
     package mutating func end() throws {
         guard var done = object else { preconditionFailure("no object is open") }
-        if let promised = done.promised, promised != done.length { throw DCFError(.length, "the content is shorter than announced") }
+        if let promised = done.promised, promised != done.length {
+            throw DCFError(.length, "the content is shorter than announced")
+        }
         if done.headers.cipher == .cbc {
             let padding = 16 - held.count % 16
             held.append(contentsOf: repeatElement(UInt8(padding), count: padding))

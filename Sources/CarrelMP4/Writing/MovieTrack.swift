@@ -102,7 +102,8 @@ package struct MovieTrack: Sendable {
     }
 
     private func writeHeader(to writer: inout BoxWriter, _ movieTimescale: UInt32) {
-        let presented = edits.isEmpty
+        let presented =
+            edits.isEmpty
             ? Timescale.convert(duration, times: Int(movieTimescale), over: Int(timescale))
             : edits.reduce(0) { $0 &+ max(0, $1.duration) }
         writer.fullBox("tkhd", version: 1, flags: isEnabled ? 7 : 6) { writer in

@@ -126,7 +126,8 @@ package struct MediaDecryption: Sendable {
         case .samples(let protection):
             var rewrite = try ClearRewrite(try MP4File(reader), protection)
             try rewrite.write(to: &sink, progress: progress)
-        case .transport: throw MediaError(.unsupported, "not yet")
+        case .transport(let protection):
+            try FileRemux(try MP4File(reader), protection).write(to: &sink, progress: progress)
         }
     }
 }

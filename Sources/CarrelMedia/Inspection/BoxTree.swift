@@ -12,7 +12,8 @@ package struct BoxTree: Sendable {
     package var boxes: [BoxTree]
 
     private static let containers: Set<String> = [
-        "moov", "trak", "mdia", "minf", "stbl", "dinf", "edts", "mvex", "moof", "traf", "mfra", "udta", "odrm", "odhe", "sinf", "schi",
+        "moov", "trak", "mdia", "minf", "stbl", "dinf", "edts", "mvex", "moof", "traf", "mfra", "udta", "odrm", "odhe", "sinf",
+        "schi",
         "tref", "mdri", "meco", "strk", "wave",
     ]
     private static let depthLimit = 16

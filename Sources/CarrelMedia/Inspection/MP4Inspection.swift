@@ -51,7 +51,12 @@ package enum MP4Inspection {
         if track.entries.count > 1 { facts.append(("descriptions", .integer(track.entries.count))) }
         let protections = track.entries.filter { $0.protection != nil }
         if let marlin {
-            facts.append(("protection", ["scheme": .string(marlin.scheme == .groupKey ? "ACGK" : "ACBC"), "contentId": .string(marlin.contentID)]))
+            facts.append(
+                (
+                    "protection",
+                    ["scheme": .string(marlin.scheme == .groupKey ? "ACGK" : "ACBC"), "contentId": .string(marlin.contentID)]
+                )
+            )
         } else if let entry = protections.first, let protection = entry.protection {
             facts.append(("protection", try describe(protection, entry, track, file)))
         }

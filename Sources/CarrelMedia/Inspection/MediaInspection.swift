@@ -58,7 +58,9 @@ package enum MediaInspection {
     }
 
     private static func writeBox(_ box: JSON, indent: String, to lines: inout [String]) {
-        lines.append("\(indent)\(plain(box["type"] ?? nil)) at \(plain(box["offset"] ?? nil)), \(plain(box["size"] ?? nil)) bytes")
+        lines.append(
+            "\(indent)\(plain(box["type"] ?? nil)) at \(plain(box["offset"] ?? nil)), \(plain(box["size"] ?? nil)) bytes"
+        )
         for child in box["boxes"]?.array ?? [] { writeBox(child, indent: indent + "  ", to: &lines) }
     }
 

@@ -36,7 +36,10 @@ package struct GivenKeys: ContentKeySource {
             } else if let track = UInt32(id) {
                 keys[.track(track)] = key
             } else {
-                throw MediaError(.badKey, "'\(id)' is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'")
+                throw MediaError(
+                    .badKey,
+                    "'\(id)' is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'"
+                )
             }
         }
     }

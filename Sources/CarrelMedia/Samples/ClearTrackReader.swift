@@ -12,6 +12,9 @@ package final class ClearTrackReader {
     /// The next sample; nil after the last. Its size is that in the file, with what the protection adds.
     package private(set) var sample: MP4Sample?
 
+    /// Whether its samples are encrypted in the file.
+    package var isProtected: Bool { common != nil || whole != nil }
+
     /// Bytes that are read together, unless one sample is longer.
     private static let runLength: Int64 = 256 << 10
 

@@ -11,7 +11,8 @@ struct ContentKeyOptions: ParameterGroup, Sendable {
             \.given,
             "--key",
             value: "id:key",
-            help: "A content key. id: the 32 digits of a key id, a track's number, group for a group key, or * for all others; key: 32 "
+            help:
+                "A content key. id: the 32 digits of a key id, a track's number, group for a group key, or * for all others; key: 32 "
                 + "hexadecimal digits. Other users of this machine can see it: prefer --keys.",
             group: "Keys"
         ),
@@ -29,7 +30,10 @@ struct ContentKeyOptions: ParameterGroup, Sendable {
             throw UsageError(.badValue, "--key: \(error.message)")
         }
         guard let file else { return keys }
-        let lines = try SmallFile.read(file, limit: 1 << 20).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let lines = try SmallFile.read(file, limit: 1 << 20).split(
+            separator: UInt8(ascii: "\n"),
+            omittingEmptySubsequences: false
+        )
         for (number, bytes) in lines.enumerated() {
             let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }

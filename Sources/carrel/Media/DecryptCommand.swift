@@ -24,12 +24,22 @@ struct DecryptCommand: Command {
             "carrel decrypt film.mp4 --key 0123456789abcdef0123456789abcdef:00112233445566778899aabbccddeeff -o clear.mp4",
             "Decrypts a film whose tracks have one key."
         ),
-        Example("carrel decrypt film.mp4 --keys keys.txt -o clear.ts", "Takes the keys from a file, and writes a transport stream."),
+        Example(
+            "carrel decrypt film.mp4 --keys keys.txt -o clear.ts",
+            "Takes the keys from a file, and writes a transport stream."
+        ),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.file, "file", help: "A media file.", required: true),
-            .option(\.outputPath, "-o", "--output", value: "file", help: "Where the clear media go; a file that is there is replaced.", required: true),
+            .positional(\.file, "file", help: "A media file."),
+            .option(
+                \.outputPath,
+                "-o",
+                "--output",
+                value: "file",
+                help: "Where the clear media go; a file that is there is replaced.",
+                required: true
+            ),
             .option(\.object, "--object", value: "number", help: "Which object of a DCF with several, from 1."),
         ] + Parameter.group(\.keys) + Parameter.group(\.output)
 

@@ -1,8 +1,6 @@
 import CarrelBytes
 import CarrelCommandLine
-import CarrelDCF
 import CarrelJSON
-import CarrelMP4
 import CarrelMedia
 import CarrelThreads
 
@@ -27,7 +25,7 @@ struct MediaInspectCommand: Command {
         Example("carrel media inspect film.mp4 --json", "The same for a program."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.positional(\.file, "file", help: "A media file.", required: true)] + Parameter.group(\.output)
+        [.positional(\.file, "file", help: "A media file.")] + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
         let reader = try LocalFile(file)

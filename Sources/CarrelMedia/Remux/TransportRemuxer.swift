@@ -1,0 +1,244 @@
+import CarrelAudio
+package import CarrelBytes
+package import CarrelMP4
+package import CarrelTS
+import CarrelVideo
+
+/// Turns samples of MP4 tracks into an MPEG-2 transport stream: pictures of H.264 and H.265, sound of AAC, MP3, AC-3 and E-AC-3.
+///
+/// The presentation begins at `origin`; sound and pictures keep their distance, as edit lists and composition offsets say. Length fields
+/// of pictures become start codes where the sample lies; a sample is copied once, into packets.
+package struct TransportRemuxer: ~Copyable {
+    /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
+    package static let origin: Int64 = 900_000
+
+    /// Packets that are written and not yet taken.
+    package var packets = PacketBuffer(capacity: 1 << 20)
+    /// The tracks that a transport stream cannot hold: each with the reason, as a lower-case phrase.
+    package private(set) var omitted: [String] = []
+
+    private var muxer: TransportStreamMuxer
+    private var streams: [Stream?]
+    private var spare: [UInt8] = []
+
+    private struct Stream: Sendable {
+        enum Coding: Sendable {
+            case picture(VideoCodec, AccessUnitPrefix, lengthSize: Int)
+            case adts(ADTSTemplate)
+            case framed
+        }
+
+        /// The stream's number in the multiplex.
+        var number: Int
+        /// By sample description.
+        var codings: [Coding?]
+        var timescale: Int64
+        /// What is added to times of presentation, in ticks.
+        var shift: Int64
+        /// What decoding comes earlier than the samples say, in ticks: where composition offsets are negative.
+        var advance: Int64
+
+        func ticks(_ time: Int64) -> Int64 {
+            let (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
+            return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / timescale
+        }
+    }
+
+    /// Plans the stream.
+    ///
+    /// - Parameters:
+    ///   - tracks: those of a movie.
+    ///   - leastComposition: the least composition offset of each track that has negative ones, in units of its time scale.
+    /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
+    package init(_ tracks: [MP4Track], leastComposition: [UInt32: Int64] = [:]) throws(MediaError) {
+        var elementary: [ElementaryStream] = []
+        var streams: [Stream?] = []
+        var omitted: [String] = []
+        for track in tracks {
+            guard track.kind == "vide" || track.kind == "soun", track.timescale > 0 else {
+                streams.append(nil)
+                omitted.append("track \(track.id) (\(track.kind)): neither pictures nor sound")
+                continue
+            }
+            var made: (ElementaryStream, [Stream.Coding?])?
+            do throws(Malformed) { made = try Self.codings(track, pid: UInt16(0x100 + elementary.count)) } catch {
+                throw MediaError(.malformed, "track \(track.id): \(error.what)")
+            }
+            guard elementary.count < 32, let (stream, codings) = made else {
+                streams.append(nil)
+                omitted.append(
+                    "track \(track.id) (\(track.entries.first.map { "\($0.format)" } ?? track.kind)): no form in transport streams"
+                )
+                continue
+            }
+            var plan = Stream(number: elementary.count, codings: codings, timescale: Int64(track.timescale), shift: 0, advance: 0)
+            plan.shift = Self.origin + Self.shift(track, plan)
+            plan.advance = plan.ticks(max(0, -(leastComposition[track.id] ?? 0)))
+            streams.append(plan)
+            elementary.append(stream)
+        }
+        guard !elementary.isEmpty else { throw MediaError(.unsupported, "no track fits into a transport stream") }
+        do throws(Malformed) { muxer = try TransportStreamMuxer(elementary) } catch {
+            throw MediaError(.unsupported, error.what)
+        }
+        self.streams = streams
+        self.omitted = omitted
+    }
+
+    /// What the first edit says: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
+    private static func shift(_ track: MP4Track, _ stream: Stream) -> Int64 {
+        var delay: Int64 = 0
+        for edit in track.editList.edits {
+            guard edit.mediaTime < 0 else {
+                return delay - stream.ticks(edit.mediaTime)
+            }
+            if track.movieTimescale > 0 { delay += min(max(0, edit.duration), 1 << 40) * 90_000 / Int64(track.movieTimescale) }
+        }
+        return 0
+    }
+
+    private static func codings(_ track: MP4Track, pid: UInt16) throws(Malformed) -> (ElementaryStream, [Stream.Coding?])? {
+        var stream: ElementaryStream?
+        var codings: [Stream.Coding?] = []
+        for entry in track.entries {
+            guard let (kind, coding) = try coding(entry, pid: pid) else {
+                codings.append(nil)
+                continue
+            }
+            // one stream has one kind; what is coded otherwise has no place in it
+            if stream == nil { stream = kind }
+            codings.append(stream?.coding == kind.coding ? coding : nil)
+        }
+        return stream.map { ($0, codings) }
+    }
+
+    private static func coding(_ entry: SampleEntry, pid: UInt16) throws(Malformed) -> (ElementaryStream, Stream.Coding)? {
+        switch entry.format {
+        case "avc1", "avc3":
+            let record = try AVCDecoderConfigurationRecord(entry.configuration.rawSpan)
+            let prefix = AccessUnitPrefix(.h264, parameterSets: record.byteStream)
+            return (.video(.h264, pid: pid), .picture(.h264, prefix, lengthSize: record.lengthSize))
+        case "hvc1", "hev1":
+            let record = try HEVCDecoderConfigurationRecord(entry.configuration.rawSpan)
+            let prefix = AccessUnitPrefix(.h265, parameterSets: record.byteStream)
+            return (.video(.h265, pid: pid), .picture(.h265, prefix, lengthSize: record.lengthSize))
+        case "ac-3": return (.ac3(pid: pid), .framed)
+        case "ec-3": return (.enhancedAC3(pid: pid), .framed)
+        default: break
+        }
+        switch entry.codec {
+        case .aac(let config):
+            guard let template = config.adts else { return nil }
+            return (.aac(pid: pid), .adts(template))
+        case .mp3: return (.mpegAudio(pid: pid, isHalfRate: entry.sampleRate > 0 && entry.sampleRate < 32_000), .framed)
+        case .other("ac-3"): return (.ac3(pid: pid), .framed)
+        case .other("ec-3"): return (.enhancedAC3(pid: pid), .framed)
+        default: return nil
+        }
+    }
+
+    /// Whether samples of a track are written; by its position among the tracks.
+    package func takes(_ track: Int) -> Bool { streams[track] != nil }
+
+    /// Begins a segment with the program's tables.
+    package mutating func beginSegment() { muxer.beginSegment(into: &packets) }
+
+    /// Writes a sample.
+    ///
+    /// - Parameters:
+    ///   - sample: its times.
+    ///   - track: the position of its track.
+    ///   - bytes: holds it, clear; of a picture the length fields are changed.
+    ///   - range: which bytes are the sample.
+    /// - Throws: `Malformed` when its units are not what their lengths say, with the byte of the sample.
+    package mutating func write(
+        _ sample: MP4Sample,
+        of track: Int,
+        _ bytes: inout MutableRawSpan,
+        in range: Range<Int>
+    ) throws(Malformed) {
+        guard let stream = streams[track], !range.isEmpty else { return }
+        guard sample.entry < stream.codings.count, let coding = stream.codings[sample.entry] else { return }
+        let presented = stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
+        let decoded = stream.ticks(sample.decodeTime) &+ stream.shift &- stream.advance
+        switch coding {
+        case .picture(let codec, let prefix, let lengthSize):
+            try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, presented, decoded)
+        case .adts(let template):
+            guard let header = template.header(payloadLength: range.count) else {
+                throw Malformed("sample of \(range.count) bytes cannot be an ADTS frame", at: 0)
+            }
+            try muxer.write(
+                stream.number,
+                prefix: unsafe header.span.bytes,
+                body: bytes.bytes.extracting(range),
+                presentationTime: presented,
+                decodeTime: presented,
+                isSync: true,
+                into: &packets
+            )
+        case .framed:
+            try muxer.write(
+                stream.number,
+                prefix: RawSpan(),
+                body: bytes.bytes.extracting(range),
+                presentationTime: presented,
+                decodeTime: presented,
+                isSync: true,
+                into: &packets
+            )
+        }
+    }
+
+    private mutating func writePicture(
+        _ sample: MP4Sample,
+        _ number: Int,
+        _ codec: VideoCodec,
+        _ prefix: AccessUnitPrefix,
+        _ lengthSize: Int,
+        _ bytes: inout MutableRawSpan,
+        _ range: Range<Int>,
+        _ presented: Int64,
+        _ decoded: Int64
+    ) throws(Malformed) {
+        if lengthSize == 4 {
+            let kinds: NALUnitSet
+            do throws(Malformed) { kinds = try LengthPrefixedUnits.makeByteStream(&bytes, in: range, codec: codec) } catch {
+                throw Malformed(error.what, at: error.offset - range.lowerBound)
+            }
+            return try put(bytes.bytes.extracting(range), kinds, prefix, number, presented, decoded, isSync: sample.isSync)
+        }
+        var stream: [UInt8] = []
+        swap(&stream, &spare)
+        stream.removeAll(keepingCapacity: true)
+        let units = bytes.bytes.extracting(range)
+        let kinds = try LengthPrefixedUnits.append(units, lengthSize: lengthSize, codec: codec, asByteStreamTo: &stream)
+        try put(stream.rawSpan, kinds, prefix, number, presented, decoded, isSync: sample.isSync)
+        swap(&stream, &spare)
+    }
+
+    private mutating func put(
+        _ body: RawSpan,
+        _ kinds: NALUnitSet,
+        _ prefix: AccessUnitPrefix,
+        _ number: Int,
+        _ presented: Int64,
+        _ decoded: Int64,
+        isSync: Bool
+    ) throws(Malformed) {
+        if isSync { muxer.beginSegment(into: &packets) }
+        let (head, skip) = prefix.prefix(of: kinds, body: body)
+        try muxer.write(
+            number,
+            prefix: head.rawSpan,
+            body: body.extracting(skip..<body.byteCount),
+            presentationTime: presented,
+            decodeTime: min(decoded, presented),
+            isSync: isSync,
+            into: &packets
+        )
+    }
+
+    /// Ends a segment: frames that wait are written.
+    package mutating func endSegment() { muxer.endSegment(into: &packets) }
+}
