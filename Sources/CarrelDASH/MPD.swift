@@ -1,0 +1,86 @@
+package import CarrelBytes
+
+/// A media presentation description (ISO/IEC 23009-1 §5.3.1).
+package struct MPD: Sendable, Hashable {
+    /// Whether the MPD may change while it is played.
+    package enum Kind: String, Sendable, Hashable {
+        case isStatic = "static"
+        case dynamic
+    }
+
+    package var id: String?
+    package var kind = Kind.isStatic
+    /// URIs separated by commas.
+    package var profiles = ""
+    package var availabilityStartTime: Instant?
+    package var availabilityEndTime: Instant?
+    package var publishTime: Instant?
+    package var mediaPresentationDuration: Duration?
+    /// Nil when the MPD does not change.
+    package var minimumUpdatePeriod: Duration?
+    package var minBufferTime: Duration?
+    /// Nil for all that was ever there.
+    package var timeShiftBufferDepth: Duration?
+    package var suggestedPresentationDelay: Duration?
+    package var maxSegmentDuration: Duration?
+    package var baseURLs: [MPDBaseURL] = []
+    /// Addresses of the next MPD.
+    package var locations: [String] = []
+    package var patchLocations: [String] = []
+    /// Ways to learn the time, in the order of preference.
+    package var utcTimings: [MPDDescriptor] = []
+    package var essentialProperties: [MPDDescriptor] = []
+    package var supplementalProperties: [MPDDescriptor] = []
+    package var contentProtections: [MPDContentProtection] = []
+    package var periods: [MPDPeriod] = []
+
+    package init() {}
+
+    /// The media type (ISO/IEC 23009-1 Annex C).
+    package static let mediaType = "application/dash+xml"
+
+    /// The name space of MPD elements.
+    package static let namespace = "urn:mpeg:dash:schema:mpd:2011"
+
+    /// A period's place in the presentation.
+    package struct Timing: Sendable, Hashable {
+        package var start: Duration
+        /// Nil while the end is not known.
+        package var duration: Duration?
+    }
+
+    /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one, or
+    /// the end of the presentation. The first one starts at zero if it does not say.
+    package var timings: [Timing] {
+        var timings: [Timing] = []
+        for period in periods {
+            let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
+            timings.append(Timing(start: period.start ?? end ?? timings.last?.start ?? .zero, duration: period.duration))
+            let last = timings.count - 1
+            if last > 0, timings[last - 1].duration == nil {
+                timings[last - 1].duration = max(.zero, timings[last].start - timings[last - 1].start)
+            }
+        }
+        if let last = timings.indices.last, timings[last].duration == nil, let whole = mediaPresentationDuration {
+            timings[last].duration = max(.zero, whole - timings[last].start)
+        }
+        return timings
+    }
+
+    /// Elements that are to be fetched from elsewhere, in their order. Their content here stands until they are.
+    package var links: [MPDLink] {
+        var links: [MPDLink] = []
+        func add(_ link: MPDLink?) { if let link { links.append(link) } }
+        for period in periods {
+            add(period.link)
+            add(period.information?.link)
+            for stream in period.eventStreams { add(stream.link) }
+            for set in period.adaptationSets {
+                add(set.link)
+                add(set.information?.link)
+                for representation in set.representations { add(representation.information?.link) }
+            }
+        }
+        return links
+    }
+}

@@ -1,0 +1,296 @@
+import CarrelBytes
+import CarrelXML
+
+/// The fault of an element: what is wrong, in words without content of the document.
+struct MPDFault: Error {
+    let what: String
+
+    init(_ what: String) {
+        self.what = what
+    }
+}
+
+/// Texts of an MPD.
+enum MPDText {
+    static func trimmed(_ text: String) -> String {
+        var rest = text[...].unicodeScalars
+        while let last = rest.last, last.properties.isWhitespace { rest = rest.dropLast() }
+        while let first = rest.first, first.properties.isWhitespace { rest = rest.dropFirst() }
+        return String(rest)
+    }
+
+    static func withoutBlanks(_ text: String) -> String { String(text.unicodeScalars.filter { !$0.properties.isWhitespace }) }
+
+    static func integer(_ text: String?, _ what: StaticString) throws(MPDFault) -> Int64? {
+        guard let text else { return nil }
+        guard let number = Int64(text) ?? Int64(trimmed(text)) else { throw MPDFault("\(what) is not an integer") }
+        return number
+    }
+
+    static func duration(_ text: String?, _ what: StaticString) throws(MPDFault) -> Duration? {
+        guard let text else { return nil }
+        guard let duration = XMLDuration.parse(text) else { throw MPDFault("\(what) is not a duration") }
+        return duration
+    }
+
+    /// A date and a time; without a zone in UTC, as clients read it.
+    static func instant(_ text: String?, _ what: StaticString) throws(MPDFault) -> Instant? {
+        guard let text = text.map(trimmed) else { return nil }
+        guard let instant = Instant.parse(text) ?? Instant.parse(text + "Z") else {
+            throw MPDFault("\(what) is not a date and a time")
+        }
+        return instant
+    }
+
+    static func range(_ text: String?, _ what: StaticString) throws(MPDFault) -> MPDByteRange? {
+        guard let text else { return nil }
+        guard let range = MPDByteRange(trimmed(text)) else { throw MPDFault("\(what) is not a range of bytes") }
+        return range
+    }
+
+    static func flag(_ text: String?) -> Bool? { text.map { $0 == "true" || $0 == "1" } }
+
+    static func template(_ text: String?) throws(MPDFault) -> URLTemplate? {
+        guard let text else { return nil }
+        do throws(URLTemplate.Fault) { return try URLTemplate(text) } catch { throw MPDFault(error.what) }
+    }
+
+    static func timeOffset(_ text: String?) throws(MPDFault) -> MPDTimeOffset? {
+        guard let text else { return nil }
+        guard let offset = MPDTimeOffset(trimmed(text)) else { throw MPDFault("availability time offset is not a number") }
+        return offset
+    }
+}
+
+extension MPDLink {
+    init?(_ tag: borrowing XMLTag) {
+        guard let href = tag.value("href") else { return nil }
+        self.init(element: tag.local, href: href, isOnLoad: tag.value("actuate") == "onLoad")
+    }
+}
+
+extension MPD {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init()
+        id = tag["id"]
+        if let type = tag["type"] {
+            guard let kind = Kind(rawValue: type) else { throw MPDFault("type is neither static nor dynamic") }
+            self.kind = kind
+        }
+        profiles = tag["profiles"] ?? ""
+        availabilityStartTime = try MPDText.instant(tag["availabilityStartTime"], "availability start time")
+        availabilityEndTime = try MPDText.instant(tag["availabilityEndTime"], "availability end time")
+        publishTime = try MPDText.instant(tag["publishTime"], "publish time")
+        mediaPresentationDuration = try MPDText.duration(tag["mediaPresentationDuration"], "media presentation duration")
+        minimumUpdatePeriod = try MPDText.duration(tag["minimumUpdatePeriod"], "minimum update period")
+        minBufferTime = try MPDText.duration(tag["minBufferTime"], "minimum buffer time")
+        timeShiftBufferDepth = try MPDText.duration(tag["timeShiftBufferDepth"], "time shift buffer depth")
+        suggestedPresentationDelay = try MPDText.duration(tag["suggestedPresentationDelay"], "suggested presentation delay")
+        maxSegmentDuration = try MPDText.duration(tag["maxSegmentDuration"], "maximum segment duration")
+    }
+}
+
+extension MPDPeriod {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init(id: tag["id"])
+        start = try MPDText.duration(tag["start"], "start of a period")
+        duration = try MPDText.duration(tag["duration"], "duration of a period")
+        link = MPDLink(tag)
+    }
+}
+
+extension MPDMediaProperties {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init()
+        mimeType = tag["mimeType"]
+        codecs = tag["codecs"]
+        width = try MPDText.integer(tag["width"], "width")
+        height = try MPDText.integer(tag["height"], "height")
+        frameRate = tag["frameRate"]
+        sar = tag["sar"]
+        audioSamplingRate = tag["audioSamplingRate"]
+        profiles = tag["profiles"]
+        startWithSAP = try MPDText.integer(tag["startWithSAP"], "startWithSAP")
+        maxPlayoutRate = tag["maxPlayoutRate"]
+        scanType = tag["scanType"]
+    }
+}
+
+extension MPDAdaptationSet {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init()
+        id = tag["id"]
+        group = try MPDText.integer(tag["group"], "group")
+        contentType = tag["contentType"]
+        language = tag["lang"]
+        par = tag["par"]
+        segmentAlignment = tag["segmentAlignment"]
+        selectionPriority = try MPDText.integer(tag["selectionPriority"], "selection priority")
+        properties = try MPDMediaProperties(tag)
+        link = MPDLink(tag)
+    }
+}
+
+extension MPDRepresentation {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        let bandwidth = try MPDText.integer(tag["bandwidth"], "bandwidth") ?? 0
+        guard bandwidth >= 0 else { throw MPDFault("bandwidth is negative") }
+        self.init(id: tag["id"] ?? "", bandwidth: UInt64(bandwidth))
+        dependencyID = tag["dependencyId"]
+        qualityRanking = try MPDText.integer(tag["qualityRanking"], "quality ranking")
+        properties = try MPDMediaProperties(tag)
+    }
+}
+
+extension MPDPreselection {
+    init(_ tag: borrowing XMLTag) {
+        self.init()
+        id = tag["id"]
+        components = tag["preselectionComponents"]?.split(separator: " ").map(String.init) ?? []
+        language = tag["lang"]
+        codecs = tag["codecs"]
+    }
+}
+
+extension MPDDescriptor {
+    init(_ tag: borrowing XMLTag) {
+        self.init(scheme: tag["schemeIdUri"] ?? "", value: tag["value"], id: tag["id"])
+    }
+}
+
+extension MPDLabel {
+    init(_ tag: borrowing XMLTag) {
+        self.init("", language: tag["lang"], id: tag["id"])
+    }
+}
+
+extension MPDBaseURL {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init("", serviceLocation: tag["serviceLocation"])
+        availabilityTimeOffset = try MPDText.timeOffset(tag["availabilityTimeOffset"])
+        availabilityTimeComplete = MPDText.flag(tag["availabilityTimeComplete"])
+        byteRange = tag["byteRange"]
+    }
+}
+
+extension MPDContentProtection {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init(scheme: tag["schemeIdUri"] ?? "", value: tag["value"])
+        for id in tag.value("default_KID")?.split(whereSeparator: \.isWhitespace) ?? [] {
+            guard let id = Self.keyID(id) else { throw MPDFault("default key id is not a UUID") }
+            defaultKeyIDs.append(id)
+        }
+        robustness = tag["robustness"]
+        ref = tag["ref"]
+        refID = tag["refId"]
+    }
+}
+
+extension MPDSegmentEncryption.Period {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init()
+        let offset = try MPDText.integer(tag["offset"], "offset of a crypto period") ?? 0
+        let count = try MPDText.integer(tag["numSegments"], "number of segments of a crypto period")
+        guard offset >= 0, count ?? 0 >= 0 else { throw MPDFault("crypto period is out of range") }
+        self.offset = UInt64(offset)
+        self.count = count.map { UInt64($0) }
+        initializationVector = try Self.vector(tag)
+        keyURITemplate = tag["keyUriTemplate"]
+        _ = try MPDText.template(keyURITemplate)
+    }
+
+    /// Adds the periods of a CryptoTimeline: runs of one length.
+    static func add(_ tag: borrowing XMLTag, to periods: inout [Self]) throws(MPDFault) {
+        var period = try Self(tag)
+        let repeats = try MPDText.integer(tag["numCryptoPeriods"], "number of crypto periods") ?? 1
+        guard 1...10_000 ~= repeats, periods.count + Int(repeats) <= 100_000 else {
+            throw MPDFault("number of crypto periods is out of range")
+        }
+        let offset = try MPDText.integer(tag["firstStartOffset"], "first start offset of a crypto timeline") ?? 0
+        guard offset >= 0 else { throw MPDFault("crypto period is out of range") }
+        for place in 0..<repeats {
+            period.offset = place == 0 ? UInt64(offset) : 0
+            periods.append(period)
+        }
+    }
+
+    private static func vector(_ tag: borrowing XMLTag) throws(MPDFault) -> [UInt8]? {
+        guard let text = tag["IV"] else { return nil }
+        let digits = text.hasPrefix("0x") || text.hasPrefix("0X") ? text.dropFirst(2) : text[...]
+        guard 1...32 ~= digits.utf8.count,
+            let bytes = Hex.decode(String(repeating: "0", count: 32 - digits.utf8.count) + digits)
+        else { throw MPDFault("initialization vector is not 128 hexadecimal bits") }
+        return bytes
+    }
+}
+
+extension MPDEventStream {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init(scheme: tag["schemeIdUri"] ?? "", value: tag["value"])
+        timescale = try MPDText.integer(tag["timescale"], "timescale") ?? 1
+        guard timescale > 0 else { throw MPDFault("timescale is not above zero") }
+        presentationTimeOffset = try MPDText.integer(tag["presentationTimeOffset"], "presentation time offset") ?? 0
+        link = MPDLink(tag)
+    }
+}
+
+extension MPDEventStream.Event {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init()
+        presentationTime = try MPDText.integer(tag["presentationTime"], "presentation time") ?? 0
+        duration = try MPDText.integer(tag["duration"], "duration of an event")
+        id = tag["id"]
+        message = tag["messageData"]
+    }
+}
+
+extension SegmentInformation.Address {
+    init(_ tag: borrowing XMLTag, _ url: StaticString, _ range: StaticString) throws(MPDFault) {
+        self.init(url: tag[url], range: try MPDText.range(tag[range], "range"))
+    }
+}
+
+extension SegmentInformation.ListedSegment {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init(media: try SegmentInformation.Address(tag, "media", "mediaRange"))
+        index = try SegmentInformation.Address(tag, "index", "indexRange")
+    }
+}
+
+extension SegmentInformation.TimelineEntry {
+    init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        guard let duration = try MPDText.integer(tag["d"], "duration of a timeline entry") else {
+            throw MPDFault("timeline entry has no duration")
+        }
+        guard duration > 0 else { throw MPDFault("duration of a timeline entry is not above zero") }
+        self.init(
+            time: try MPDText.integer(tag["t"], "time of a timeline entry"),
+            duration: duration,
+            repeats: try MPDText.integer(tag["r"], "repeat count of a timeline entry") ?? 0,
+            number: try MPDText.integer(tag["n"], "number of a timeline entry")
+        )
+    }
+}
+
+extension SegmentInformation {
+    init(_ kind: Kind, _ tag: borrowing XMLTag) throws(MPDFault) {
+        self.init(kind)
+        timescale = try MPDText.integer(tag["timescale"], "timescale")
+        guard timescale ?? 1 > 0, timescale ?? 1 < 1 << 40 else { throw MPDFault("timescale is out of range") }
+        presentationTimeOffset = try MPDText.integer(tag["presentationTimeOffset"], "presentation time offset")
+        eptDelta = try MPDText.integer(tag["eptDelta"], "eptDelta")
+        indexRange = try MPDText.range(tag["indexRange"], "index range")
+        isIndexRangeExact = MPDText.flag(tag["indexRangeExact"])
+        availabilityTimeOffset = try MPDText.timeOffset(tag["availabilityTimeOffset"])
+        availabilityTimeComplete = MPDText.flag(tag["availabilityTimeComplete"])
+        link = MPDLink(tag)
+        guard kind != .base else { return }
+        duration = try MPDText.integer(tag["duration"], "duration of segments")
+        startNumber = try MPDText.integer(tag["startNumber"], "start number")
+        endNumber = try MPDText.integer(tag["endNumber"], "end number")
+        guard kind == .template else { return }
+        media = try MPDText.template(tag["media"])
+        index = try MPDText.template(tag["index"])
+        initializationTemplate = try MPDText.template(tag["initialization"])
+    }
+}

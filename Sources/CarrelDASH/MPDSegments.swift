@@ -1,0 +1,283 @@
+package import CarrelBytes
+
+/// One segment of a representation.
+package struct MPDSegment: Sendable, Hashable {
+    /// Its place among the segments of its representation in its period, from zero.
+    package var index: Int
+    /// The number in addresses.
+    package var number: Int64
+    /// The media time in units of the timescale, as in addresses.
+    package var time: Int64
+    /// Its beginning in the presentation.
+    package var start: Duration
+    /// Nil when the MPD does not tell.
+    package var duration: Duration?
+    package var url: String
+    /// The part of the resource; nil for all of it.
+    package var byteRange: MPDByteRange?
+    /// The part of the resource with the segment index; nil where there is none.
+    package var indexRange: MPDByteRange?
+}
+
+/// The segments of a representation, made one by one from a few numbers (ISO/IEC 23009-1 §5.3.9).
+package struct MPDSegments: Sendable {
+    /// Segments of one duration behind one another.
+    struct Run: Sendable {
+        /// The place of the first among all segments.
+        let first: Int
+        /// Its media time.
+        let time: Int64
+        let duration: Int64
+        /// Nil for a run without an end.
+        let count: Int?
+        /// The number of the first.
+        let number: Int64
+    }
+
+    private enum Addresses: Sendable {
+        case template(URLTemplate, hasTimeline: Bool)
+        case list([SegmentInformation.ListedSegment])
+        /// One segment.
+        case whole(indexRange: MPDByteRange?)
+    }
+
+    /// The number of segments; nil when they go on without an end.
+    package let count: Int?
+    /// Units of media time per second.
+    package let timescale: Int64
+
+    private let addresses: Addresses
+    private let runs: [Run]
+    private let period: MPD.Timing
+    private let offset: Int64
+    private let base: URIReference
+    /// The base up to its last slash, before which a plain relative path goes.
+    private let folder: String
+    private let id: String
+    private let bandwidth: UInt64
+    private let availabilityTimeOffset: MPDTimeOffset?
+
+    /// Most segments of a sequence that has an end, and the latest media time.
+    private static let limit: Int64 = 1 << 40
+    private static let latest: Int64 = 1 << 62
+
+    init(_ stream: MPDStream) throws(Malformed) {
+        let information = stream.information ?? SegmentInformation(.base)
+        timescale = information.timescale ?? 1
+        guard timescale > 0 else { throw Malformed("timescale is zero", at: 0) }
+        period = stream.period
+        offset = information.presentationTimeOffset ?? 0
+        base = URIReference(stream.baseURL)
+        folder = Self.folder(stream.baseURL)
+        id = stream.id
+        bandwidth = stream.bandwidth
+        availabilityTimeOffset = stream.availabilityTimeOffset
+        let length = stream.period.duration.map { Self.ticks($0, information.timescale ?? 1) }
+        switch information.kind {
+        case .base:
+            addresses = .whole(indexRange: information.indexRange)
+            runs = [Run(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
+        case .list:
+            let list = information.segments ?? []
+            addresses = .list(list)
+            let runs = try Self.runs(information, length, most: list.count, isList: true)
+            self.runs = runs
+        case .template:
+            guard let media = information.media else { throw Malformed("template has no address of segments", at: 0) }
+            addresses = .template(media, hasTimeline: information.timeline != nil)
+            let runs = try Self.runs(information, length, most: nil, isList: false)
+            self.runs = runs
+        }
+        guard let last = runs.last else {
+            count = 0
+            return
+        }
+        count = last.count.map { last.first + $0 }
+    }
+
+    private static func runs(
+        _ information: SegmentInformation,
+        _ length: Int64?,
+        most: Int?,
+        isList: Bool
+    ) throws(Malformed) -> [Run] {
+        let start = information.startNumber ?? 1
+        guard abs(start) < latest else { throw Malformed("number of a segment is out of range", at: 0) }
+        var limit = most
+        if let end = information.endNumber {
+            let (count, over) = end.subtractingReportingOverflow(start)
+            guard !over else { throw Malformed("number of a segment is out of range", at: 0) }
+            limit = min(limit ?? .max, Int(clamping: max(0, count + 1)))
+        }
+        if let timeline = information.timeline {
+            return try TimelineRuns.make(timeline, information.presentationTimeOffset ?? 0, length, start, limit)
+        }
+        let offset = information.presentationTimeOffset ?? 0
+        guard abs(offset) < latest else { throw Malformed("media time is out of range", at: 0) }
+        guard let duration = information.duration else {
+            // one segment, unless a list has more, of which the durations are not known
+            return [Run(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
+        }
+        guard duration > 0, duration < latest else { throw Malformed("duration of segments is out of range", at: 0) }
+        var count = limit
+        if let length {
+            let whole = length / duration + (length % duration > 0 ? 1 : 0)
+            guard whole < Self.limit else { throw Malformed("period has too many segments", at: 0) }
+            count = isList ? limit : min(limit ?? .max, Int(whole))
+        }
+        return [Run(first: 0, time: offset, duration: duration, count: count, number: start)]
+    }
+
+    /// The segment at a place; nil behind the end.
+    package subscript(index: Int) -> MPDSegment? {
+        guard index >= 0, let run = run(of: index) else { return nil }
+        let inRun = Int64(index - run.first)
+        let (product, over) = run.duration.multipliedReportingOverflow(by: inRun)
+        let (time, overTime) = run.time.addingReportingOverflow(product)
+        let (number, overNumber) = run.number.addingReportingOverflow(inRun)
+        guard !over, !overTime, !overNumber, time < Self.latest else { return nil }
+        var duration: Duration? = run.duration > 0 ? seconds(run.duration) : nil
+        let start = period.start + seconds(time - offset)
+        if let whole = period.duration, isByDuration, let known = duration {
+            // the last one ends with the period
+            duration = max(.zero, min(known, period.start + whole - start))
+        }
+        let last = count.map { $0 - 1 == index } ?? false
+        if last, duration == nil, case .whole = addresses { duration = period.duration }
+        var segment = MPDSegment(index: index, number: number, time: time, start: start, duration: duration, url: "")
+        switch addresses {
+        case .whole(let indexRange):
+            segment.url = base.description
+            segment.indexRange = indexRange
+        case .list(let list):
+            guard index < list.count else { return nil }
+            segment.url = resolve(list[index].media.url ?? "")
+            segment.byteRange = list[index].media.range
+            segment.indexRange = list[index].index.range
+        case .template(let template, let hasTimeline):
+            // by duration, the time counts from the beginning of the period
+            let values = URLTemplate.Values(
+                representationID: id,
+                bandwidth: bandwidth,
+                number: number,
+                time: hasTimeline ? time : time - offset
+            )
+            segment.url = resolve(template.expand(values))
+        }
+        return segment
+    }
+
+    /// Whether durations come from @duration alone.
+    private var isByDuration: Bool {
+        switch addresses {
+        case .template(_, let hasTimeline): !hasTimeline
+        case .list: runs.count == 1
+        case .whole: false
+        }
+    }
+
+    private func run(of index: Int) -> Run? {
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].first <= index { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        let run = runs[low - 1]
+        if let count = run.count, index - run.first >= count { return nil }
+        return run
+    }
+
+    /// The segments that a server has at an instant (ISO/IEC 23009-1 §5.3.9.5.3): those that are complete, less what was early or
+    /// late for the availability time offset and the time shift buffer. All of a static MPD.
+    ///
+    /// - Parameters:
+    ///   - mpd: the MPD of the segments.
+    ///   - now: the instant, by the MPD's own clock.
+    /// - Returns: places of segments.
+    package func available(in mpd: MPD, at now: Instant) -> Range<Int> {
+        guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime else { return 0..<(count ?? 0) }
+        let end = mpd.availabilityEndTime.map { min($0, now) } ?? now
+        let elapsed = Duration.milliseconds(end.milliseconds - begin.milliseconds)
+        var upper = count ?? unboundedCount(elapsed)
+        switch availabilityTimeOffset {
+        case .infinite where count != nil: break
+        case .duration(let early): upper = firstIndex(upper) { complete($0) - early > elapsed }
+        default: upper = firstIndex(upper) { complete($0) > elapsed }
+        }
+        guard let depth = mpd.timeShiftBufferDepth else { return 0..<upper }
+        // of an MPD whose end is over, time goes on for what leaves the buffer
+        let past = Duration.milliseconds(now.milliseconds - begin.milliseconds)
+        let lower = firstIndex(upper) { place in
+            let segment = self[place]
+            return (segment.map { $0.start + ($0.duration ?? .zero) * 2 } ?? .zero) + depth >= past
+        }
+        return lower..<max(lower, upper)
+    }
+
+    /// When a segment is complete, from the availability start time on.
+    private func complete(_ index: Int) -> Duration {
+        guard let segment = self[index] else { return .seconds(Self.limit) }
+        return segment.start + (segment.duration ?? .zero)
+    }
+
+    /// Segments of a sequence without an end that have begun before an instant.
+    private func unboundedCount(_ elapsed: Duration) -> Int {
+        guard let last = runs.last, last.duration > 0 else { return 0 }
+        let early: Duration = if case .duration(let offset) = availabilityTimeOffset { max(.zero, offset) } else { .zero }
+        let time = Self.ticks(max(.zero, elapsed + early - period.start), timescale)
+        let (media, over) = time.addingReportingOverflow(offset)
+        let behind = over ? 0 : max(0, media - last.time)
+        return last.first + Int(clamping: min(Self.limit, behind / last.duration + 1))
+    }
+
+    /// The first place below a bound at which a condition holds that goes on to hold; the bound when there is none.
+    private func firstIndex(_ bound: Int, _ holds: (Int) -> Bool) -> Int {
+        var (low, high) = (0, bound)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(middle) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    private func resolve(_ reference: String) -> String {
+        if Self.isPlain(reference) { return folder + reference }
+        return base.resolving(URIReference(reference)).description
+    }
+
+    /// Whether a reference is a path that merely follows the base's folder.
+    private static func isPlain(_ reference: String) -> Bool {
+        guard let first = reference.utf8.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ".") else { return false }
+        var last = first
+        for byte in reference.utf8 {
+            if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { return false }
+            if byte == UInt8(ascii: "."), last == UInt8(ascii: "/") { return false }
+            last = byte
+        }
+        return true
+    }
+
+    private static func folder(_ base: String) -> String {
+        var reference = URIReference(base)
+        (reference.query, reference.fragment) = (nil, nil)
+        return reference.resolving(URIReference(".")).description == "" ? "" : reference.resolving(URIReference("./")).description
+    }
+
+    private func seconds(_ ticks: Int64) -> Duration { Self.duration(ticks, timescale) }
+
+    /// Units of media time as a duration.
+    static func duration(_ ticks: Int64, _ timescale: Int64) -> Duration {
+        let (whole, rest) = ticks.quotientAndRemainder(dividingBy: timescale)
+        let attoseconds = Int128(rest) * 1_000_000_000_000_000_000 / Int128(timescale)
+        return .seconds(whole) + Duration(secondsComponent: 0, attosecondsComponent: Int64(attoseconds))
+    }
+
+    /// A duration in units of media time, rounded down.
+    static func ticks(_ duration: Duration, _ timescale: Int64) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let whole = Int128(seconds) * Int128(timescale)
+        let part = Int128(attoseconds) * Int128(timescale) / 1_000_000_000_000_000_000
+        return Int64(clamping: whole + part)
+    }
+}

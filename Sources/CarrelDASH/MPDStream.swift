@@ -1,0 +1,119 @@
+package import CarrelBytes
+
+/// A representation in its place: its period's time, its base address, and all that it inherits.
+package struct MPDStream: Sendable {
+    package let period: MPD.Timing
+    /// The places of period, adaptation set and representation in the MPD.
+    package let place: (period: Int, adaptationSet: Int, representation: Int)
+    package let id: String
+    package let bandwidth: UInt64
+    package let properties: MPDMediaProperties
+    package let baseURL: String
+    /// How segments are addressed; nil for one segment that is the base address itself.
+    package let information: SegmentInformation?
+    package let availabilityTimeOffset: MPDTimeOffset?
+
+    /// The key ids of all descriptors, without repetition.
+    package var keyIDs: [String] {
+        var ids: [String] = []
+        for id in properties.contentProtections.lazy.flatMap(\.defaultKeyIDs) where !ids.contains(id) { ids.append(id) }
+        return ids
+    }
+
+    /// The initialization segment; nil when segments need none, or contain it.
+    package var initialization: (url: String, byteRange: MPDByteRange?)? {
+        guard let information else { return nil }
+        if let template = information.initializationTemplate {
+            let values = URLTemplate.Values(representationID: id, bandwidth: bandwidth)
+            return (URIReference.resolve(template.expand(values), against: baseURL), nil)
+        }
+        guard let address = information.initialization else { return nil }
+        return (URIReference.resolve(address.url ?? "", against: baseURL), address.range)
+    }
+
+    /// The segments.
+    ///
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments() throws(Malformed) -> MPDSegments { try MPDSegments(self) }
+}
+
+extension MPD {
+    /// Every representation in its place, in the order of the MPD.
+    ///
+    /// - Parameter url: the address of the MPD; relative addresses stay relative without it.
+    package func streams(url: String? = nil) -> [MPDStream] {
+        var streams: [MPDStream] = []
+        let whole = Base(url: url ?? "", offset: nil).below(baseURLs)
+        for (periodPlace, (period, timing)) in zip(periods, timings).enumerated() {
+            let periodBase = whole.below(period.baseURLs)
+            for (setPlace, set) in period.adaptationSets.enumerated() {
+                let setBase = periodBase.below(set.baseURLs)
+                let setInformation = Self.merged(set.information, period.information)
+                for (place, representation) in set.representations.enumerated() {
+                    let base = setBase.below(representation.baseURLs)
+                    let information = Self.merged(representation.information, setInformation)
+                    var properties = representation.properties.inheriting(set.properties)
+                    properties.contentProtections = resolved(properties.contentProtections)
+                    var offset = information?.availabilityTimeOffset
+                    if let own = offset { offset = own + base.offset } else { offset = base.offset }
+                    streams.append(
+                        MPDStream(
+                            period: timing,
+                            place: (periodPlace, setPlace, place),
+                            id: representation.id,
+                            bandwidth: representation.bandwidth,
+                            properties: properties,
+                            baseURL: base.url,
+                            information: information,
+                            availabilityTimeOffset: offset
+                        )
+                    )
+                }
+            }
+        }
+        return streams
+    }
+
+    /// An address with what it adds to the availability of segments.
+    private struct Base {
+        var url: String
+        var offset: MPDTimeOffset?
+
+        /// The first of several is taken: the others are alternatives.
+        func below(_ bases: [MPDBaseURL]) -> Base {
+            guard let first = bases.first else { return self }
+            var offset = offset
+            if let own = first.availabilityTimeOffset { offset = own + offset }
+            return Base(url: URIReference.resolve(first.url, against: url), offset: offset)
+        }
+    }
+
+    private static func merged(_ lower: SegmentInformation?, _ upper: SegmentInformation?) -> SegmentInformation? {
+        lower.map { $0.inheriting(upper) } ?? upper
+    }
+
+    /// Descriptors with the content of those that they refer to (ISO/IEC 23009-1 §5.8.4.1, @ref).
+    private func resolved(_ list: [MPDContentProtection]) -> [MPDContentProtection] {
+        guard list.contains(where: { $0.ref != nil }) else { return list }
+        var known: [String: MPDContentProtection] = [:]
+        var all = contentProtections
+        for period in periods {
+            for set in period.adaptationSets {
+                all += set.properties.contentProtections
+                for representation in set.representations { all += representation.properties.contentProtections }
+            }
+        }
+        for protection in all { if let id = protection.refID { known[id] = protection } }
+        return list.map { protection in
+            guard let source = protection.ref.flatMap({ known[$0] }) else { return protection }
+            var merged = protection
+            merged.value = protection.value ?? source.value
+            if merged.defaultKeyIDs.isEmpty { merged.defaultKeyIDs = source.defaultKeyIDs }
+            if merged.protectionBoxes.isEmpty { merged.protectionBoxes = source.protectionBoxes }
+            merged.playReadyObject = protection.playReadyObject ?? source.playReadyObject
+            if merged.licenseURLs.isEmpty { merged.licenseURLs = source.licenseURLs }
+            if merged.marlinContentIDs.isEmpty { merged.marlinContentIDs = source.marlinContentIDs }
+            return merged
+        }
+    }
+}

@@ -1,0 +1,345 @@
+import CarrelBytes
+import CarrelXML
+
+/// Builds an MPD from the elements of a document.
+final class MPDVisitor: XMLVisitor {
+    /// The elements with a meaning.
+    enum Element {
+        case mpd, period, adaptationSet, representation, information, timeline, entry, listed, preselection
+        case protection, segmentEncryption, cryptoTimeline, marlinContentIDs, eventStream, inbandEventStream, event
+        /// Its text is wanted when it ends.
+        case text(Text)
+        /// Nothing in it is wanted.
+        case other
+    }
+
+    /// The elements whose text counts.
+    enum Text {
+        case baseURL(MPDBaseURL)
+        case label(MPDLabel)
+        case location, patchLocation, pssh, playReady, licenseURL, marlinContentID
+    }
+
+    private(set) var mpd: MPD?
+    /// The first thing that was wrong, and the number of its element.
+    private(set) var fault: (what: String, element: Int)?
+    /// The number of the element of each representation, by its places.
+    private(set) var elements: [[Int]: Int] = [:]
+
+    private var stack: [Element] = []
+    private var number = -1  // of the element
+    private var text = ""
+    private(set) var takesText = false
+
+    // what is open
+    private var period: MPDPeriod?
+    private var set: MPDAdaptationSet?
+    private var representation: MPDRepresentation?
+    private var preselection: MPDPreselection?
+    private var information: SegmentInformation?
+    private var timeline: [SegmentInformation.TimelineEntry] = []
+    private var protection: MPDContentProtection?
+    private var stream: MPDEventStream?
+    private var event: MPDEventStream.Event?
+
+    func start(_ tag: borrowing XMLTag) {
+        number += 1
+        guard fault == nil else { return }
+        do throws(MPDFault) {
+            stack.append(try open(tag))
+        } catch {
+            fault = (error.what, number)
+            stack.append(.other)
+        }
+        takesText = false
+        if case .text = stack.last { takesText = true } else if case .event = stack.last { takesText = true }
+        text = ""
+    }
+
+    func take(_ text: String) {
+        guard takesText, self.text.utf8.count + text.utf8.count <= 1 << 20 else { return }
+        self.text += text
+    }
+
+    func end() {
+        guard fault == nil, let element = stack.popLast() else { return }
+        do throws(MPDFault) { try close(element) } catch { fault = (error.what, number) }
+        text = ""
+        takesText = false
+        if case .event = stack.last { takesText = true }
+    }
+
+    private func open(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        guard let parent = stack.last else {
+            guard tag.isNamed("MPD") else { throw MPDFault("document is not an MPD") }
+            mpd = try MPD(tag)
+            return .mpd
+        }
+        switch parent {
+        case .timeline:
+            guard tag.isNamed("S") else { return .other }
+            timeline.append(try SegmentInformation.TimelineEntry(tag))
+            return .entry
+        case .other, .entry, .text, .listed: return .other
+        case .mpd: return try openInMPD(tag)
+        case .period: return try openInPeriod(tag)
+        case .adaptationSet: return try openInSet(tag)
+        case .representation: return try openInRepresentation(tag)
+        case .preselection:
+            if tag.isNamed("Role") { preselection?.roles.append(MPDDescriptor(tag)) }
+            return tag.isNamed("Label") ? .text(.label(MPDLabel(tag))) : .other
+        case .information: return try openInInformation(tag)
+        case .protection: return try openInProtection(tag)
+        case .segmentEncryption, .cryptoTimeline: return .other
+        case .marlinContentIDs: return tag.isNamed("MarlinContentId") ? .text(.marlinContentID) : .other
+        case .eventStream:
+            guard tag.isNamed("Event") else { return .other }
+            event = try MPDEventStream.Event(tag)
+            return .event
+        case .inbandEventStream, .event: return .other
+        }
+    }
+
+    private func openInMPD(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        if tag.isNamed("Period") {
+            guard mpd?.periods.count ?? 0 < 10_000 else { throw MPDFault("MPD has too many periods") }
+            period = try MPDPeriod(tag)
+            return .period
+        }
+        if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
+        if tag.isNamed("Location") { return .text(.location) }
+        if tag.isNamed("PatchLocation") { return .text(.patchLocation) }
+        if tag.isNamed("UTCTiming") { mpd?.utcTimings.append(MPDDescriptor(tag)) }
+        if tag.isNamed("EssentialProperty") { mpd?.essentialProperties.append(MPDDescriptor(tag)) }
+        if tag.isNamed("SupplementalProperty") { mpd?.supplementalProperties.append(MPDDescriptor(tag)) }
+        if tag.isNamed("ContentProtection") { return try openProtection(tag) }
+        return .other
+    }
+
+    private func openInPeriod(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        if tag.isNamed("AdaptationSet") {
+            set = try MPDAdaptationSet(tag)
+            return .adaptationSet
+        }
+        if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
+        if tag.isNamed("EventStream") {
+            stream = try MPDEventStream(tag)
+            return .eventStream
+        }
+        if tag.isNamed("AssetIdentifier") { period?.assetIdentifier = MPDDescriptor(tag) }
+        if tag.isNamed("SupplementalProperty") { period?.supplementalProperties.append(MPDDescriptor(tag)) }
+        if tag.isNamed("Preselection") {
+            preselection = MPDPreselection(tag)
+            return .preselection
+        }
+        return try openInformation(tag) ?? .other
+    }
+
+    private func openInSet(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        if tag.isNamed("Representation") {
+            elements[[mpd?.periods.count ?? 0, period?.adaptationSets.count ?? 0, set?.representations.count ?? 0]] = number
+            representation = try MPDRepresentation(tag)
+            return .representation
+        }
+        if tag.isNamed("Role") { set?.roles.append(MPDDescriptor(tag)) }
+        if tag.isNamed("Accessibility") { set?.accessibilities.append(MPDDescriptor(tag)) }
+        if tag.isNamed("Viewpoint") { set?.viewpoints.append(MPDDescriptor(tag)) }
+        if tag.isNamed("Rating") { set?.ratings.append(MPDDescriptor(tag)) }
+        return try openProperty(tag) { properties in self.change(\.set) { $0.properties = properties($0.properties) } }
+    }
+
+    private func openInRepresentation(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        try openProperty(tag) { properties in self.change(\.representation) { $0.properties = properties($0.properties) } }
+    }
+
+    /// What adaptation sets and representations share.
+    private func openProperty(
+        _ tag: borrowing XMLTag,
+        _ change: ((MPDMediaProperties) -> MPDMediaProperties) -> Void
+    ) throws(MPDFault) -> Element {
+        func add(_ path: WritableKeyPath<MPDMediaProperties, [MPDDescriptor]>, _ descriptor: MPDDescriptor) {
+            change { properties in
+                var properties = properties
+                properties[keyPath: path].append(descriptor)
+                return properties
+            }
+        }
+        if tag.isNamed("ContentProtection") { return try openProtection(tag) }
+        if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
+        if tag.isNamed("Label") { return .text(.label(MPDLabel(tag))) }
+        if tag.isNamed("AudioChannelConfiguration") { add(\.audioChannelConfigurations, MPDDescriptor(tag)) }
+        if tag.isNamed("EssentialProperty") { add(\.essentialProperties, MPDDescriptor(tag)) }
+        if tag.isNamed("SupplementalProperty") { add(\.supplementalProperties, MPDDescriptor(tag)) }
+        if tag.isNamed("InbandEventStream") {
+            let stream = try MPDEventStream(tag)
+            change { properties in
+                var properties = properties
+                properties.inbandEventStreams.append(stream)
+                return properties
+            }
+        }
+        return try openInformation(tag) ?? .other
+    }
+
+    private func openInformation(_ tag: borrowing XMLTag) throws(MPDFault) -> Element? {
+        let kind: SegmentInformation.Kind
+        if tag.isNamed("SegmentTemplate") {
+            kind = .template
+        } else if tag.isNamed("SegmentList") {
+            kind = .list
+        } else if tag.isNamed("SegmentBase") {
+            kind = .base
+        } else {
+            return nil
+        }
+        information = try SegmentInformation(kind, tag)
+        return .information
+    }
+
+    private func openInInformation(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        if tag.isNamed("SegmentTimeline") {
+            timeline = []
+            return .timeline
+        }
+        if tag.isNamed("SegmentURL") {
+            let segment = try SegmentInformation.ListedSegment(tag)
+            if information?.segments == nil { information?.segments = [] }
+            information?.segments?.append(segment)
+            return .listed
+        }
+        if tag.isNamed("Initialization") || tag.isNamed("Initialisation") {
+            information?.initialization = try SegmentInformation.Address(tag, "sourceURL", "range")
+        }
+        if tag.isNamed("RepresentationIndex") {
+            information?.representationIndex = try SegmentInformation.Address(tag, "sourceURL", "range")
+        }
+        return .other
+    }
+
+    private func openProtection(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        protection = try MPDContentProtection(tag)
+        return .protection
+    }
+
+    private func openInProtection(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
+        if tag.isNamed("pssh") { return .text(.pssh) }
+        if tag.isNamed("pro") { return .text(.playReady) }
+        if tag.isNamed("Laurl") || tag.isNamed("laurl") {
+            if let address = tag.value("licenseUrl") {
+                protection?.licenseURLs.append(address)
+                return .other
+            }
+            return .text(.licenseURL)
+        }
+        if tag.isNamed("MarlinContentIds") { return .marlinContentIDs }
+        guard
+            tag.isNamed("SegmentEncryption") || tag.isNamed("KeySystem") || tag.isNamed("CryptoPeriod")
+                || tag.isNamed("CryptoTimeline")
+        else { return .other }
+        var encryption = protection?.segmentEncryption ?? MPDSegmentEncryption()
+        if tag.isNamed("SegmentEncryption") { encryption.scheme = tag["schemeIdUri"] ?? tag["encryptionSystemUri"] }
+        if tag.isNamed("KeySystem") { encryption.keySystem = tag["keySystemUri"] }
+        if tag.isNamed("CryptoPeriod") {
+            guard encryption.periods.count < 100_000 else { throw MPDFault("segment encryption has too many periods") }
+            encryption.periods.append(try MPDSegmentEncryption.Period(tag))
+        }
+        if tag.isNamed("CryptoTimeline") { try MPDSegmentEncryption.Period.add(tag, to: &encryption.periods) }
+        protection?.segmentEncryption = encryption
+        return .other
+    }
+
+    private func change<Value>(_ path: ReferenceWritableKeyPath<MPDVisitor, Value?>, _ body: (inout Value) -> Void) {
+        guard var value = self[keyPath: path] else { return }
+        self[keyPath: path] = nil
+        body(&value)
+        self[keyPath: path] = value
+    }
+
+    private func close(_ element: Element) throws(MPDFault) {
+        switch element {
+        case .text(let kind): try close(kind)
+        case .timeline:
+            information?.timeline = timeline
+            timeline = []
+        case .information:
+            guard let done = information else { return }
+            information = nil
+            if representation != nil {
+                representation?.information = done
+            } else if set != nil {
+                set?.information = done
+            } else {
+                period?.information = done
+            }
+        case .protection:
+            guard let done = protection else { return }
+            protection = nil
+            if representation != nil {
+                representation?.properties.contentProtections.append(done)
+            } else if set != nil {
+                set?.properties.contentProtections.append(done)
+            } else {
+                mpd?.contentProtections.append(done)
+            }
+        case .event:
+            guard var done = event else { return }
+            event = nil
+            if done.message == nil, !text.isEmpty { done.message = text }
+            stream?.events.append(done)
+        case .eventStream:
+            if let done = stream { period?.eventStreams.append(done) }
+            stream = nil
+        case .representation:
+            if let done = representation { set?.representations.append(done) }
+            representation = nil
+        case .adaptationSet:
+            if let done = set, done.link?.href != MPDLink.nothing { period?.adaptationSets.append(done) }
+            set = nil
+        case .preselection:
+            if let done = preselection { period?.preselections.append(done) }
+            preselection = nil
+        case .period:
+            if let done = period, done.link?.href != MPDLink.nothing { mpd?.periods.append(done) }
+            period = nil
+        case .mpd, .entry, .listed, .segmentEncryption, .cryptoTimeline, .marlinContentIDs, .inbandEventStream, .other: break
+        }
+    }
+
+    private func close(_ kind: Text) throws(MPDFault) {
+        let text = MPDText.trimmed(text)
+        switch kind {
+        case .baseURL(var base):
+            base.url = text
+            if representation != nil {
+                representation?.baseURLs.append(base)
+            } else if set != nil {
+                set?.baseURLs.append(base)
+            } else if period != nil {
+                period?.baseURLs.append(base)
+            } else {
+                mpd?.baseURLs.append(base)
+            }
+        case .label(var label):
+            label.text = text
+            if preselection != nil {
+                preselection?.labels.append(label)
+            } else if representation != nil {
+                representation?.properties.labels.append(label)
+            } else {
+                set?.properties.labels.append(label)
+            }
+        case .location: mpd?.locations.append(text)
+        case .patchLocation: mpd?.patchLocations.append(text)
+        case .pssh:
+            guard let box = Base64.decode(MPDText.withoutBlanks(text)) else { throw MPDFault("pssh is not base64") }
+            protection?.protectionBoxes.append(box)
+        case .playReady:
+            guard let object = Base64.decode(MPDText.withoutBlanks(text)) else {
+                throw MPDFault("PlayReady object is not base64")
+            }
+            protection?.playReadyObject = object
+        case .licenseURL: if !text.isEmpty { protection?.licenseURLs.append(text) }
+        case .marlinContentID: protection?.marlinContentIDs.append(text)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/// How the segments of representations are addressed and timed: SegmentBase, SegmentList or SegmentTemplate of one level
+/// (ISO/IEC 23009-1 §5.3.9). What is nil is inherited from the level above.
+package struct SegmentInformation: Sendable, Hashable {
+    /// The element.
+    package enum Kind: String, Sendable, Hashable {
+        case base = "SegmentBase"
+        case list = "SegmentList"
+        case template = "SegmentTemplate"
+    }
+
+    /// An address with a range (URLType).
+    package struct Address: Sendable, Hashable {
+        /// As written; nil for the base itself.
+        package var url: String?
+        package var range: MPDByteRange?
+
+        package init(url: String? = nil, range: MPDByteRange? = nil) {
+            self.url = url
+            self.range = range
+        }
+    }
+
+    /// One segment of a SegmentList.
+    package struct ListedSegment: Sendable, Hashable {
+        package var media = Address()
+        package var index = Address()
+
+        package init(media: Address = Address()) {
+            self.media = media
+        }
+    }
+
+    /// An entry of a SegmentTimeline (§5.3.9.6).
+    package struct TimelineEntry: Sendable, Hashable {
+        /// @t, in units of the timescale; nil for the end of the entry before.
+        package var time: Int64?
+        /// @d.
+        package var duration: Int64
+        /// @r: how many more; -1 up to the next entry's time or the end of the period.
+        package var repeats: Int64
+        /// @n.
+        package var number: Int64?
+
+        package init(time: Int64? = nil, duration: Int64, repeats: Int64 = 0, number: Int64? = nil) {
+            self.time = time
+            self.duration = duration
+            self.repeats = repeats
+            self.number = number
+        }
+    }
+
+    package var kind: Kind
+    /// Units per second; 1 when absent everywhere.
+    package var timescale: Int64?
+    /// The media time at which the period begins.
+    package var presentationTimeOffset: Int64?
+    /// The media time of the first sample less that of the period's beginning.
+    package var eptDelta: Int64?
+    package var indexRange: MPDByteRange?
+    package var isIndexRangeExact: Bool?
+    package var availabilityTimeOffset: MPDTimeOffset?
+    package var availabilityTimeComplete: Bool?
+    package var initialization: Address?
+    package var representationIndex: Address?
+    /// @duration.
+    package var duration: Int64?
+    package var startNumber: Int64?
+    package var endNumber: Int64?
+    package var timeline: [TimelineEntry]?
+    package var segments: [ListedSegment]?
+    package var media: URLTemplate?
+    package var index: URLTemplate?
+    package var initializationTemplate: URLTemplate?
+    /// A list that is to be fetched from elsewhere.
+    package var link: MPDLink?
+
+    package init(_ kind: Kind) {
+        self.kind = kind
+    }
+
+    /// The information in force below another level: its own first, and that of the other where both are the same element.
+    func inheriting(_ upper: SegmentInformation?) -> SegmentInformation {
+        guard let upper, upper.kind == kind else { return self }
+        var merged = self
+        merged.timescale = timescale ?? upper.timescale
+        merged.presentationTimeOffset = presentationTimeOffset ?? upper.presentationTimeOffset
+        merged.eptDelta = eptDelta ?? upper.eptDelta
+        merged.indexRange = indexRange ?? upper.indexRange
+        merged.isIndexRangeExact = isIndexRangeExact ?? upper.isIndexRangeExact
+        merged.availabilityTimeOffset = availabilityTimeOffset ?? upper.availabilityTimeOffset
+        merged.availabilityTimeComplete = availabilityTimeComplete ?? upper.availabilityTimeComplete
+        merged.initialization = initialization ?? upper.initialization
+        merged.representationIndex = representationIndex ?? upper.representationIndex
+        // of a duration and a timeline the lower one counts
+        merged.duration = duration ?? (timeline == nil ? upper.duration : nil)
+        merged.startNumber = startNumber ?? upper.startNumber
+        merged.endNumber = endNumber ?? upper.endNumber
+        merged.timeline = timeline ?? (duration == nil ? upper.timeline : nil)
+        merged.segments = segments ?? upper.segments
+        merged.media = media ?? upper.media
+        merged.index = index ?? upper.index
+        merged.initializationTemplate = initializationTemplate ?? upper.initializationTemplate
+        return merged
+    }
+}

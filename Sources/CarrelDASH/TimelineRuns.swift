@@ -1,0 +1,79 @@
+import CarrelBytes
+
+/// Makes runs of the entries of a timeline (ISO/IEC 23009-1 §5.3.9.6).
+enum TimelineRuns {
+    private static let latest: Int64 = 1 << 62
+    private static let mostSegments = 1 << 40
+
+    /// - Parameters:
+    ///   - timeline: the entries.
+    ///   - offset: the media time at which the period begins.
+    ///   - length: of the period, in units of the timescale; nil when not known.
+    ///   - startNumber: of the first segment.
+    ///   - limit: most segments; nil for no limit.
+    static func make(
+        _ timeline: [SegmentInformation.TimelineEntry],
+        _ offset: Int64,
+        _ length: Int64?,
+        _ startNumber: Int64,
+        _ limit: Int?
+    ) throws(Malformed) -> [MPDSegments.Run] {
+        var runs: [MPDSegments.Run] = []
+        runs.reserveCapacity(timeline.count)
+        var time: Int64 = 0
+        var count = 0
+        var number = startNumber
+        let end: Int64? =
+            if let length { offset.addingReportingOverflow(length).overflow ? nil : offset + length } else { nil }
+        for (place, entry) in timeline.enumerated() {
+            if let own = entry.time { time = own }
+            if let own = entry.number { number = own }
+            guard entry.duration > 0, entry.duration < latest, abs(time) < latest, abs(number) < latest else {
+                throw Malformed("entry of a timeline is out of range", at: 0)
+            }
+            var times: Int? = 1
+            if entry.repeats >= 0 {
+                guard entry.repeats < Int64(mostSegments) else { throw Malformed("timeline has too many segments", at: 0) }
+                times = Int(entry.repeats) + 1
+            } else {
+                let next = place + 1 < timeline.count ? timeline[place + 1].time : end
+                if place + 1 < timeline.count, next == nil {
+                    throw Malformed("timeline repeats up to an entry without a time", at: 0)
+                }
+                times = next.map { next in
+                    let room = max(0, next.subtractingReportingOverflow(time).overflow ? 0 : next - time)
+                    return Int(clamping: room / entry.duration + (room % entry.duration > 0 ? 1 : 0))
+                }
+            }
+            if let limit { times = min(times ?? .max, limit - count) }
+            guard let times else {
+                runs.append(MPDSegments.Run(first: count, time: time, duration: entry.duration, count: nil, number: number))
+                return runs
+            }
+            guard times <= mostSegments, count + times <= mostSegments else {
+                throw Malformed("timeline has too many segments", at: 0)
+            }
+            guard times > 0 else { continue }
+            let (length, over) = entry.duration.multipliedReportingOverflow(by: Int64(times))
+            let (after, overTime) = time.addingReportingOverflow(length)
+            guard !over, !overTime, after < latest else { throw Malformed("timeline is too long", at: 0) }
+            if let last = runs.last, let before = last.count, last.duration == entry.duration, entry.number == nil,
+                last.time + Int64(before) * last.duration == time
+            {
+                runs[runs.count - 1] = MPDSegments.Run(
+                    first: last.first,
+                    time: last.time,
+                    duration: last.duration,
+                    count: before + times,
+                    number: last.number
+                )
+            } else {
+                runs.append(MPDSegments.Run(first: count, time: time, duration: entry.duration, count: times, number: number))
+            }
+            time = after
+            count += times
+            number += Int64(times)
+        }
+        return runs
+    }
+}

@@ -1,0 +1,59 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelJSON
+import Glibc
+
+/// A playlist or an MPD in a local file.
+enum ManifestFile {
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - path: of the file; `-` for standard input.
+    ///   - limit: most bytes.
+    /// - Throws: ``ManifestFailure`` when it cannot be read or is longer.
+    static func read(_ path: String, atMost limit: Int) throws(ManifestFailure) -> [UInt8] {
+        let stream = unsafe path == "-" ? stdin : fopen(path, "rbe")
+        guard let stream = unsafe stream else {
+            throw ManifestFailure("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))", .noInput)
+        }
+        defer { if path != "-" { unsafe fclose(stream) } }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = unsafe piece.withUnsafeMutableBytes { unsafe fread($0.baseAddress, 1, $0.count, stream) }
+            bytes += piece[..<count]
+            guard bytes.count <= limit else { throw ManifestFailure("\(path) is longer than \(limit) bytes", .badInput) }
+            if count < piece.count { break }
+        }
+        guard unsafe ferror(stream) == 0 else { throw ManifestFailure("\(path) cannot be read", .noInput) }
+        return bytes
+    }
+}
+
+/// A file that cannot be read, or is not what it should be.
+struct ManifestFailure: ReportableError {
+    let message: String
+    let hint: String?
+    let exitStatus: ExitStatus
+
+    init(_ message: String, _ status: ExitStatus, hint: String? = nil) {
+        self.message = message
+        self.hint = hint
+        exitStatus = status
+    }
+
+    init(_ path: String, _ fault: Malformed, hint: String? = nil) {
+        self.init("\(path): \(fault.what) at byte \(fault.offset)", .badInput, hint: hint)
+    }
+}
+
+extension JSON {
+    /// Seconds, to the microsecond.
+    static func seconds(_ duration: Duration) -> JSON {
+        let (whole, attoseconds) = duration.components
+        let microseconds = attoseconds / 1_000_000_000_000
+        return microseconds == 0 ? .integer(whole) : .real((Double(whole) * 1e6 + Double(microseconds)) / 1e6)
+    }
+
+    static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+}
