@@ -18,6 +18,7 @@ extension MPD {
         limits.attributes = 64
         limits.text = 1 << 20
         var reader = XMLReader(limits: limits)
+        reader.allowsUndeclaredPrefixes = true
         let visitor = MPDVisitor()
         var offset = 0
         while offset < bytes.byteCount, visitor.fault == nil {

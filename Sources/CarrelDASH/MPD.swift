@@ -62,7 +62,9 @@ package struct MPD: Sendable, Hashable {
             }
         }
         if let last = timings.indices.last, timings[last].duration == nil, let whole = mediaPresentationDuration {
-            timings[last].duration = max(.zero, whole - timings[last].start)
+            // a presentation that ends before it begins counts from its first period
+            let end = whole > timings[last].start ? whole : timings[0].start + whole
+            timings[last].duration = max(.zero, end - timings[last].start)
         }
         return timings
     }

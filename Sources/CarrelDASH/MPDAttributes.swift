@@ -177,8 +177,8 @@ extension MPDContentProtection {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
         self.init(scheme: tag["schemeIdUri"] ?? "", value: tag["value"])
         for id in tag.value("default_KID")?.split(whereSeparator: \.isWhitespace) ?? [] {
-            guard let id = Self.keyID(id) else { throw MPDFault("default key id is not a UUID") }
-            defaultKeyIDs.append(id)
+            // other texts than UUIDs name no key
+            if let id = Self.keyID(id) { defaultKeyIDs.append(id) }
         }
         robustness = tag["robustness"]
         ref = tag["ref"]

@@ -47,6 +47,8 @@ package struct MPDSegments: Sendable {
     package let timescale: Int64
 
     private let addresses: Addresses
+    /// Whether durations come from @duration alone, so that the last segment ends with the period.
+    private let isByDuration: Bool
     private let runs: [Run]
     private let period: MPD.Timing
     private let offset: Int64
@@ -72,6 +74,7 @@ package struct MPDSegments: Sendable {
         id = stream.id
         bandwidth = stream.bandwidth
         availabilityTimeOffset = stream.availabilityTimeOffset
+        isByDuration = information.kind != .base && information.timeline == nil && information.duration != nil
         let length = stream.period.duration.map { Self.ticks($0, information.timescale ?? 1) }
         switch information.kind {
         case .base:
@@ -80,12 +83,17 @@ package struct MPDSegments: Sendable {
         case .list:
             let list = information.segments ?? []
             addresses = .list(list)
-            let runs = try Self.runs(information, length, most: list.count, isList: true)
+            let runs = try Self.runs(information, length, most: list.count)
             self.runs = runs
         case .template:
-            guard let media = information.media else { throw Malformed("template has no address of segments", at: 0) }
+            guard let media = information.media else {
+                // nothing to address segments with
+                addresses = .list([])
+                runs = []
+                break
+            }
             addresses = .template(media, hasTimeline: information.timeline != nil)
-            let runs = try Self.runs(information, length, most: nil, isList: false)
+            let runs = try Self.runs(information, length, most: nil)
             self.runs = runs
         }
         guard let last = runs.last else {
@@ -98,8 +106,7 @@ package struct MPDSegments: Sendable {
     private static func runs(
         _ information: SegmentInformation,
         _ length: Int64?,
-        most: Int?,
-        isList: Bool
+        most: Int?
     ) throws(Malformed) -> [Run] {
         let start = information.startNumber ?? 1
         guard abs(start) < latest else { throw Malformed("number of a segment is out of range", at: 0) }
@@ -123,7 +130,7 @@ package struct MPDSegments: Sendable {
         if let length {
             let whole = length / duration + (length % duration > 0 ? 1 : 0)
             guard whole < Self.limit else { throw Malformed("period has too many segments", at: 0) }
-            count = isList ? limit : min(limit ?? .max, Int(whole))
+            count = min(limit ?? .max, Int(whole))
         }
         return [Run(first: 0, time: offset, duration: duration, count: count, number: start)]
     }
@@ -165,15 +172,6 @@ package struct MPDSegments: Sendable {
             segment.url = resolve(template.expand(values))
         }
         return segment
-    }
-
-    /// Whether durations come from @duration alone.
-    private var isByDuration: Bool {
-        switch addresses {
-        case .template(_, let hasTimeline): !hasTimeline
-        case .list: runs.count == 1
-        case .whole: false
-        }
     }
 
     private func run(of index: Int) -> Run? {

@@ -63,7 +63,7 @@ final class MPDVisitor: XMLVisitor {
 
     func end() {
         guard fault == nil, let element = stack.popLast() else { return }
-        do throws(MPDFault) { try close(element) } catch { fault = (error.what, number) }
+        close(element)
         text = ""
         takesText = false
         if case .event = stack.last { takesText = true }
@@ -255,9 +255,9 @@ final class MPDVisitor: XMLVisitor {
         self[keyPath: path] = value
     }
 
-    private func close(_ element: Element) throws(MPDFault) {
+    private func close(_ element: Element) {
         switch element {
-        case .text(let kind): try close(kind)
+        case .text(let kind): close(kind)
         case .timeline:
             information?.timeline = timeline
             timeline = []
@@ -305,7 +305,7 @@ final class MPDVisitor: XMLVisitor {
         }
     }
 
-    private func close(_ kind: Text) throws(MPDFault) {
+    private func close(_ kind: Text) {
         let text = MPDText.trimmed(text)
         switch kind {
         case .baseURL(var base):
@@ -331,13 +331,9 @@ final class MPDVisitor: XMLVisitor {
         case .location: mpd?.locations.append(text)
         case .patchLocation: mpd?.patchLocations.append(text)
         case .pssh:
-            guard let box = Base64.decode(MPDText.withoutBlanks(text)) else { throw MPDFault("pssh is not base64") }
-            protection?.protectionBoxes.append(box)
+            if let box = Base64.decode(MPDText.withoutBlanks(text)), !box.isEmpty { protection?.protectionBoxes.append(box) }
         case .playReady:
-            guard let object = Base64.decode(MPDText.withoutBlanks(text)) else {
-                throw MPDFault("PlayReady object is not base64")
-            }
-            protection?.playReadyObject = object
+            if let object = Base64.decode(MPDText.withoutBlanks(text)), !object.isEmpty { protection?.playReadyObject = object }
         case .licenseURL: if !text.isEmpty { protection?.licenseURLs.append(text) }
         case .marlinContentID: protection?.marlinContentIDs.append(text)
         }

@@ -20,6 +20,9 @@ package struct XMLReader: ~Copyable {
     private var hasByteOrderMark = false
     /// Nil for UTF-8.
     private var utf16: UTF16Decoder?
+    /// Whether prefixes of names need no declaration: such a name is in no name space. For documents of others, in which only local
+    /// names count.
+    package var allowsUndeclaredPrefixes = false
     /// Whether a limit ended the document, and nothing else was wrong with it.
     package var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
     /// Bytes that the library has, without the mark.
@@ -204,7 +207,8 @@ package struct XMLReader: ~Copyable {
         if let failure = unsafe collector.pointee.failure {
             throw Malformed(failure.what, at: failure.offset + (hasByteOrderMark ? 3 : 0))
         }
-        guard unsafe context.pointee.wellFormed == 0 || context.pointee.nsWellFormed == 0 else { return }
+        let isFaulty = unsafe context.pointee.wellFormed == 0 || !allowsUndeclaredPrefixes && context.pointee.nsWellFormed == 0
+        guard isFaulty else { return }
         let offset = unsafe xmlByteConsumed(context)
         let what = unsafe Self.words(for: context.pointee.lastError.code)
         throw Malformed(what, at: max(0, offset) + (hasByteOrderMark ? 3 : 0))

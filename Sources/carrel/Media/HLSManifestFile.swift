@@ -12,21 +12,24 @@ enum ManifestFile {
     ///   - limit: most bytes.
     /// - Throws: ``ManifestFailure`` when it cannot be read or is longer.
     static func read(_ path: String, atMost limit: Int) throws(ManifestFailure) -> [UInt8] {
-        let stream = unsafe path == "-" ? stdin : fopen(path, "rbe")
-        guard let stream = unsafe stream else {
-            throw ManifestFailure("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))", .noInput)
-        }
-        defer { if path != "-" { unsafe fclose(stream) } }
+        let descriptor = unsafe path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         while true {
-            let count = unsafe piece.withUnsafeMutableBytes { unsafe fread($0.baseAddress, 1, $0.count, stream) }
+            let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(path) }
+            guard count > 0 else { break }
+            guard bytes.count + count <= limit else { throw ManifestFailure("\(path) is longer than \(limit) bytes", .badInput) }
             bytes += piece[..<count]
-            guard bytes.count <= limit else { throw ManifestFailure("\(path) is longer than \(limit) bytes", .badInput) }
-            if count < piece.count { break }
         }
-        guard unsafe ferror(stream) == 0 else { throw ManifestFailure("\(path) cannot be read", .noInput) }
         return bytes
+    }
+
+    private static func unreadable(_ path: String) -> ManifestFailure {
+        ManifestFailure("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))", .noInput)
     }
 }
 
