@@ -1,0 +1,53 @@
+/// The encrypted bytes of a medium, which may be far away.
+package protocol MediaSource: Sendable {
+    /// Prepares reading.
+    ///
+    /// - Returns: what is known of the bytes.
+    /// - Throws: `media.unavailable`, or what the client throws.
+    func open() async throws -> MediaSourceInformation
+
+    /// Reads bytes. Several tasks may read concurrently.
+    ///
+    /// - Parameter range: inside the length that `open` returned.
+    /// - Returns: all of them.
+    /// - Throws: `media.unavailable`, or what the client throws.
+    func read(_ range: Range<Int64>) async throws -> [UInt8]
+
+    /// Gives back what reading holds. No call follows.
+    func close() async
+}
+
+/// The length and the type of a source.
+package struct MediaSourceInformation: Sendable, Hashable {
+    /// Bytes in all.
+    package var length: Int64
+    /// The media type of the encrypted bytes, where the source knows it.
+    package var contentType: String?
+
+    package init(length: Int64, contentType: String? = nil) {
+        self.length = length
+        self.contentType = contentType
+    }
+}
+
+/// Bytes in memory as a source.
+package struct MemorySource: MediaSource {
+    private let bytes: [UInt8]
+    private let contentType: String?
+
+    /// - Parameters:
+    ///   - bytes: all of them.
+    ///   - contentType: their media type.
+    package init(_ bytes: [UInt8], contentType: String? = nil) {
+        self.bytes = bytes
+        self.contentType = contentType
+    }
+
+    package func open() -> MediaSourceInformation {
+        MediaSourceInformation(length: Int64(bytes.count), contentType: contentType)
+    }
+
+    package func read(_ range: Range<Int64>) -> [UInt8] { Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]) }
+
+    package func close() {}
+}

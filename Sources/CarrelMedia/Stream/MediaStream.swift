@@ -1,0 +1,272 @@
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelDCF
+
+/// The clear bytes of content that is encrypted as a whole, read in order or from any place.
+///
+/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in CBC,
+/// and at the position's counter in CTR.
+///
+/// ```swift
+/// let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
+/// try await stream.seek(to: 1_000_000)
+/// while true {
+///     let bytes = try await stream.read(upTo: 1 << 16)
+///     if bytes.isEmpty { break }
+/// }
+/// await stream.close()
+/// ```
+package actor MediaStream {
+    /// The format of the encrypted bytes.
+    package enum Kind: Sendable, Hashable {
+        /// An OMA DCF, of which one object is read, by its place from 0.
+        case dcf(object: Int = 0)
+        /// AES-128-CBC with PKCS#7 padding.
+        case aes128CBC(RawFormat)
+        /// AES-128-CTR.
+        case aes128CTR(RawFormat)
+    }
+
+    /// The format of bytes that do not describe themselves.
+    package struct RawFormat: Sendable, Hashable {
+        /// The name of the key.
+        package var key: ContentKeyName
+        /// The initialization vector or the first counter block; nil when it is the first 16 bytes.
+        package var iv: AESBlock?
+        /// How far the counter carries.
+        package var counterWidth: EncryptedPayload.CounterWidth
+        /// Bytes in the clear; nil for as many as there are.
+        package var clearLength: Int64?
+        /// The media type of the clear bytes.
+        package var contentType: String?
+
+        /// - Parameters:
+        ///   - key: the name of the key.
+        ///   - iv: the initialization vector or the first counter block; nil when it is the first 16 bytes.
+        ///   - counterWidth: how far the counter carries.
+        ///   - clearLength: bytes in the clear; nil for as many as there are.
+        ///   - contentType: the media type of the clear bytes.
+        package init(
+            key: ContentKeyName,
+            iv: AESBlock? = nil,
+            counterWidth: EncryptedPayload.CounterWidth = .all128,
+            clearLength: Int64? = nil,
+            contentType: String? = nil
+        ) {
+            self.key = key
+            self.iv = iv
+            self.counterWidth = counterWidth
+            self.clearLength = clearLength
+            self.contentType = contentType
+        }
+    }
+
+    /// Bytes in the clear.
+    package nonisolated let size: Int64
+    /// The media type of the clear bytes, where it is known.
+    package nonisolated let contentType: String?
+    /// The headers of a DCF's object; nil of other kinds.
+    package nonisolated let headers: DCFHeaders?
+
+    private let source: any MediaSource
+    private let payload: EncryptedPayload
+    private let clock: any WallClock
+    /// Nil once the stream is closed, and of content that is not encrypted.
+    private var grant: ContentKeyGrant?
+    private var position: Int64 = 0
+    private var isClosed = false
+
+    /// Bytes of one read, at most.
+    package static let readLimit = 16 << 20
+
+    private init(
+        _ source: any MediaSource,
+        _ payload: EncryptedPayload,
+        _ grant: ContentKeyGrant?,
+        _ clock: any WallClock,
+        contentType: String?,
+        headers: DCFHeaders?
+    ) {
+        self.source = source
+        self.payload = payload
+        self.grant = grant
+        self.clock = clock
+        self.contentType = contentType
+        self.headers = headers
+        size = payload.clearLength ?? 0
+    }
+
+    /// Opens a source, reads its headers and asks for the key.
+    ///
+    /// - Parameters:
+    ///   - source: the encrypted bytes; closed when this fails.
+    ///   - kind: their format.
+    ///   - keys: has the key. Of a DCF, whose bytes leave as a plain stream, it must relax the controls of the output.
+    ///   - clock: decides whether the key has ended.
+    /// - Returns: a stream at its first byte.
+    /// - Throws: what the source throws; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
+    ///   `media.output-control`; `media.unsupported` when the file has no such object; `Malformed` with the fault and its place.
+    package static func open(
+        _ source: some MediaSource,
+        as kind: Kind,
+        keys: some ContentKeySource,
+        clock: any WallClock = SystemClock()
+    ) async throws -> MediaStream {
+        do {
+            let information = try await source.open()
+            switch kind {
+            case .dcf(let number): return try await openDCF(source, information, number, keys, clock)
+            case .aes128CBC(let format): return try await openRaw(source, information, .cbc, format, keys, clock)
+            case .aes128CTR(let format): return try await openRaw(source, information, .counter, format, keys, clock)
+            }
+        } catch {
+            await source.close()
+            throw error
+        }
+    }
+
+    private static func openDCF(
+        _ source: some MediaSource,
+        _ information: MediaSourceInformation,
+        _ number: Int,
+        _ keys: some ContentKeySource,
+        _ clock: any WallClock
+    ) async throws -> MediaStream {
+        let objects = try await SourceScan.objects(of: source, length: information.length)
+        guard objects.indices.contains(number) else {
+            throw MediaError(.unsupported, "the file has \(objects.count) objects: there is no object \(number)")
+        }
+        let object = objects[number]
+        var grant: ContentKeyGrant?
+        if object.payload.cipher != .none {
+            let asked = try await ContentKeyRequest(object.headers, object: number + 1).grant(from: keys)
+            guard asked.relaxesOutput else {
+                throw MediaError(
+                    .outputControl,
+                    "the license for content id \(object.headers.contentID) does not relax the controls of the output"
+                )
+            }
+            try check(asked, clock)
+            grant = asked
+        }
+        return MediaStream(source, object.payload, grant, clock, contentType: object.contentType, headers: object.headers)
+    }
+
+    private static func openRaw(
+        _ source: some MediaSource,
+        _ information: MediaSourceInformation,
+        _ cipher: DCFCipher,
+        _ format: RawFormat,
+        _ keys: some ContentKeySource,
+        _ clock: any WallClock
+    ) async throws -> MediaStream {
+        let grant: ContentKeyGrant
+        switch await keys.key(format.key) {
+        case .granted(let granted): grant = granted
+        case .pending: throw MediaError(.missingKey, "the license is not there yet")
+        case .refused(let reason): throw MediaError(.refusedKey, "the key is refused: \(reason)")
+        case .unknown: throw MediaError(.missingKey, "no key is given for the stream")
+        }
+        guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
+        try check(grant, clock)
+        var start: Int64 = 0
+        var iv = format.iv
+        if iv == nil {
+            guard information.length >= 16 else { throw Malformed("initialization vector is cut off", at: Int(information.length)) }
+            let bytes = try await source.read(0..<16)
+            iv = AESBlock(bytes.rawSpan)
+            start = 16
+        }
+        var payload = try EncryptedPayload(
+            cipher,
+            start: start,
+            encryptedLength: information.length - start,
+            iv: iv ?? AESBlock(high: 0, low: 0),
+            isPadded: cipher == .cbc,
+            counterWidth: format.counterWidth,
+            clearLength: format.clearLength
+        )
+        if let tail = payload.tail {
+            let bytes = try await source.read(tail)
+            try payload.measure(bytes, key: grant.key)
+        }
+        return MediaStream(source, payload, grant, clock, contentType: format.contentType ?? information.contentType, headers: nil)
+    }
+
+    private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
+        if let end = grant.end, end <= clock.now { throw MediaError(.expiredKey, "the key could be used until \(end)") }
+    }
+
+    /// The position of the next read, from 0 to ``size``.
+    package func tell() -> Int64 { position }
+
+    /// Sets the position of the next read.
+    ///
+    /// - Parameter offset: from 0 to ``size``; a place beyond them becomes the next of these.
+    package func seek(to offset: Int64) { position = min(max(0, offset), size) }
+
+    /// Reads the next bytes and moves the position behind them.
+    ///
+    /// - Parameter count: bytes at most; more than 16 MiB are cut to that.
+    /// - Returns: as many as there are up to `count`; none at the end.
+    /// - Throws: as ``read(_:)``; the position stays where it was before a failed read.
+    package func read(upTo count: Int) async throws -> [UInt8] {
+        let start = position
+        let range = start..<min(size, start + Int64(max(0, count)))
+        // claimed before the wait, so that two tasks never read the same bytes
+        position = start + Int64(min(range.count, Self.readLimit))
+        do {
+            return try await read(range)
+        } catch {
+            if position > start { position = start }
+            throw error
+        }
+    }
+
+    /// Reads a range, wherever the position is.
+    ///
+    /// - Parameter range: of the clear bytes; what does not exist of it is left out, and what is longer than 16 MiB.
+    /// - Returns: the clear bytes.
+    /// - Throws: what the source throws; `media.closed`, `media.expired-key`; `Malformed` when the padding at the end is wrong: another
+    ///   key, or altered bytes.
+    package func read(_ range: Range<Int64>) async throws -> [UInt8] {
+        guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
+        if let grant { try Self.check(grant, clock) }
+        let whole = payload.clamped(range)
+        let wanted = whole.lowerBound..<min(whole.upperBound, whole.lowerBound + Int64(Self.readLimit))
+        guard !wanted.isEmpty else { return [] }
+        let key = grant?.key
+        let bytes = try await source.read(payload.range(holding: wanted))
+        return try payload.decrypt(bytes, holding: wanted, key: key)
+    }
+
+    /// Closes the stream and its source, and drops the key.
+    package func close() async {
+        guard !isClosed else { return }
+        isClosed = true
+        grant = nil
+        await source.close()
+    }
+}
+
+/// Reads the headers of a DCF from a source.
+private enum SourceScan {
+    /// Bytes of one read: boxes are small and lie side by side.
+    private static let window: Int64 = 1 << 14
+
+    static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {
+        var scan = DCFScan(length: length)
+        var start: Int64 = 0
+        var held: [UInt8] = []
+        while let wanted = scan.wanted {
+            if wanted.lowerBound < start || wanted.upperBound > start + Int64(held.count) {
+                start = wanted.lowerBound
+                held = try await source.read(start..<min(length, max(wanted.upperBound, start + window)))
+            }
+            let from = Int(wanted.lowerBound - start)
+            guard held.count >= from + wanted.count else { throw Malformed("file ended early", at: Int(start) + held.count) }
+            try scan.take(held.rawSpan.extracting(from..<from + wanted.count))
+        }
+        return try scan.finish().objects
+    }
+}
