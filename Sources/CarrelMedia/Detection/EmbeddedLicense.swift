@@ -1,0 +1,156 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelDCF
+import CarrelFiles
+import CarrelMP4
+import Glibc
+
+/// The license that a DCF or PDCF carries (`mdri`, OMA DRM Content Format 2.0).
+package enum EmbeddedLicense {
+    /// The box `mdri` at the top of a file, and the end of the boxes.
+    struct Place {
+        var box: MP4Box?
+        /// Whether no box follows it.
+        var isLast = false
+    }
+
+    /// Finds the box.
+    static func find(_ reader: any ByteReader) throws -> Place {
+        var window = FileWindow(reader)
+        var at: Int64 = 0
+        var count = 0
+        var place = Place()
+        // fewer bytes than a header end some files
+        while reader.length - at >= 8 {
+            let box = try MP4Box(&window, at: at, in: 0..<reader.length)
+            count += 1
+            guard count <= 2 * MP4Box.limit else { throw Malformed("too many boxes", at: Int(at)) }
+            guard !box.isCut else { throw Malformed("box \(box.type) reaches past the end of the file", at: Int(at)) }
+            place.isLast = box.type == "mdri"
+            if place.isLast {
+                guard place.box == nil else { throw Malformed("there are two boxes mdri", at: Int(at)) }
+                place.box = box
+            }
+            at = box.content.upperBound
+        }
+        return place
+    }
+
+    /// Replaces the embedded licenses of a file: writes a copy beside it, syncs it and gives it the name, so that there is the old file
+    /// or the new one at any time. The transaction id stays.
+    ///
+    /// - Parameters:
+    ///   - licenses: the new ones; none removes the box where it holds nothing else.
+    ///   - path: a DCF, or an MP4 file with tracks of PDCF.
+    /// - Throws: `media.unsupported` when the file is neither; `media.unavailable`; `Malformed` when it is damaged.
+    package static func replace(_ licenses: [[UInt8]], in path: String) throws {
+        let file = try LocalFile(resolved(path))
+        let media = try MediaFile(file)
+        let isPDCF = media.protections.contains { if case .pdcf = $0 { true } else { false } }
+        guard media.container == .dcf || isPDCF else {
+            throw MediaError(.unsupported, "\(path) is neither a DCF nor a PDCF: it has no place for a license")
+        }
+        let place = try find(file)
+        var information = DCFMutableInformation()
+        if let box = place.box {
+            let content = try box.load(file, limit: DCFMutableInformation.limit)
+            information = try DCFMutableInformation(content.rawSpan, base: Int(box.content.lowerBound))
+        }
+        information.rights = licenses
+        let isEmpty = licenses.isEmpty && information.transactionID == nil && information.otherBoxes.isEmpty
+        let new = isEmpty ? [] : information.box
+        guard new.count <= DCFMutableInformation.limit else { throw MediaError(.unsupported, "the licenses are longer than 1 MiB") }
+        try refuseOpenEnd(file)
+        var copy = try FileCopy(file)
+        do {
+            // boxes hold offsets from the start of the file: nothing before them may move
+            let end = place.isLast ? place.box?.start ?? file.length : file.length
+            try copy.append(0..<end)
+            if let box = place.box, !place.isLast {
+                try copy.overwrite(Array("free".utf8), at: box.start + 4)
+                try copy.overwrite([UInt8](repeating: 0, count: box.content.count), at: box.content.lowerBound)
+            }
+            try copy.append(new)
+            try copy.finish()
+        } catch {
+            copy.discard()
+            throw error
+        }
+    }
+
+    /// The file that a path leads to, so that a link stays one.
+    private static func resolved(_ path: String) throws(MediaError) -> String {
+        guard let real = unsafe realpath(path, nil) else { throw MediaError(.unavailable, "cannot open \(path): \(systemReason())") }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    /// Refuses a file whose last box goes on to its end, whatever that is, or that ends with part of a box: nothing can follow these.
+    private static func refuseOpenEnd(_ file: LocalFile) throws {
+        var window = FileWindow(file)
+        var at: Int64 = 0
+        while at < file.length {
+            let box = try MP4Box(&window, at: at, in: 0..<file.length)
+            if try window.u32(at: at, "box") == 0 { throw MediaError(.unsupported, "the last box of \(file.path) has no length") }
+            at = box.content.upperBound
+        }
+    }
+}
+
+/// A copy of a file that takes its place.
+private struct FileCopy: ~Copyable {
+    private let file: LocalFile
+    private let path: String
+    private let descriptor: Int32
+    private var length: Int64 = 0
+
+    private static let piece: Int64 = 1 << 20
+
+    init(_ file: LocalFile) throws(MediaError) {
+        // a name of its own: a copy that a crash left is not in the way
+        let path = "\(file.path).\(Hex.encode(Random.bytes(4))).carrel-new"
+        var status = stat()
+        guard unsafe stat(file.path, &status) == 0 else { throw MediaError(.unavailable, "cannot read \(file.path): \(systemReason())") }
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw MediaError(.unavailable, "cannot write \(path): \(systemReason())") }
+        _ = fchmod(descriptor, status.st_mode & 0o7777)
+        self.file = file
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    mutating func append(_ range: Range<Int64>) throws {
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let end = min(range.upperBound, at + Self.piece)
+            try append(file.read(at..<end))
+            at = end
+        }
+    }
+
+    mutating func append(_ bytes: [UInt8]) throws(MediaError) {
+        try overwrite(bytes, at: length)
+        length += Int64(bytes.count)
+    }
+
+    func overwrite(_ bytes: [UInt8], at offset: Int64) throws(MediaError) {
+        var done = 0
+        while done < bytes.count {
+            let count = unsafe bytes[done...].withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, Int(offset) + done) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw MediaError(.unavailable, "cannot write \(path): \(systemReason())") }
+            done += count
+        }
+    }
+
+    func finish() throws {
+        guard fsync(descriptor) == 0, unsafe rename(path, file.path) == 0 else {
+            throw MediaError(.unavailable, "cannot write \(file.path): \(systemReason())")
+        }
+        try? DurableFile.syncFolder(of: file.path)
+    }
+
+    func discard() { unsafe unlink(path) }
+}

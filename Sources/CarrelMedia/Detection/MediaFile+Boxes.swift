@@ -1,0 +1,111 @@
+import CarrelBytes
+import CarrelDCF
+import CarrelMP4
+
+extension MediaFile {
+    /// Reads an OMA DCF.
+    init(dcf reader: any ByteReader) throws {
+        self.init(.dcf)
+        let file = try DCFFile(reader)
+        objects = file.objects
+        licenses = file.mutableInformation?.rights ?? []
+        for object in file.objects {
+            add(object.headers)
+            if object.headers.cipher != .none { add(.dcf(object.headers.cipher.name)) }
+        }
+    }
+
+    /// Reads an ISO base media file.
+    init(mp4 reader: any ByteReader) throws {
+        self.init(.mp4)
+        guard try Self.hasMovie(reader) else {
+            // a segment alone: its movie names the protection
+            return
+        }
+        let file = try MP4File(reader)
+        let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
+        for track in file.tracks {
+            if let protection = marlin[track.id] {
+                add(.marlin(isGrouped: protection.scheme == .groupKey))
+                add(contentID: protection.contentID)
+                continue
+            }
+            // tracks of a Marlin file that no descriptor names are clear
+            for entry in track.entries { if let protection = entry.protection { try add(protection) } }
+            for id in try file.keyIDs(of: track) { add(keyID: id) }
+        }
+        for system in file.systems { add(system) }
+        if file.truncatedBoxAt == nil, let box = try EmbeddedLicense.find(reader).box {
+            let content = try box.load(reader, limit: DCFMutableInformation.limit)
+            licenses = try DCFMutableInformation(content.rawSpan, base: Int(box.content.lowerBound)).rights
+        }
+    }
+
+    private static func hasMovie(_ reader: any ByteReader) throws -> Bool {
+        var window = FileWindow(reader)
+        var at: Int64 = 0
+        var count = 0
+        var hasFragment = false
+        while reader.length - at >= 8, count <= MP4Box.limit {
+            let box = try MP4Box(&window, at: at, in: 0..<reader.length)
+            if box.type == "moov" { return true }
+            hasFragment = hasFragment || box.type == "moof"
+            at = box.content.upperBound
+            count += 1
+        }
+        // without either the reader of files says what is wrong
+        return !hasFragment
+    }
+
+    private mutating func add(_ protection: MP4Protection) throws {
+        switch protection.scheme {
+        case "cenc", "cens", "cbc1", "cbcs": add(.commonEncryption(protection.scheme))
+        case "piff": add(.piff)
+        case "itun", "drms", "drmi": add(.fairPlay)
+        case "aavd", "adrm": add(.audible)
+        case "MGSV": add(.marlin(isGrouped: false))
+        case "odkm", "iAEC":
+            switch try SampleProtection(protection) {
+            case .pdcf(let track):
+                add(.pdcf(track.headers.cipher.name))
+                add(track.headers)
+            default: add(.isma)
+            }
+        default: add(.other(protection.scheme))
+        }
+    }
+
+    private mutating func add(_ system: ProtectionSystemHeader) {
+        add(system: system.name ?? Self.uuid(system.system))
+        for id in system.keyIDs { add(keyID: id) }
+        switch system.name {
+        case "Marlin":
+            for entry in MarlinKeyMap.entries(system.data.rawSpan) {
+                add(keyID: entry.id)
+                add(contentID: entry.contentID)
+            }
+        case "PlayReady": add(silentLicenseAddress: PlayReadyHeader.licenseAddress(system.data.rawSpan))
+        default: break
+        }
+    }
+
+    /// An id with its dashes.
+    static func uuid(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += Hex.encode([byte])
+        }
+        return text
+    }
+}
+
+extension DCFCipher {
+    var name: MediaProtection.DCFCipherName {
+        switch self {
+        case .none: .none
+        case .cbc: .cbc
+        case .counter: .counter
+        }
+    }
+}

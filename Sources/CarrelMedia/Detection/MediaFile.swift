@@ -1,0 +1,117 @@
+import CarrelBytes
+package import CarrelDCF
+package import CarrelMP4
+
+/// The format and the protection of a file, found in its bytes.
+///
+/// Its name and its media type are not asked. Nothing is decrypted, and of media only headers are read.
+package struct MediaFile: Sendable {
+    /// The kind of file.
+    package enum Container: String, Sendable, Hashable {
+        /// An ISO base media file: MP4, M4A, MOV, 3GP, fragmented or not.
+        case mp4 = "MP4"
+        /// An OMA DCF.
+        case dcf = "DCF"
+        /// An MPEG-2 transport stream.
+        case transportStream = "MPEG-2 TS"
+        /// An HLS playlist.
+        case playlist = "HLS playlist"
+        /// A file of another kind.
+        case other
+    }
+
+    /// The kind of file.
+    package let container: Container
+    /// Its protections, each once, in the order of its tracks; none when it is clear.
+    package internal(set) var protections: [MediaProtection] = []
+    /// Content ids of OMA and Marlin, each once.
+    package internal(set) var contentIDs: [String] = []
+    /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
+    package internal(set) var keyIDs: [KeyID] = []
+    /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
+    package internal(set) var systems: [String] = []
+    /// Addresses from which keys are fetched (HLS).
+    package internal(set) var keyAddresses: [String] = []
+    /// Addresses from which an app acquires a license without the user.
+    package internal(set) var silentLicenseAddresses: [String] = []
+    /// Addresses at which a user acquires a license (the rights issuers of OMA).
+    package internal(set) var rightsIssuers: [String] = []
+    /// Embedded licenses.
+    package internal(set) var licenses: [[UInt8]] = []
+    /// Objects of a DCF.
+    package internal(set) var objects: [DCFObject] = []
+
+    /// Whether nothing in it is protected; false of a file of another kind, of which that is not known.
+    package var isClear: Bool { protections.isEmpty && container != .other }
+
+    init(_ container: Container) {
+        self.container = container
+    }
+
+    /// Looks into a file.
+    ///
+    /// - Parameter reader: the file.
+    /// - Throws: what the reader throws; `Malformed` when the file is of one of these kinds, and damaged.
+    package init(_ reader: any ByteReader) throws {
+        let head = try reader.readAll(0..<min(reader.length, 64))
+        if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {
+            self = try MediaFile(playlist: reader)
+        } else if Self.isDCF(head.rawSpan) {
+            self = try MediaFile(dcf: reader)
+        } else if Self.isMP4(head.rawSpan) {
+            self = try MediaFile(mp4: reader)
+        } else if let stream = try TransportStreamProbe(reader) {
+            self.init(.transportStream)
+            if stream.isScrambled { protections.append(.scrambledTransportStream) }
+            if stream.hasSampleEncryption { protections.append(.sampleAES) }
+        } else {
+            self.init(.other)
+        }
+    }
+
+    /// Whether the first box is `ftyp` with the major brand of DCF.
+    private static func isDCF(_ head: RawSpan) -> Bool { head.matches("ftypodcf", at: 4) }
+
+    private static func isMP4(_ head: RawSpan) -> Bool {
+        let boxes: [StaticString] = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "moof", "sidx"]
+        return boxes.contains { head.matches($0, at: 4) }
+    }
+
+    // MARK: - Lists without repetitions
+
+    mutating func add(_ protection: MediaProtection) {
+        if !protections.contains(protection) { protections.append(protection) }
+    }
+
+    mutating func add(contentID: String) {
+        guard !contentID.isEmpty, !contentIDs.contains(contentID) else { return }
+        contentIDs.append(contentID)
+        // an alias of the key's id
+        let prefix = "urn:marlin:kid:"
+        guard contentID.lowercased().hasPrefix(prefix) else { return }
+        if let bytes = Hex.decode(String(contentID.dropFirst(prefix.utf8.count))), let id = KeyID(bytes.rawSpan) { add(keyID: id) }
+    }
+
+    mutating func add(keyID: KeyID) {
+        if !keyIDs.contains(keyID) { keyIDs.append(keyID) }
+    }
+
+    mutating func add(system: String) {
+        if !systems.contains(system) { systems.append(system) }
+    }
+
+    mutating func add(silentLicenseAddress address: String?) {
+        if let address, !address.isEmpty, !silentLicenseAddresses.contains(address) { silentLicenseAddresses.append(address) }
+    }
+
+    mutating func add(rightsIssuer address: String) {
+        if !address.isEmpty, !rightsIssuers.contains(address) { rightsIssuers.append(address) }
+    }
+
+    mutating func add(_ headers: DCFHeaders) {
+        add(contentID: headers.contentID)
+        add(rightsIssuer: headers.rightsIssuer)
+        add(silentLicenseAddress: headers.silentAcquisition?.address)
+        add(silentLicenseAddress: headers.value(of: "Silent-Rights-URL"))
+    }
+}
