@@ -99,6 +99,7 @@ struct `DCF files of others` {
     @Test func `have user data`() throws {
         let file = try DCFFile(BytesReader(try Fixtures.bytes("media/ext/mp4parser/file6141.odf")))
         let object = try #require(file.objects.first)
+        #expect(file.objects.map(\.headers.contentID) == ["cid:cid6141", "cid:cid614x-1", "cid:cid614x-2"])
         #expect(object.contentType == "audio/x-mpeg")
         #expect(object.headers.cipher == .cbc)
         #expect(object.headers.isPadded)

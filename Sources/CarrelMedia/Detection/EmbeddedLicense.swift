@@ -1,5 +1,4 @@
 import CarrelBytes
-import CarrelCrypto
 import CarrelDCF
 import CarrelFiles
 import CarrelMP4
@@ -59,28 +58,38 @@ package enum EmbeddedLicense {
         information.rights = licenses
         let isEmpty = licenses.isEmpty && information.transactionID == nil && information.otherBoxes.isEmpty
         let new = isEmpty ? [] : information.box
-        guard new.count <= DCFMutableInformation.limit else { throw MediaError(.unsupported, "the licenses are longer than 1 MiB") }
-        try refuseOpenEnd(file)
-        var copy = try FileCopy(file)
-        do {
-            // boxes hold offsets from the start of the file: nothing before them may move
-            let end = place.isLast ? place.box?.start ?? file.length : file.length
-            try copy.append(0..<end)
-            if let box = place.box, !place.isLast {
-                try copy.overwrite(Array("free".utf8), at: box.start + 4)
-                try copy.overwrite([UInt8](repeating: 0, count: box.content.count), at: box.content.lowerBound)
-            }
-            try copy.append(new)
-            try copy.finish()
-        } catch {
-            copy.discard()
-            throw error
+        guard new.count <= DCFMutableInformation.limit else {
+            throw MediaError(.unsupported, "the licenses are longer than 1 MiB")
         }
+        try refuseOpenEnd(file)
+        var status = stat()
+        guard unsafe stat(file.path, &status) == 0 else {
+            throw MediaError(.unavailable, "\(path) cannot be read: \(systemReason())")
+        }
+        let copy = try OutputFile(file.path, permissions: status.st_mode & 0o7777)
+        // boxes hold offsets from the start of the file: nothing before them may move
+        var at: Int64 = 0
+        let end = place.isLast ? place.box?.start ?? file.length : file.length
+        while at < end {
+            let piece = try file.readAll(at..<min(end, at + 1 << 20))
+            try copy.write(piece.rawSpan)
+            at += Int64(piece.count)
+        }
+        if let box = place.box, !place.isLast {
+            let type = Array("free".utf8)
+            let zeros = [UInt8](repeating: 0, count: box.content.count)
+            try copy.overwrite(type.rawSpan, at: box.start + 4)
+            try copy.overwrite(zeros.rawSpan, at: box.content.lowerBound)
+        }
+        try copy.write(new.rawSpan)
+        try copy.commit()
     }
 
     /// The file that a path leads to, so that a link stays one.
     private static func resolved(_ path: String) throws(MediaError) -> String {
-        guard let real = unsafe realpath(path, nil) else { throw MediaError(.unavailable, "cannot open \(path): \(systemReason())") }
+        guard let real = unsafe realpath(path, nil) else {
+            throw MediaError(.unavailable, "cannot open \(path): \(systemReason())")
+        }
         defer { unsafe free(real) }
         return unsafe String(cString: real)
     }
@@ -95,62 +104,4 @@ package enum EmbeddedLicense {
             at = box.content.upperBound
         }
     }
-}
-
-/// A copy of a file that takes its place.
-private struct FileCopy: ~Copyable {
-    private let file: LocalFile
-    private let path: String
-    private let descriptor: Int32
-    private var length: Int64 = 0
-
-    private static let piece: Int64 = 1 << 20
-
-    init(_ file: LocalFile) throws(MediaError) {
-        // a name of its own: a copy that a crash left is not in the way
-        let path = "\(file.path).\(Hex.encode(Random.bytes(4))).carrel-new"
-        var status = stat()
-        guard unsafe stat(file.path, &status) == 0 else { throw MediaError(.unavailable, "cannot read \(file.path): \(systemReason())") }
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw MediaError(.unavailable, "cannot write \(path): \(systemReason())") }
-        _ = fchmod(descriptor, status.st_mode & 0o7777)
-        self.file = file
-        self.path = path
-        self.descriptor = descriptor
-    }
-
-    deinit { close(descriptor) }
-
-    mutating func append(_ range: Range<Int64>) throws {
-        var at = range.lowerBound
-        while at < range.upperBound {
-            let end = min(range.upperBound, at + Self.piece)
-            try append(file.read(at..<end))
-            at = end
-        }
-    }
-
-    mutating func append(_ bytes: [UInt8]) throws(MediaError) {
-        try overwrite(bytes, at: length)
-        length += Int64(bytes.count)
-    }
-
-    func overwrite(_ bytes: [UInt8], at offset: Int64) throws(MediaError) {
-        var done = 0
-        while done < bytes.count {
-            let count = unsafe bytes[done...].withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, Int(offset) + done) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw MediaError(.unavailable, "cannot write \(path): \(systemReason())") }
-            done += count
-        }
-    }
-
-    func finish() throws {
-        guard fsync(descriptor) == 0, unsafe rename(path, file.path) == 0 else {
-            throw MediaError(.unavailable, "cannot write \(file.path): \(systemReason())")
-        }
-        try? DurableFile.syncFolder(of: file.path)
-    }
-
-    func discard() { unsafe unlink(path) }
 }

@@ -9,10 +9,11 @@ extension MediaFile {
     /// Reads an HLS playlist.
     init(playlist reader: any ByteReader) throws {
         self.init(.playlist)
-        guard reader.length <= Self.playlistLimit else { throw Malformed("playlist is longer than 32 MiB", at: Int(Self.playlistLimit)) }
+        guard reader.length <= Self.playlistLimit else {
+            throw Malformed("playlist is longer than 32 MiB", at: Int(Self.playlistLimit))
+        }
         let bytes = try reader.readAll(0..<reader.length)
-        let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
-        switch try Playlist.parse(bytes.rawSpan.extracting(droppingFirst: start)) {
+        switch try Playlist.read(bytes.rawSpan, strictness: .lenient).playlist {
         case .media(let playlist):
             var last: [EncryptionKey] = []
             for segment in playlist.segments where segment.keys != last {
@@ -26,16 +27,18 @@ extension MediaFile {
     private mutating func add(_ key: EncryptionKey) {
         add(.hls(key.method.rawValue))
         if let system = Self.system(key) { add(system: system) }
-        if let id = Self.marlinContentID(key.uri) {
-            add(contentID: id)
-        } else if !keyAddresses.contains(key.uri) {
-            keyAddresses.append(key.uri)
-        }
+        add(silentLicenseAddress: key.otherAttributes["SILENT-RIGHTS-URL"]?.text)
+        add(rightsIssuer: key.otherAttributes["RIGHTS-ISSUER-URL"]?.text ?? "")
+        if let id = key.contentID { add(contentID: id) }
+        // Marlin's is a name, not an address
+        if !Self.isMarlin(key), !keyAddresses.contains(key.uri) { keyAddresses.append(key.uri) }
     }
+
+    private static func isMarlin(_ key: EncryptionKey) -> Bool { key.uri.lowercased().hasPrefix("urn:marlin-drm") }
 
     /// The protection system of a key line; nil when the address returns the key itself.
     private static func system(_ key: EncryptionKey) -> String? {
-        if key.uri.lowercased().hasPrefix("urn:marlin-drm") { return "Marlin" }
+        if isMarlin(key) { return "Marlin" }
         guard let format = key.keyFormat?.lowercased(), format != "identity" else { return nil }
         switch format {
         case "com.apple.streamingkeydelivery": return "FairPlay"
@@ -47,12 +50,5 @@ extension MediaFile {
             guard let bytes = Hex.decode(text.filter { $0 != "-" }) else { return format }
             return ProtectionSystemHeader(system: bytes).name ?? String(text)
         }
-    }
-
-    /// The content id in `urn:marlin-drm?CID=…`.
-    private static func marlinContentID(_ uri: String) -> String? {
-        let prefix = "urn:marlin-drm?cid="
-        guard uri.lowercased().hasPrefix(prefix) else { return nil }
-        return String(uri.dropFirst(prefix.utf8.count))
     }
 }

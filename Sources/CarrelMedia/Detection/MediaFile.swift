@@ -89,7 +89,9 @@ package struct MediaFile: Sendable {
         // an alias of the key's id
         let prefix = "urn:marlin:kid:"
         guard contentID.lowercased().hasPrefix(prefix) else { return }
-        if let bytes = Hex.decode(String(contentID.dropFirst(prefix.utf8.count))), let id = KeyID(bytes.rawSpan) { add(keyID: id) }
+        if let bytes = Hex.decode(String(contentID.dropFirst(prefix.utf8.count))), let id = KeyID(bytes.rawSpan) {
+            add(keyID: id)
+        }
     }
 
     mutating func add(keyID: KeyID) {

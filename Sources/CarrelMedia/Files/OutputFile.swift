@@ -14,16 +14,23 @@ package final class OutputFile: MediaSink {
 
     /// Begins a file.
     ///
-    /// - Parameter path: its place; a file that is there stays until `commit`.
-    /// - Throws: `unavailable` when nothing can be written there.
-    package init(_ path: String) throws(MediaError) {
+    /// - Parameters:
+    ///   - path: its place; a file that is there stays until `commit`.
+    ///   - permissions: those of the file; nil for the usual ones of a new file.
+    /// - Throws: `unwritable` when nothing can be written there.
+    package init(_ path: String, permissions: UInt32? = nil) throws(MediaError) {
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw MediaError(.unwritable, "\(path) is not a file")
         }
         let fresh = "\(path).carrel-\(getpid())"
-        let descriptor = unsafe open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        let descriptor = unsafe open(
+            fresh,
+            O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+            permissions == nil ? 0o644 : 0o600
+        )
         guard descriptor >= 0 else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
+        if let permissions { _ = fchmod(descriptor, permissions) }
         self.path = path
         self.fresh = fresh
         self.descriptor = descriptor

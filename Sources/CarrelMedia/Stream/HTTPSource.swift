@@ -2,7 +2,7 @@ import CarrelThreads
 
 /// A resource of an HTTP server as a source, read by byte ranges (RFC 9110 §14). The server must serve them.
 package final class HTTPSource: MediaSource {
-    /// What the first response said of the resource.
+    /// The facts of the first response.
     private struct Resource {
         var information: MediaSourceInformation
         /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
@@ -33,7 +33,9 @@ package final class HTTPSource: MediaSource {
         let response = try await request(0..<Self.headLength, validator: nil)
         if response.status == 416, Self.totalLength(response.field("Content-Range")) == 0 {
             // an empty resource has no ranges
-            return keep(Resource(information: .init(length: 0, contentType: response.field("Content-Type")), validator: nil, head: []))
+            return keep(
+                Resource(information: .init(length: 0, contentType: response.field("Content-Type")), validator: nil, head: [])
+            )
         }
         let (range, length) = try partial(response)
         guard range.lowerBound == 0, range.upperBound == min(length, Self.headLength) else { throw otherRange }
@@ -83,7 +85,8 @@ package final class HTTPSource: MediaSource {
     /// The range and the length of a partial response, whose body has that many bytes.
     private func partial(_ response: MediaHTTPResponse) throws(MediaError) -> (Range<Int64>, Int64) {
         guard response.status == 206 else {
-            let what = response.status == 200 ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
+            let what =
+                response.status == 200 ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
             throw MediaError(.unavailable, "\(url): \(what)")
         }
         guard let text = response.field("Content-Range"), let length = Self.totalLength(text), let range = Self.range(text),
@@ -102,7 +105,9 @@ package final class HTTPSource: MediaSource {
     static func range(_ text: String) -> Range<Int64>? {
         guard text.lowercased().hasPrefix("bytes "), let slash = text.lastIndex(of: "/") else { return nil }
         let parts = text.dropFirst(6)[..<slash].split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = number(parts[0]), let last = number(parts[1]), first <= last, last < .max else { return nil }
+        guard parts.count == 2, let first = number(parts[0]), let last = number(parts[1]), first <= last, last < .max else {
+            return nil
+        }
         return first..<last + 1
     }
 

@@ -7,7 +7,7 @@ package protocol MediaHTTPClient: Sendable {
     ///   - fields: header fields of the request.
     ///   - limit: bytes of the body at most; a longer one is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: what stands in the way of a response.
+    /// - Throws: the reason why there is no response.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 }
 

@@ -19,8 +19,8 @@ package import CarrelDCF
 package actor MediaStream {
     /// The format of the encrypted bytes.
     package enum Kind: Sendable, Hashable {
-        /// An OMA DCF, of which one object is read, by its place from 0.
-        case dcf(object: Int = 0)
+        /// An OMA DCF, of which one object is read, by its number from 1.
+        case dcf(object: Int = 1)
         /// AES-128-CBC with PKCS#7 padding.
         case aes128CBC(RawFormat)
         /// AES-128-CTR.
@@ -133,19 +133,13 @@ package actor MediaStream {
         _ clock: any WallClock
     ) async throws -> MediaStream {
         let objects = try await SourceScan.objects(of: source, length: information.length)
-        guard objects.indices.contains(number) else {
-            throw MediaError(.unsupported, "the file has \(objects.count) objects: there is no object \(number)")
+        guard number >= 1, number <= objects.count else {
+            throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
         }
-        let object = objects[number]
+        let object = objects[number - 1]
         var grant: ContentKeyGrant?
         if object.payload.cipher != .none {
-            let asked = try await ContentKeyRequest(object.headers, object: number + 1).grant(from: keys)
-            guard asked.relaxesOutput else {
-                throw MediaError(
-                    .outputControl,
-                    "the license for content id \(object.headers.contentID) does not relax the controls of the output"
-                )
-            }
+            let asked = try await ContentKeyGrant.content(of: object.headers, from: keys)
             try check(asked, clock)
             grant = asked
         }
@@ -172,7 +166,9 @@ package actor MediaStream {
         var start: Int64 = 0
         var iv = format.iv
         if iv == nil {
-            guard information.length >= 16 else { throw Malformed("initialization vector is cut off", at: Int(information.length)) }
+            guard information.length >= 16 else {
+                throw Malformed("initialization vector is cut off", at: Int(information.length))
+            }
             let bytes = try await source.read(0..<16)
             iv = AESBlock(bytes.rawSpan)
             start = 16
@@ -190,7 +186,14 @@ package actor MediaStream {
             let bytes = try await source.read(tail)
             try payload.measure(bytes, key: grant.key)
         }
-        return MediaStream(source, payload, grant, clock, contentType: format.contentType ?? information.contentType, headers: nil)
+        return MediaStream(
+            source,
+            payload,
+            grant,
+            clock,
+            contentType: format.contentType ?? information.contentType,
+            headers: nil
+        )
     }
 
     private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {

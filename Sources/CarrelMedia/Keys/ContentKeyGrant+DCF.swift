@@ -1,0 +1,42 @@
+import CarrelCrypto
+package import CarrelDCF
+
+extension ContentKeyGrant {
+    /// Asks for the key of an object of a DCF: for the key of its group, where it has one, then for that of its content id.
+    ///
+    /// - Parameters:
+    ///   - headers: the object's.
+    ///   - source: has the keys.
+    /// - Returns: the grant of the content key.
+    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key of the group does not unwrap it; `outputControl` when the license asks
+    ///   for controls of the output, which the plain bytes of a DCF cannot have.
+    package static func content(
+        of headers: DCFHeaders,
+        from source: some ContentKeySource
+    ) async throws(MediaError) -> ContentKeyGrant {
+        let content = "content id \(headers.contentID)"
+        var names: [ContentKeyName] = [.content(headers.contentID), .track(0)]
+        if let group = headers.groupKey { names.insert(.group(group.groupID), at: 0) }
+        for name in names {
+            switch await source.key(name) {
+            case .granted(var grant):
+                guard grant.relaxesOutput else {
+                    throw MediaError(
+                        .outputControl,
+                        "the license for \(content) asks for output controls, which plain bytes do not have"
+                    )
+                }
+                if case .group = name, let group = headers.groupKey {
+                    do throws(CryptoError) { grant.key = try group.unwrap(under: grant.key) } catch {
+                        throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
+                    }
+                }
+                return grant
+            case .pending: throw MediaError(.missingKey, "the license for \(content) is not there yet")
+            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(content) is refused: \(reason)")
+            case .unknown: continue
+            }
+        }
+        throw MediaError(.missingKey, "no key is given for \(content)")
+    }
+}
