@@ -124,7 +124,7 @@ package struct AESStream: ~Copyable, Sendable {
 
 /// Blocks of a pattern side by side, 4 KiB at a time.
 @safe
-private struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one owner
+struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one owner
     let start: UnsafeMutableRawPointer
     private static let capacity = 256
 

@@ -26,5 +26,15 @@ package struct SampleEncryption: Sendable {
     /// Its parts; none where all of it is protected.
     package internal(set) var subsamples: [Subsample] = []
 
+    /// A clear sample.
     package init() {}
+
+    /// An encrypted sample.
+    package init(keyID: KeyID? = nil, iv: AESBlock, pattern: BlockPattern = .whole, subsamples: [Subsample] = []) {
+        isProtected = true
+        self.keyID = keyID
+        self.iv = iv
+        self.pattern = pattern
+        self.subsamples = subsamples
+    }
 }

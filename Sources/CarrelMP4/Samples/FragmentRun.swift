@@ -16,6 +16,8 @@ struct FragmentRun {
     private var hasSizes: Bool { flags & 0x200 != 0 }
     private var hasFlags: Bool { flags & 0x400 != 0 }
     private var hasCompositions: Bool { flags & 0x800 != 0 }
+    /// Whether its composition offsets may be negative.
+    var hasSignedCompositions: Bool { isSigned && hasCompositions }
 
     /// Bytes of an entry: up to four numbers.
     private var entryLength: Int64 { Int64((flags >> 8 & 15).nonzeroBitCount) * 4 }

@@ -93,6 +93,20 @@ struct TrackFragment {
 
     private init() {}
 
+    /// The least composition offset of its first samples: as far as pictures are reordered.
+    func leastComposition(_ window: inout FileWindow) throws -> Int64 {
+        var least: Int64 = 0
+        var left = 250
+        for run in runs where run.hasSignedCompositions {
+            for index in 0..<min(run.count, left) {
+                least = min(least, try run.sample(index, offset: 0, decodeTime: 0, &window).compositionOffset)
+            }
+            left -= min(run.count, left)
+            if left == 0 { break }
+        }
+        return least
+    }
+
     /// Reads what a fragment header says, and returns what offsets count from.
     private static func readHeader(
         _ box: MP4Box,

@@ -21,6 +21,12 @@ package struct ClearFragments {
 
     /// The tracks of the movie; none before it.
     package var tracks: [MP4Track] { reader.tracks }
+    /// The least composition offset of each track in the fragment on its way, where that is negative, in units of its time scale.
+    package var leastComposition: [UInt32: Int64] { reader.leastComposition }
+
+    /// Whether the samples of a track are encrypted in the stream; by its position in `tracks`.
+    package func isProtected(_ track: Int) -> Bool { track < decrypters.count && decrypters[track] != nil }
+
     /// The bytes of an event.
     package var bytes: RawSpan {
         @_lifetime(borrow self)

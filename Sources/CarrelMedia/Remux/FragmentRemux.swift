@@ -1,0 +1,95 @@
+import CarrelBytes
+package import CarrelMP4
+import CarrelTS
+
+/// Writes fragments as a clear MPEG-2 transport stream in pieces of any size as they arrive.
+///
+/// Samples are written in the order in which they lie. Memory is one fragment header, one sample and 512 KiB of packets, whatever the
+/// length of a fragment.
+package struct FragmentRemux: ~Copyable {
+    private var fragments: ClearFragments
+    private var remuxer: TransportRemuxer?
+
+    /// Packets that are written together.
+    private static let blockLength = 512 << 10
+
+    /// - Parameters:
+    ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    ///   - keys: keys that are there already.
+    package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
+        fragments = ClearFragments(tracks: tracks, keys: keys)
+    }
+
+    /// Adds a piece of the stream.
+    package mutating func append(_ piece: RawSpan) { fragments.append(piece) }
+
+    /// Adds a piece of the stream that `body` writes, `count` bytes at most.
+    package mutating func append<Failure: Error>(
+        addingCapacity count: Int,
+        _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try fragments.append(addingCapacity: count, body)
+    }
+
+    /// Says that no piece follows.
+    package mutating func end() { fragments.end() }
+
+    /// Writes what the pieces so far give.
+    ///
+    /// - Parameters:
+    ///   - sink: gets packets.
+    ///   - source: who has the keys.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    package mutating func write(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws {
+        while let event = try fragments.next() {
+            switch event {
+            case .movie, .fragment: try await fragments.resolveKeys(from: source)
+            case .sample(let track, let sample, let range):
+                if remuxer == nil { try begin() }
+                guard remuxer?.takes(track) == true else { continue }
+                try write(sample, track, range)
+                if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
+            case .box, .data: continue
+            }
+        }
+        try flush(to: &sink)
+    }
+
+    /// Writes the last packets.
+    package mutating func finish(to sink: inout some MediaSink) throws {
+        remuxer?.endSegment()
+        try flush(to: &sink)
+    }
+
+    private mutating func begin() throws {
+        remuxer = try TransportRemuxer(fragments.tracks, leastComposition: fragments.leastComposition)
+        remuxer?.beginSegment()
+    }
+
+    private mutating func write(_ sample: MP4Sample, _ track: Int, _ range: Range<Int>) throws {
+        guard var remuxer = remuxer.take() else { return }
+        let isProtected = fragments.isProtected(track)
+        let id = fragments.tracks[track].id
+        do throws(Malformed) {
+            try fragments.withBytes { bytes throws(Malformed) in try remuxer.write(sample, of: track, &bytes, in: range) }
+        } catch {
+            self.remuxer = consume remuxer
+            throw isProtected
+                ? MediaError(
+                    .wrongKey,
+                    "track \(id): \(error.what) behind the decryption: the key is another, or the stream is damaged"
+                )
+                : Malformed(error.what, at: Int(clamping: sample.offset) + error.offset)
+        }
+        self.remuxer = consume remuxer
+    }
+
+    private mutating func flush(to sink: inout some MediaSink) throws {
+        guard var remuxer = remuxer.take() else { return }
+        if remuxer.packets.count > 0 {
+            try sink.write(remuxer.packets.bytes)
+            remuxer.packets.removeAll()
+        }
+        self.remuxer = consume remuxer
+    }
+}
