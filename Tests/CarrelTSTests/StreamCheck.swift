@@ -15,6 +15,7 @@ struct StreamCheck {
     /// Presentation and decoding times of each PES packet by packet identifier.
     private(set) var times: [UInt16: [(presentation: UInt64, decode: UInt64)]] = [:]
     private var sources: [UInt16: Source] = [:]
+    private let tables: Set<UInt16>
     private static let mask: UInt64 = (1 << 33) - 1
 
     /// Checks whole segments, one behind the other.
@@ -23,7 +24,9 @@ struct StreamCheck {
     ///   - bytes: the segments.
     ///   - clockPID: the packets that carry the clock.
     ///   - interval: most ticks between two clock references.
-    init(_ bytes: [UInt8], clockPID: UInt16, interval: UInt64 = 9000) {
+    ///   - sections: packets that carry sections, not PES packets.
+    init(_ bytes: [UInt8], clockPID: UInt16, interval: UInt64 = 9000, sections: Set<UInt16> = []) {
+        tables = sections.union([0, 0x1000])
         if bytes.isEmpty || bytes.count % 188 != 0 { faults.append("\(bytes.count) bytes are not whole packets") }
         for start in stride(from: 0, to: bytes.count - 187, by: 188) {
             read(Array(bytes[start..<start + 188]), start, clockPID: clockPID, interval: interval)
@@ -74,7 +77,7 @@ struct StreamCheck {
         }
         guard hasPayload else { return }
         if payload >= 188 { fault("a packet has no payload", start) }
-        guard packet[1] & 0x40 != 0, pid != 0, pid != 0x1000, payload + 9 <= 188 else { return }
+        guard packet[1] & 0x40 != 0, !tables.contains(pid), payload + 9 <= 188 else { return }
         readTimes(Array(packet[payload...]), pid, start)
     }
 

@@ -29,10 +29,12 @@ struct AudioSplitter {
         )
     }
 
-    /// Drops the frame that misses a packet.
+    /// Drops the frame that misses a packet, and those behind it until there is a time stamp.
     mutating func reportGap(_ events: inout EventQueue) {
         if unitLength > 0 { emit(&events) }
         drop(buffer.count)
+        markers = TimeMarkers()
+        origin = nil
         isLocked = false
         // a gap is reported already
         hasReported = true

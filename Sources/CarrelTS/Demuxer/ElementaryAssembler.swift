@@ -72,6 +72,11 @@ struct ElementaryAssembler {
         packets?.reportGap()
     }
 
+    /// The rest of the PES packet cannot be read.
+    mutating func abandon() {
+        state = .outside
+    }
+
     /// Emits all that is held.
     mutating func finish(_ events: inout EventQueue) {
         endPacket(&events)

@@ -91,14 +91,15 @@ package struct TransportStreamDemuxer {
             if !isAnnounced { events.report(.discontinuity, pid: packet.pid) }
             reportGap(content)
         }
-        if packet.scrambling != sources[place].scrambling {
-            sources[place].scrambling = packet.scrambling
-            if packet.scrambling != 0 {
+        guard packet.scrambling == 0 else {
+            // a scrambled stream may have clear packets among the others: those with less than a block of payload
+            if packet.scrambling != sources[place].scrambling {
                 events.report(.scrambled(control: packet.scrambling), pid: packet.pid)
-                reportGap(content)
             }
+            sources[place].scrambling = packet.scrambling
+            abandon(content)
+            return
         }
-        guard packet.scrambling == 0 else { return }
         switch content {
         case .association:
             for section in association.consume(payload, startsUnit: packet.startsUnit) {
@@ -125,6 +126,12 @@ package struct TransportStreamDemuxer {
         case .elementary(let i): assemblers[i].reportGap(&events)
         case .clock: break
         }
+    }
+
+    /// Drops what has begun: it goes on in packets that cannot be read.
+    private mutating func abandon(_ content: PacketSource.Content) {
+        reportGap(content)
+        if case .elementary(let i) = content { assemblers[i].abandon() }
     }
 
     // MARK: - Tables

@@ -5,6 +5,9 @@ struct PendingPES: Sendable {
     /// The time of the frame added last.
     var lastTime: Int64 = 0
 
+    /// The section written last, of a stream of sections.
+    var section: TableSection?
+
     /// Bytes that one PES packet with a time stamp may hold.
     static let capacity = 65_535 - 8
 

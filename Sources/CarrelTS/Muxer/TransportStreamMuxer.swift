@@ -115,6 +115,7 @@ package struct TransportStreamMuxer: Sendable {
     ) throws(Malformed) {
         let count = prefix.byteCount + body.byteCount
         guard count > 0 else { throw Malformed("unit is empty", at: 0) }
+        guard program.streams[stream].coding != .privateSections else { throw Malformed("stream carries sections only", at: 0) }
         let time = program.streams[stream].isVideo ? decodeTime : presentationTime
         // frames that would otherwise come after their time
         for other in pending.indices where other != stream && !pending[other].data.isEmpty {
@@ -137,6 +138,20 @@ package struct TransportStreamMuxer: Sendable {
         pending[stream].data.append(copying: body)
     }
 
+    /// Writes a section, such as a key message.
+    ///
+    /// - Parameters:
+    ///   - section: the section.
+    ///   - stream: the index of a stream of private sections.
+    ///   - out: gets whole packets.
+    /// - Throws: when the stream carries no sections.
+    package mutating func writeSection(_ section: TableSection, stream: Int, into out: inout PacketBuffer) throws(Malformed) {
+        guard program.streams[stream].coding == .privateSections else { throw Malformed("stream carries no sections", at: 0) }
+        let packets = section.packets(pid: program.streams[stream].pid, counter: &counters.streams[stream])
+        out.append(packets.rawSpan)
+        pending[stream].section = section
+    }
+
     /// Ends a segment: writes the frames that wait.
     ///
     /// - Parameters:
@@ -148,6 +163,14 @@ package struct TransportStreamMuxer: Sendable {
         for stream in program.streams.indices {
             flush(stream, extra: alignsCounters ? .max : 0, into: &out)
             guard alignsCounters, counters.streams[stream] != 0 else { continue }
+            if let section = pending[stream].section {
+                // sent again, each time with the same number of packets
+                while counters.streams[stream] != 0 {
+                    let packets = section.packets(pid: program.streams[stream].pid, counter: &counters.streams[stream])
+                    out.append(packets.rawSpan)
+                }
+                continue
+            }
             // zero bytes behind a picture are part of the byte stream; other streams get here with a short last unit, or none
             let filler: [UInt8] = program.streams[stream].isVideo ? [0] : []
             while counters.streams[stream] != 0 { pad(stream, filler, into: &out) }

@@ -8,7 +8,8 @@ struct PacketAligner {
     private(set) var skipped = 0
     private var held: [UInt8] = []
     private var isAligned = true
-    private var hasAligned = false
+    /// Packets found, up to two: from there on their distance is settled.
+    private var found = 0
 
     /// Bytes passed over before it is settled that this is not a transport stream.
     private static let searchLimit = 1 << 16
@@ -31,7 +32,7 @@ struct PacketAligner {
                     body(bytes, at, position, takeSkipped())
                     at += Self.length
                     position += Self.length
-                    hasAligned = true
+                    found = min(2, found + 1)
                 }
                 if at == bytes.byteCount { return }
             }
@@ -77,23 +78,23 @@ struct PacketAligner {
                 body(held.rawSpan, at, position, skipped)
                 at += Self.length
                 position += Self.length
-                hasAligned = true
+                found = min(2, found + 1)
             } else {
                 guard held.count - at > 2 * Self.length || isLast else { break }
                 guard held.count - at > Self.length else { break }
-                if let found = candidate(from: at) {
-                    skip(found - at)
-                    at = found
+                try refuseOtherSizes(at)
+                if let start = candidate(from: at) {
+                    skip(start - at)
+                    at = start
                     isAligned = true
                 } else {
-                    try refuseOtherSizes(at)
                     // the bytes whose partner is not there yet stay
                     let next = held.count - 2 * Self.length
                     if next <= at { break }
                     skip(next - at)
                     at = next
                 }
-                guard hasAligned || skipped <= Self.searchLimit else {
+                guard found == 2 || skipped <= Self.searchLimit else {
                     throw Malformed("no transport packets are found", at: position)
                 }
             }
@@ -122,11 +123,14 @@ struct PacketAligner {
     }
 
     private func refuseOtherSizes(_ start: Int) throws(Malformed) {
-        guard !hasAligned, held.count - start >= 2 * Self.length else { return }
+        guard found < 2, skipped == 0 else { return }
         let sync = TransportPacket.syncByte
-        for (size, lead) in [(192, 4), (204, 0)]
-        where position == 0 && held[start + lead] == sync && held[start + lead + size] == sync {
-            throw Malformed("transport packets of \(size) bytes are not supported", at: lead)
+        // four bytes of time in front of each packet, or sixteen of error correction behind
+        for (size, lead) in [(192, 4), (204, 16)] where position == (size == 192 ? 0 : Self.length) {
+            let first = start + lead
+            if first + size < held.count, held[first] == sync, held[first + size] == sync {
+                throw Malformed("transport packets of \(size) bytes are not supported", at: position)
+            }
         }
     }
 }

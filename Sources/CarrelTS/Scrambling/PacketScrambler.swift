@@ -1,0 +1,53 @@
+package import CarrelBytes
+package import CarrelCrypto
+
+/// Scrambles the packets of some streams in runs of whole packets (DVB-CISSA version 1, ETSI TS 103 127).
+package struct PacketScrambler: ~Copyable {
+    /// The key in force.
+    package private(set) var parity: KeyParity
+    private var cipher: PacketCipher
+    private let pids: Set<UInt16>
+
+    /// Plans the scrambling.
+    ///
+    /// - Parameters:
+    ///   - pids: packet identifiers to scramble: streams of pictures and sound, never tables.
+    ///   - key: 16 bytes.
+    ///   - parity: the name that packets give to the key.
+    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    package init(pids: Set<UInt16>, key: Secret, parity: KeyParity) throws(CryptoError) {
+        cipher = try PacketCipher(.scramble, key: key)
+        self.pids = pids
+        self.parity = parity
+    }
+
+    /// Replaces the key by the next one, which has the other parity.
+    ///
+    /// - Parameter key: 16 bytes.
+    /// - Throws: as `init`; the key before stays then.
+    package mutating func rotate(to key: Secret) throws(CryptoError) {
+        cipher = try PacketCipher(.scramble, key: key)
+        parity = parity.next
+    }
+
+    /// Scrambles packets where they lie.
+    ///
+    /// - Parameters:
+    ///   - bytes: holds the packets.
+    ///   - range: whole packets. Traps when it does not lie in `bytes`.
+    /// - Throws: when a packet is cut off, has no sync byte, or is scrambled already; those before it are done.
+    package mutating func scramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let packet = try TransportPacket.whole(bytes.bytes, at: at, end: range.upperBound)
+            // a payload without a whole block stays clear, and so does the header
+            if pids.contains(packet.pid), packet.payload.count >= 16 {
+                guard packet.scrambling == 0 else { throw Malformed("transport packet is scrambled already", at: at) }
+                cipher.apply(to: &bytes, payload: at + packet.payload.lowerBound..<at + packet.payload.upperBound)
+                bytes.setScrambling(parity.rawValue, at: at)
+            }
+            at += TransportStream.packetLength
+        }
+    }
+}

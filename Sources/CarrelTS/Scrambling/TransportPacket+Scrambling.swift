@@ -1,0 +1,20 @@
+import CarrelBytes
+
+extension TransportPacket {
+    /// Reads the packet at `offset`, which has to end before `end`.
+    static func whole(_ bytes: RawSpan, at offset: Int, end: Int) throws(Malformed) -> TransportPacket {
+        guard end - offset >= TransportStream.packetLength else { throw Malformed("transport packet is cut off", at: offset) }
+        guard let packet = parse(bytes, at: offset) else { throw Malformed("sync byte of a packet is missing", at: offset) }
+        return packet
+    }
+}
+
+extension MutableRawSpan {
+    /// Writes `transport_scrambling_control` of the packet at `offset`, which lies in the span.
+    @_lifetime(self: copy self)
+    mutating func setScrambling(_ control: UInt8, at offset: Int) {
+        unsafe withUnsafeMutableBytes { buffer in
+            unsafe buffer[offset + 3] = buffer[offset + 3] & 0x3f | control << 6
+        }
+    }
+}

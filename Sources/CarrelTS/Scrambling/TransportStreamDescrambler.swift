@@ -1,0 +1,116 @@
+package import CarrelBytes
+package import CarrelCrypto
+
+/// Descrambles a program where its packets lie, and finds out which keys it needs (DVB-CISSA version 1, ETSI TS 103 127).
+///
+/// It reads the tables and the key messages on the way. Where a packet needs a key that is not here, it stops there: the caller
+/// gets the key, sets it, and goes on with the rest of the bytes.
+///
+/// ```swift
+/// var rest = 0..<bytes.byteCount
+/// while case .needsKey(let parity, let message, let offset) = try descrambler.descramble(&bytes, in: rest) {
+///     try descrambler.setKey(key(of: message?.keyID(parity)), for: parity)
+///     rest = offset..<rest.upperBound
+/// }
+/// ```
+package struct TransportStreamDescrambler: ~Copyable {
+    /// The end of a run of packets.
+    package enum Outcome: Sendable, Hashable {
+        /// All packets are in the clear.
+        case finished
+        /// The packet at `offset` and those behind it are not done: a key is missing. The message names it, where there is one.
+        case needsKey(KeyParity, message: KeyMessage?, offset: Int)
+    }
+
+    private var even: PacketCipher?
+    private var odd: PacketCipher?
+    private var association = SectionAssembler()
+    private var map = SectionAssembler()
+    private var messages = SectionAssembler()
+    private var mapPID: UInt16?
+    private var messagePID: UInt16?
+    private var program: UInt16?
+
+    /// The key message in force.
+    package private(set) var message: KeyMessage?
+    /// `scrambling_mode` of the program, where a descriptor names it.
+    package private(set) var mode: UInt8?
+
+    /// Creates a descrambler without keys.
+    package init() {}
+
+    /// Sets the key of a parity until a message names another.
+    ///
+    /// - Parameters:
+    ///   - key: 16 bytes.
+    ///   - parity: the name that packets give to the key.
+    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    package mutating func setKey(_ key: Secret, for parity: KeyParity) throws(CryptoError) {
+        let cipher = try PacketCipher(.descramble, key: key)
+        if parity == .even { even = consume cipher } else { odd = consume cipher }
+    }
+
+    /// Descrambles packets where they lie.
+    ///
+    /// - Parameters:
+    ///   - bytes: holds the packets.
+    ///   - range: whole packets, in the order of the stream. Traps when it does not lie in `bytes`.
+    /// - Returns: whether all are done, or the key that is missing.
+    /// - Throws: when a packet is cut off or has no sync byte, or the stream is scrambled in another mode.
+    package mutating func descramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) -> Outcome {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let packet = try TransportPacket.whole(bytes.bytes, at: at, end: range.upperBound)
+            let payload = at + packet.payload.lowerBound..<at + packet.payload.upperBound
+            switch packet.scrambling {
+            case 0: readTables(packet, bytes.bytes.extracting(payload))
+            case 1: throw Malformed("scrambling control of a packet is reserved", at: at)
+            default:
+                if let mode, mode != PacketCipher.mode { throw Malformed("scrambling mode \(mode) is not DVB-CISSA", at: at) }
+                let parity: KeyParity = packet.scrambling == 2 ? .even : .odd
+                let hasKey = parity == .even ? even != nil : odd != nil
+                guard hasKey else { return .needsKey(parity, message: message, offset: at) }
+                if parity == .even {
+                    even?.apply(to: &bytes, payload: payload)
+                } else {
+                    odd?.apply(to: &bytes, payload: payload)
+                }
+                bytes.setScrambling(0, at: at)
+            }
+            at += TransportStream.packetLength
+        }
+        return .finished
+    }
+
+    private mutating func readTables(_ packet: TransportPacket, _ payload: RawSpan) {
+        switch packet.pid {
+        case 0:
+            for section in association.consume(payload, startsUnit: packet.startsUnit) {
+                guard let table = try? TableSection(section.rawSpan), table.table == ProgramAssociation.table else { continue }
+                let first = (try? ProgramAssociation(table))?.programs.first { $0.number != 0 }
+                if let first { (program, mapPID) = (first.number, first.pid) }
+            }
+        case mapPID:
+            for section in map.consume(payload, startsUnit: packet.startsUnit) {
+                guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
+                    let map = try? ProgramMap(table)
+                else { continue }
+                let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)
+                mode = descriptors.first { $0.tag == 0x65 }?.content.first
+                messagePID = map.streams.first(where: \.hasKeyMessages)?.pid
+            }
+        case messagePID:
+            for section in messages.consume(payload, startsUnit: packet.startsUnit) {
+                guard let table = try? TableSection(section.rawSpan), let next = try? KeyMessage(table) else { continue }
+                // a key whose id changes is another key
+                if let old = message {
+                    if old.evenKeyID != next.evenKeyID || old.contentID != next.contentID { even = nil }
+                    if old.oddKeyID != next.oddKeyID || old.contentID != next.contentID { odd = nil }
+                }
+                message = next
+            }
+        default: break
+        }
+    }
+}
