@@ -16,14 +16,14 @@ package struct DCFScan: Sendable {
     private let length: Int64
     private var file = DCFFile()
     private var step = Step.box
-    /// Where the next box is, and the end of the box that it lies in.
+    /// The offset of the next box.
     private var at: Int64 = 0
     private var open: OpenObject?
     private var boxCount = 0
     private var headerBytes = 0
     private var isDCF = false
 
-    /// What the wanted bytes are.
+    /// The content of the wanted bytes.
     private enum Step {
         case box
         case brands

@@ -44,8 +44,9 @@ package struct ClearPayloadReader: ByteReader {
         var at: Int64 = 0
         while at < length {
             let end = min(length, at + Int64(max(16, piece)))
-            let bytes = try read(at..<end)
-            try body(bytes.rawSpan)
+            var bytes = try reader.readAll(payload.range(holding: at..<end))
+            let places: Range<Int> = try payload.decrypt(&bytes, holding: at..<end, key: key)
+            try body(bytes.rawSpan.extracting(places))
             at = end
         }
         // an empty content has padding too

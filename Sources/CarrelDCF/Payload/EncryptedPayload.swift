@@ -123,27 +123,27 @@ package struct EncryptedPayload: Sendable, Hashable {
         }
     }
 
-    /// Decrypts a range.
+    /// Decrypts a range where its bytes lie.
     ///
     /// - Parameters:
-    ///   - bytes: the bytes of ``range(holding:)``.
+    ///   - bytes: the bytes of ``range(holding:)``; they are changed.
     ///   - clear: the range of the clear bytes that they hold.
     ///   - key: the content key; not used without encryption.
-    /// - Returns: the clear bytes.
+    /// - Returns: the places of the clear bytes in `bytes`.
     /// - Throws: `Malformed` when bytes are missing or the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
-    package func decrypt(_ bytes: [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> [UInt8] {
+    package func decrypt(_ bytes: inout [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> Range<Int> {
         let range = range(holding: clear)
         let clear = clamped(clear)
         guard bytes.count == range.count else { throw Malformed("data ended early", at: Int(range.lowerBound) + bytes.count) }
-        guard cipher != .none, !clear.isEmpty else { return bytes }
+        guard cipher != .none, !clear.isEmpty else { return 0..<bytes.count }
         guard let key else { throw CryptoError(.keyLength, "the content is encrypted: a key is needed") }
-        var bytes = bytes
         let block = clear.lowerBound & ~15
         let skipped = Int(start + block - range.lowerBound)
         let lead = skipped + Int(clear.lowerBound - block)
+        let places = lead..<lead + clear.count
         var stream = try AESStream(cipher == .cbc ? .chainedDecrypt : .counter, key: key)
+        let before = skipped == 16 ? AESBlock(bytes.rawSpan.extracting(first: 16)) : nil
         do {
-            let before = skipped == 16 ? AESBlock(bytes.rawSpan.extracting(first: 16)) : nil
             var span = bytes.mutableSpan
             var raw = unsafe span.mutableBytes
             if cipher == .cbc {
@@ -153,12 +153,24 @@ package struct EncryptedPayload: Sendable, Hashable {
                 stream.count(&raw, from: iv, block: UInt64(block / 16), counterWidth)
             }
         }
-        let end = lead + clear.count
-        if cipher == .cbc, isPadded, clear.upperBound == clearLength {
-            let padding = bytes.count - end
-            guard bytes[end...].allSatisfy({ Int($0) == padding }) else { throw wrongPadding }
+        if isPadded, clear.upperBound == clearLength {
+            let padding = bytes.count - places.upperBound
+            guard bytes[places.upperBound...].allSatisfy({ Int($0) == padding }) else { throw wrongPadding }
         }
-        return lead == 0 && end == bytes.count ? bytes : Array(bytes[lead..<end])
+        return places
+    }
+
+    /// Decrypts a range.
+    ///
+    /// - Parameters:
+    ///   - bytes: the bytes of ``range(holding:)``.
+    ///   - clear: the range of the clear bytes that they hold.
+    ///   - key: the content key; not used without encryption.
+    /// - Returns: the clear bytes.
+    /// - Throws: as the method that decrypts where the bytes lie.
+    package func decrypt(_ bytes: consuming [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> [UInt8] {
+        let places: Range<Int> = try decrypt(&bytes, holding: clear, key: key)
+        return places.count == bytes.count ? bytes : Array(bytes[places])
     }
 
     private var wrongPadding: Malformed {

@@ -33,7 +33,7 @@ struct ObjectDescriptorCommands {
 
     /// Objects, in their order.
     private(set) var objects: [Object] = []
-    /// Where the data of the IPMP descriptors of Marlin lie, by descriptor id.
+    /// The places of the data of Marlin's IPMP descriptors, by descriptor id.
     private(set) var protections: [UInt8: Range<Int>] = [:]
 
     private static let limit = 1000

@@ -30,7 +30,7 @@ package struct SampleHeader: Sendable, Hashable {
         ivLength = Int(content.u8(at: 6))
     }
 
-    /// Where the parts of a sample lie.
+    /// The places of the parts of a sample.
     struct Parts {
         /// The initialization vector; nil for a sample in the clear.
         var iv: Range<Int>?

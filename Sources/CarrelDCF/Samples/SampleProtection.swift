@@ -68,6 +68,7 @@ package enum SampleProtection: Sendable, Hashable {
     /// Makes the track's decrypter.
     ///
     /// - Parameter key: the content key, 16 bytes.
+    /// - Returns: a decrypter for any number of samples.
     /// - Throws: `keyLength`; `integrity` when the track shows that the key is another.
     package func decrypter(key: Secret) throws(CryptoError) -> SampleDecrypter { try SampleDecrypter(self, key) }
 }

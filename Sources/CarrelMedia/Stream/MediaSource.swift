@@ -2,7 +2,7 @@
 package protocol MediaSource: Sendable {
     /// Prepares reading.
     ///
-    /// - Returns: what is known of the bytes.
+    /// - Returns: the length and the type of the bytes.
     /// - Throws: `media.unavailable`, or what the client throws.
     func open() async throws -> MediaSourceInformation
 
