@@ -17,11 +17,13 @@ extension MediaFile {
 
     /// Reads an ISO base media file.
     init(mp4 reader: any ByteReader) throws {
-        self.init(.mp4)
-        guard try Self.hasMovie(reader) else {
-            // a segment alone: its movie names the protection
+        let fragments = try Self.fragmentsWithoutMovie(reader)
+        guard fragments.isEmpty else {
+            self.init(.segment)
+            try readSystems(of: fragments, reader)
             return
         }
+        self.init(.mp4)
         let file = try MP4File(reader)
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         for track in file.tracks {
@@ -41,20 +43,34 @@ extension MediaFile {
         }
     }
 
-    private static func hasMovie(_ reader: any ByteReader) throws -> Bool {
+    /// The first fragments of a file without a movie; none where there is one, or nothing at all.
+    private static func fragmentsWithoutMovie(_ reader: any ByteReader) throws -> [MP4Box] {
         var window = FileWindow(reader)
         var at: Int64 = 0
         var count = 0
-        var hasFragment = false
+        var fragments: [MP4Box] = []
         while reader.length - at >= 8, count <= MP4Box.limit {
             let box = try MP4Box(&window, at: at, in: 0..<reader.length)
-            if box.type == "moov" { return true }
-            hasFragment = hasFragment || box.type == "moof"
+            if box.type == "moov" { return [] }
+            if box.type == "moof", !box.isCut, fragments.count < 100 { fragments.append(box) }
             at = box.content.upperBound
             count += 1
         }
-        // without either the reader of files says what is wrong
-        return !hasFragment
+        return fragments
+    }
+
+    /// Reads the boxes of protection systems in fragments.
+    private mutating func readSystems(of fragments: [MP4Box], _ reader: any ByteReader) throws {
+        var window = FileWindow(reader)
+        var systems: [ProtectionSystemHeader] = []
+        for fragment in fragments {
+            try MP4Box.forEach(in: fragment.content, &window) { box, _ in
+                guard box.type == "pssh", systems.count < 1000 else { return }
+                let content = try box.load(reader, limit: 1 << 20)
+                if let system = ProtectionSystemHeader(box.type, content.rawSpan) { systems.append(system) }
+            }
+        }
+        for system in systems { add(system) }
     }
 
     private mutating func add(_ protection: MP4Protection) throws {

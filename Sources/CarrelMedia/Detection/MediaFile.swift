@@ -10,6 +10,8 @@ package struct MediaFile: Sendable {
     package enum Container: String, Sendable, Hashable {
         /// An ISO base media file: MP4, M4A, MOV, 3GP, fragmented or not.
         case mp4 = "MP4"
+        /// Fragments of such a file without the movie that describes them: their protection is in another file.
+        case segment = "MP4 segment"
         /// An OMA DCF.
         case dcf = "DCF"
         /// An MPEG-2 transport stream.
@@ -41,8 +43,8 @@ package struct MediaFile: Sendable {
     /// Objects of a DCF.
     package internal(set) var objects: [DCFObject] = []
 
-    /// Whether nothing in it is protected; false of a file of another kind, of which that is not known.
-    package var isClear: Bool { protections.isEmpty && container != .other }
+    /// Whether nothing in it is protected; false where that is not known: of segments, and of files of another kind.
+    package var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
 
     init(_ container: Container) {
         self.container = container

@@ -159,6 +159,20 @@ struct `The protection of a file` {
         #expect(clear.isClear)
     }
 
+    @Test func `of a segment is not known, but its systems are`() throws {
+        let segment = try look("media/dash/timeline-cenc/v-0.m4s")
+        #expect(segment.container == .segment)
+        #expect(!segment.isClear)
+        #expect(segment.protections.isEmpty)
+        let system = try withSystems([("edef8ba979d64acea3c827dcd51d21ed", [1])])
+        let place = try #require(system.indices.first { system[$0...].starts(with: Array("moov".utf8)) })
+        var fragment = system
+        fragment.replaceSubrange(place..<place + 4, with: Array("moof".utf8))
+        let file = try MediaFile(BytesReader(fragment))
+        #expect(file.container == .segment)
+        #expect(file.systems == ["Widevine"])
+    }
+
     @Test func `of other files is not known`() throws {
         for bytes in [[], [0], Array("ID3".utf8), numbered(1000), [0x47], [UInt8](repeating: 0x47, count: 100)] {
             let file = try MediaFile(BytesReader(bytes))
