@@ -10,6 +10,7 @@ struct MediaPlaylistReader {
     private var hasTarget = false
     /// The least version that the lines so far ask for, why, and where.
     private var needed = (version: 1, why: "", offset: 0)
+    private var newerNeeds: [(version: Int, why: String, offset: Int)] = []
     private var keys: [EncryptionKey] = []
     private var initialization: MediaSegment.Initialization?
     private var bitrate: UInt64?
@@ -114,6 +115,9 @@ struct MediaPlaylistReader {
         }
         if !hasTarget { playlist.targetDuration = longest.seconds }
         if needed.version > playlist.version { try context.tolerate(.versionTooLow, needed.why, at: needed.offset) }
+        for need in newerNeeds where need.version > playlist.version {
+            context.warnings.note(.versionTooLow, need.why, at: need.offset)
+        }
         if longest.seconds > playlist.targetDuration {
             let offset = playlist.segments.first { $0.duration.roundedSeconds > playlist.targetDuration }?.source.place?.uriOffset
             try context.tolerate(.durationAboveTarget, "segment is longer than the target duration", at: offset ?? longest.offset)
@@ -168,10 +172,12 @@ struct MediaPlaylistReader {
                 playlist.renditionReports.append(RenditionReport(list))
             }
         case .define:
-            need(8, "variables need version 8", line)
+            needNewer(8, "variables need version 8", line)
             if let variable = try context.define(bytes, value, line, canImport: true) {
                 playlist.variables.append(variable)
-                if variable.origin == .queryParameter { need(11, "variables of the query need version 11", line) }
+                if variable.origin == .queryParameter {
+                    needNewer(11, "variables of the query need version 11", line)
+                }
             }
         case .rendition, .variant, .iFrameVariant, .sessionData, .sessionKey, .contentSteering, .imageVariant:
             throw line.malformed("tag belongs to a multivariant playlist")
@@ -238,7 +244,7 @@ struct MediaPlaylistReader {
             var skipped = SkippedSegments(count: count)
             skipped.attributes = list
             playlist.skipped = skipped
-            need(
+            needNewer(
                 list["RECENTLY-REMOVED-DATERANGES"] == nil ? 9 : 10,
                 "skipped segments need version 9, or 10 with date ranges",
                 line
@@ -379,6 +385,11 @@ struct MediaPlaylistReader {
     private static func byteRange(_ text: String) -> (length: UInt64, offset: UInt64?)? {
         let bytes = Array(text.utf8)
         return byteRange(bytes.rawSpan, bytes.indices)
+    }
+
+    /// Notes the version that a tag which RFC 8216 does not know asks for; too low a one is a warning.
+    private mutating func needNewer(_ version: Int, _ why: String, _ line: PlaylistLine) {
+        newerNeeds.append((version, why, line.offset))
     }
 
     private mutating func need(_ version: Int, _ why: String, _ line: PlaylistLine) {
