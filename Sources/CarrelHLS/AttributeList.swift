@@ -106,7 +106,10 @@ package struct AttributeList: Sendable, Hashable {
                 }
                 out += text
             case .quoted(let text):
-                guard text.unicodeScalars.allSatisfy({ ($0.value >= 0x20 || $0 == "\t") && !(0x7f...0x9f).contains($0.value) && $0 != "\"" })
+                guard
+                    text.unicodeScalars.allSatisfy({
+                        ($0.value >= 0x20 || $0 == "\t") && !(0x7f...0x9f).contains($0.value) && $0 != "\""
+                    })
                 else {
                     throw PlaylistError(.quotedString, "a quoted string cannot hold a quotation mark or a control character")
                 }

@@ -6,7 +6,10 @@ import Testing
 
 /// Playlists that others made, with what another parser made of them.
 struct `Playlists found elsewhere` {
-    static let names = FixtureFolder.files(["media/playlists", "media/hls", "media/ext", "drm/hls", "drm/marlin"], ending: ".m3u8")
+    static let names = FixtureFolder.files(
+        ["media/playlists", "media/hls", "media/ext", "drm/hls", "drm/marlin"],
+        ending: ".m3u8"
+    )
 
     /// Valid by the specification, among them unusual ones.
     static let valid = [
@@ -76,7 +79,9 @@ struct `Playlists found elsewhere` {
         var different: Set<String> = []
         for name in Self.names {
             let path = "\(Fixtures.directory ?? "")/\(name).peer.json"
-            guard let peerBytes = Fixtures.bytes(at: path), let peer = try JSON.parse(peerBytes.rawSpan)["manifest"] else { continue }
+            guard let peerBytes = Fixtures.bytes(at: path), let peer = try JSON.parse(peerBytes.rawSpan)["manifest"] else {
+                continue
+            }
             let bytes = try Fixtures.bytes(name)
             let same: Bool
             switch try? Playlist.read(bytes.rawSpan, strictness: .lenient).playlist {
@@ -163,7 +168,8 @@ struct `Playlists found elsewhere` {
             let peer = (try JSON.parse(text.rawSpan).array ?? []).map { entry in
                 let fields = entry.array ?? []
                 let number = fields.count > 1 ? fields[1].double ?? -1 : -1
-                return "\(fields.first?.string ?? "") \(Int64((number * 1e6).rounded())) \(fields.last?.string?.split(separator: "@").first ?? "")"
+                return
+                    "\(fields.first?.string ?? "") \(Int64((number * 1e6).rounded())) \(fields.last?.string?.split(separator: "@").first ?? "")"
             }
             let ours: [String] =
                 switch try Playlist.parse(bytes.rawSpan) {

@@ -73,7 +73,9 @@ struct `Newer tags of media playlists` {
         made.renditionReports = read.renditionReports
         made.segments = read.segments.map { segment in
             var new = MediaSegment(uri: segment.uri, duration: segment.duration)
-            (new.bitrate, new.isGap, new.parts, new.dateRanges) = (segment.bitrate, segment.isGap, segment.parts, segment.dateRanges)
+            (new.bitrate, new.isGap, new.parts, new.dateRanges) = (
+                segment.bitrate, segment.isGap, segment.parts, segment.dateRanges
+            )
             return new
         }
         let text = String(decoding: try made.write(), as: UTF8.self)
@@ -242,7 +244,10 @@ struct `Multivariant playlists` {
         playlist.version = 9
         let expected = Self.text.replacing("high.m3u8\n", with: "higher.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=9\nnew.m3u8\n")
             .replacing("#EXT-X-IMAGE-STREAM-INF:BANDWIDTH=3,RESOLUTION=320x180,URI=\"thumbs.m3u8\"\n", with: "")
-            .replacing("DEFAULT=YES", with: "DEFAULT=NO").replacing("{$p}/de", with: "path/de").replacing("VERSION:8", with: "VERSION:9")
+            .replacing("DEFAULT=YES", with: "DEFAULT=NO").replacing("{$p}/de", with: "path/de").replacing(
+                "VERSION:8",
+                with: "VERSION:9"
+            )
         #expect(String(decoding: try playlist.write(), as: UTF8.self) == expected)
     }
 
