@@ -63,7 +63,9 @@ struct MediaPlaylistReader {
     ) -> MediaSegment? {
         let text = passage.text
         var context = PlaylistContext(text, PlaylistWarnings(text.isLenient ? .lenient : .strict))
-        context.variables = PlaylistVariables(playlist.variables)
+        let start = passage.range.lowerBound
+        context.known = playlist.variables
+        context.variables = PlaylistVariables(playlist.variables.filter { $0.source.place ?? 0 < start })
         var reader = MediaPlaylistReader(context, limit: 2, start: passage.range.lowerBound)
         reader.playlist.iFramesOnly = playlist.iFramesOnly
         if let last {

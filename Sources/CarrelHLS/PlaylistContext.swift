@@ -7,6 +7,8 @@ struct PlaylistContext {
     var variables = PlaylistVariables()
     private let url: String?
     private let imports: [PlaylistVariable]
+    /// Variables with values that an earlier reading found.
+    var known: [PlaylistVariable] = []
 
     init(_ text: PlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
         self.text = text
@@ -192,8 +194,8 @@ struct PlaylistContext {
         let found: String? =
             switch origin {
             case .value: list.quoted("VALUE")
-            case .imported: imports.first { $0.name == name }?.value
-            case .queryParameter: queryParameter(name)
+            case .imported: (known + imports).first { $0.name == name }?.value
+            case .queryParameter: known.first { $0.name == name }?.value ?? queryParameter(name)
             }
         if found == nil {
             let what =
@@ -201,7 +203,9 @@ struct PlaylistContext {
                 ? "imported variable was not given" : "address of the playlist lacks the query parameter of a variable"
             try tolerate(.variableUnknown, what, at: line.offset)
         }
-        let variable = PlaylistVariable(name, found, origin: origin)
+        guard variables.list.count < PlaylistVariables.countLimit else { throw line.malformed("playlist has too many variables") }
+        var variable = PlaylistVariable(name, found, origin: origin)
+        variable.source.place = line.offset
         variables.append(variable)
         return variable
     }

@@ -14,6 +14,8 @@ package struct PlaylistVariable: Sendable, Hashable {
     package var origin: Origin
     /// Nil when the giver did not give it, which only a lenient reader passes over.
     package var value: String?
+    /// The offset of the line that defines it: a line before it does not know the variable.
+    var source = Provenance<Int>()
 
     package init(_ name: String, _ value: String?, origin: Origin = .value) {
         self.name = name
@@ -39,6 +41,9 @@ struct PlaylistVariables {
     }
 
     var isEmpty: Bool { list.isEmpty }
+
+    /// Most variables of a playlist.
+    static let countLimit = 1000
 
     subscript(name: some StringProtocol) -> PlaylistVariable? { list.first { $0.name == name } }
 

@@ -1,0 +1,24 @@
+import CarrelBytes
+import CarrelDASH
+
+/// Segments of an MPD must be in order and inside their sequence, and an MPD that is written must be read again as the same one.
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    guard let mpd = try? MPD.parse(bytes.rawSpan) else { return 0 }
+    let now = Instant(milliseconds: 1_700_000_000_000)
+    for stream in mpd.streams(url: "https://example.com/a/b.mpd").prefix(20) {
+        _ = stream.initialization
+        guard let segments = try? stream.segments() else { fatalError("what was checked has no segments") }
+        let available = segments.available(in: mpd, at: now)
+        if let count = segments.count, available.upperBound > count { fatalError("more is available than there is") }
+        for index in available.prefix(3) + available.suffix(3) {
+            if let segment = segments[index], segment.index != index { fatalError("a segment has another place") }
+        }
+        if let count = segments.count, segments[count] != nil { fatalError("there is a segment behind the last") }
+    }
+    let text = mpd.write()
+    guard let again = try? MPD.parse(text.rawSpan) else { fatalError("what was written is not read") }
+    if again != mpd { fatalError("it changed") }
+    return 0
+}
