@@ -20,6 +20,12 @@ package struct MediaFragment: Sendable {
 
         package init() {}
 
+        /// Makes room for the samples of the next fragment.
+        package mutating func restart() {
+            information.removeAll(keepingCapacity: true)
+            sizes.removeAll(keepingCapacity: true)
+        }
+
         /// Adds what is to be said of one sample.
         ///
         /// - Parameters:

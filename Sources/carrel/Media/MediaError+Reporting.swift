@@ -12,7 +12,7 @@ extension MediaError: ReportableError {
 
     package var exitStatus: ExitStatus {
         switch code {
-        case .malformed, .wrongKey, .unsupported: .badInput
+        case .malformed, .wrongKey, .unsupported, .unaligned: .badInput
         case .missingKey, .refusedKey, .outputControl: .noPermission
         case .unavailable: .noInput
         case .unwritable: .cannotCreate

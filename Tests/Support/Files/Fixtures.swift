@@ -33,6 +33,10 @@ package enum Fixtures {
     package struct Missing: Error, CustomStringConvertible {
         let path: String
 
+        package init(path: String) {
+            self.path = path
+        }
+
         package var description: String { "\(path) is not there" }
     }
 

@@ -1,0 +1,38 @@
+import CarrelBytes
+package import CarrelCrypto
+
+/// Initialization vectors for everything that one package encrypts: no two under one key are alike, whatever the track.
+///
+/// Each key has a counter of 64 bits that begins at a random number, and every track that has the key takes its vectors from that
+/// counter. So vectors differ by construction, not by chance, and two packages under one key do not begin alike. In counter mode the
+/// number is the high half of the counter block and the low half counts the blocks of the sample from 0 (ISO/IEC 23001-7 §9.2).
+package struct VectorSequence: Sendable {
+    private struct Counter: Sendable {
+        /// The key itself: two ids may name one key.
+        var key: Secret
+        var next: UInt64
+        /// The low half of vectors of 16 bytes.
+        var low: UInt64
+    }
+    private var counters: [Counter] = []
+
+    package init() {}
+
+    /// The next vector under a key.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - isLong: whether the vector has 16 bytes of its own; else the low half is 0.
+    package mutating func next(for key: Secret, isLong: Bool) -> AESBlock {
+        let i = counters.firstIndex { $0.key == key } ?? add(key)
+        let high = counters[i].next
+        counters[i].next &+= 1
+        return AESBlock(high: high, low: isLong ? counters[i].low : 0)
+    }
+
+    private mutating func add(_ key: Secret) -> Int {
+        let random = Random.bytes(16)
+        counters.append(Counter(key: key, next: random.rawSpan.u64(at: 0), low: random.rawSpan.u64(at: 8)))
+        return counters.count - 1
+    }
+}

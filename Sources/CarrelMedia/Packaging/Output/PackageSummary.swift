@@ -1,0 +1,69 @@
+import CarrelMP4
+
+/// The files of a package, for the person or the script that asked for it.
+package struct PackageSummary: Sendable {
+    /// One track.
+    package struct Track: Sendable {
+        /// `video`, `audio` or `text`.
+        package let kind: String
+        /// Its name within the package.
+        package let name: String
+        /// RFC 6381.
+        package let codecs: String
+        /// RFC 5646; nil when it is not known.
+        package let language: String?
+        /// Pixels; 0 where it is not a picture.
+        package let width: Int
+        /// Pixels; 0 where it is not a picture.
+        package let height: Int
+        package let segmentCount: Int
+        /// Bits a second on average; 0 of text.
+        package let bandwidth: Int
+        /// The ids of its keys; none of a clear track.
+        package let keyIDs: [String]
+    }
+
+    /// The multivariant playlist within the package.
+    package static let playlistName = "master.m3u8"
+    /// The manifest within the package.
+    package static let manifestName = "manifest.mpd"
+
+    /// Its tracks.
+    package let tracks: [Track]
+    /// Whether there are HLS playlists: two schemes have no name in them.
+    package let hasPlaylists: Bool
+    /// The duration of the longest one, in seconds.
+    package let seconds: Double
+
+    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
+        hasPlaylists = options.hasPlaylists
+        var tracks = renditions.map { rendition in
+            Track(
+                kind: rendition.track.kind.rawValue,
+                name: rendition.name,
+                codecs: rendition.track.codecs,
+                language: rendition.track.language,
+                width: rendition.track.entry.width,
+                height: rendition.track.entry.height,
+                segmentCount: rendition.segments.count,
+                bandwidth: rendition.averageBandwidth,
+                keyIDs: rendition.keys.map { "\($0.id)" }
+            )
+        }
+        tracks += texts.map { text in
+            Track(
+                kind: "text",
+                name: text.name,
+                codecs: "wvtt",
+                language: text.language,
+                width: 0,
+                height: 0,
+                segmentCount: text.segments.count,
+                bandwidth: 0,
+                keyIDs: []
+            )
+        }
+        self.tracks = tracks
+        seconds = renditions.map(\.track.seconds).max() ?? 0
+    }
+}

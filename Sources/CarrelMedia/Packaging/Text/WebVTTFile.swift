@@ -1,0 +1,113 @@
+package import CarrelBytes
+
+/// Subtitles as a WebVTT file has them (W3C WebVTT §4).
+package struct WebVTTFile: Sendable {
+    /// One cue.
+    package struct Cue: Sendable, Hashable {
+        /// Milliseconds.
+        package var start: Int64
+        /// Milliseconds; behind `start`.
+        package var end: Int64
+        /// Its lines: an identifier where it has one, the times with settings, the text.
+        package var lines: [String]
+    }
+
+    /// Cues in the order of the file.
+    package private(set) var cues: [Cue] = []
+    /// Blocks of styles and regions, which every segment needs.
+    package private(set) var definitions: [[String]] = []
+
+    /// Bytes of a file, at most.
+    package static let limit = 16 << 20
+
+    /// Reads a file.
+    ///
+    /// - Parameter bytes: all of it; UTF-8.
+    /// - Throws: `Malformed` when it is not a WebVTT file, or a cue's times are damaged, with the byte at which its block begins.
+    package init(_ bytes: RawSpan) throws(Malformed) {
+        guard bytes.byteCount <= Self.limit else { throw Malformed("subtitles have more than 16 MiB", at: Self.limit) }
+        let hasMark = bytes.byteCount >= 3 && bytes.u8(at: 0) == 0xef && bytes.u8(at: 1) == 0xbb && bytes.u8(at: 2) == 0xbf
+        let start = hasMark ? 3 : 0
+        guard bytes.byteCount >= start + 6, bytes.matches("WEBVTT", at: start) else {
+            throw Malformed("not a WebVTT file", at: 0)
+        }
+        if bytes.byteCount > start + 6 {
+            guard [0x20, 0x09, 0x0a, 0x0d].contains(bytes.u8(at: start + 6)) else { throw Malformed("not a WebVTT file", at: 6) }
+        }
+        var block: [String] = []
+        var blockStart = 0
+        var isHeader = true
+        var at = start
+        while at <= bytes.byteCount {
+            let (line, next) = Self.line(bytes, at)
+            if line.isEmpty {
+                if !isHeader { try add(block, at: blockStart) }
+                isHeader = false
+                block.removeAll()
+                blockStart = next
+            } else {
+                block.append(line)
+            }
+            at = next
+        }
+        if !isHeader { try add(block, at: blockStart) }
+    }
+
+    /// The line at an offset, and where the next one begins.
+    private static func line(_ bytes: RawSpan, _ start: Int) -> (String, Int) {
+        var end = start
+        while end < bytes.byteCount, bytes.u8(at: end) != 10, bytes.u8(at: end) != 13 { end += 1 }
+        let text = String(decoding: [UInt8](copying: bytes.extracting(start..<end)), as: UTF8.self)
+        guard end < bytes.byteCount else { return (text, bytes.byteCount + 1) }
+        let isPair = bytes.u8(at: end) == 13 && end + 1 < bytes.byteCount && bytes.u8(at: end + 1) == 10
+        return (text, end + (isPair ? 2 : 1))
+    }
+
+    private mutating func add(_ block: [String], at offset: Int) throws(Malformed) {
+        guard let first = block.first else { return }
+        let timing = block.prefix(2).first { $0.contains("-->") }
+        guard let timing else {
+            if first.hasPrefix("STYLE") || first.hasPrefix("REGION") { definitions.append(block) }
+            return  // a comment, or what readers pass over
+        }
+        let sides = timing.split(separator: "-->", maxSplits: 1)
+        let last = sides.count == 2 ? sides[1].split(whereSeparator: { $0 == " " || $0 == "\t" }).first : nil
+        guard sides.count == 2, let last, let start = Self.time(sides[0].filter { $0 != " " && $0 != "\t" }[...]),
+            let end = Self.time(last), end > start
+        else { throw Malformed("the times of a cue are damaged", at: offset) }
+        cues.append(Cue(start: start, end: end, lines: block))
+    }
+
+    /// Milliseconds of `[hours:]minutes:seconds.milliseconds`.
+    private static func time(_ text: Substring) -> Int64? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2 || parts.count == 3, let last = parts.last else { return nil }
+        let seconds = last.split(separator: ".", omittingEmptySubsequences: false)
+        func number(_ text: Substring, _ digits: ClosedRange<Int>) -> Int64? {
+            guard digits.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return Int64(text)
+        }
+        guard seconds.count == 2, let whole = number(seconds[0], 2...2), let rest = number(seconds[1], 3...3), whole < 60,
+            let minutes = number(parts[parts.count - 2], 2...2), minutes < 60
+        else { return nil }
+        var hours: Int64 = 0
+        if parts.count == 3 {
+            guard let found = number(parts[0], 2...6) else { return nil }
+            hours = found
+        }
+        return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
+    }
+
+    /// A file with the cues of a part of the presentation; a cue that reaches over a cut is in both parts.
+    ///
+    /// - Parameter range: milliseconds.
+    /// - Returns: the text, whose times count from the beginning of the presentation (RFC 8216 §3.5).
+    package func segment(_ range: Range<Int64>) -> [UInt8] {
+        var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n"
+        for block in definitions { text += "\n" + block.joined(separator: "\n") + "\n" }
+        for cue in cues where cue.start < range.upperBound && cue.end > range.lowerBound {
+            text += "\n" + cue.lines.joined(separator: "\n") + "\n"
+        }
+        return Array(text.utf8)
+    }
+}
