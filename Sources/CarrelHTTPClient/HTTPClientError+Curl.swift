@@ -10,7 +10,7 @@ extension HTTPClientError {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             self.init(.resolve, "the host has no address")
         case CURLE_COULDNT_CONNECT:
-            self.init(.refused, "no connection could be made")
+            self.init(.refused, "no connection could be made to \(Self.place(of: request))")
         case CURLE_OPERATION_TIMEDOUT:
             self.init(.timeout, Self.timeoutText(easy, request, started))
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
@@ -32,6 +32,13 @@ extension HTTPClientError {
             let words = unsafe String(cString: curl_easy_strerror(result))
             self.init(.failed, "libcurl failed with \(result.rawValue) (\(words))")
         }
+    }
+
+    /// Host and port, without user name and password.
+    private static func place(of request: ClientRequest) -> String {
+        if request.unixSocketPath != nil { return "the server's Unix socket" }
+        guard let url = try? CurlURL(request.url) else { return "the server" }
+        return url.authority
     }
 
     private static func timeoutText(

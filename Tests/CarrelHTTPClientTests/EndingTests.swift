@@ -88,8 +88,13 @@ struct `A request that goes nowhere` {
     }
 
     @Test func `is refused where nothing listens`() async throws {
-        await #expect(throws: HTTPClientError(.refused)) {
-            try await client.send(ClientRequest("http://127.0.0.1:\(LoopbackPort.free())/"))
+        let port = LoopbackPort.free()
+        for (host, place) in [("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("ann:s3cret@127.0.0.1", "127.0.0.1")] {
+            let caught = await #expect(throws: HTTPClientError.self) {
+                try await client.send(ClientRequest("http://\(host):\(port)/path?query"))
+            }
+            #expect(caught == HTTPClientError(.refused))
+            #expect(caught?.description == "no connection could be made to \(place):\(port)")
         }
     }
 

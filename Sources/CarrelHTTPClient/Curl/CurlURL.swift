@@ -26,9 +26,10 @@ struct CurlURL: ~Copyable {
     }
 
     /// Scheme, host and port (RFC 6454 §4).
-    var origin: String {
-        "\(part(CURLUPART_SCHEME))://\(part(CURLUPART_HOST).lowercased()):\(part(CURLUPART_PORT, CURLU_DEFAULT_PORT))"
-    }
+    var origin: String { "\(scheme)://\(authority)" }
+
+    /// Host and port.
+    var authority: String { "\(part(CURLUPART_HOST).lowercased()):\(part(CURLUPART_PORT, CURLU_DEFAULT_PORT))" }
 
     var scheme: String { part(CURLUPART_SCHEME) }
 
