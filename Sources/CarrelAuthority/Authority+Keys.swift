@@ -18,6 +18,8 @@ extension Authority {
         package let root: Certificate
         /// Issues players' certificates.
         package let devices: CertificateAuthority
+        /// Those before it whose certificates can still be valid, the newest first.
+        package let formerDevices: [CertificateAuthority]
         package let license: Ed25519.PrivateKey
         package let revocation: Ed25519.PrivateKey
         package let time: Ed25519.PrivateKey
@@ -52,6 +54,14 @@ extension Authority {
                 certificate: devicesCertificate,
                 key: P256.PrivateKey(scalar: try scalar(devicesRow))
             )
+            let allDevices = rows.filter { $0.use == Use.devices }
+            let replaced = zip(allDevices, allDevices.dropFirst().map(\.createdAt))
+            formerDevices = try replaced.reversed().filter { _, end in now <= end + Life.formerList }.prefix(Life.formerLists)
+                .compactMap { row, _ in
+                    try row.certificate.map {
+                        try CertificateAuthority(certificate: $0, key: P256.PrivateKey(scalar: try scalar(row)))
+                    }
+                }
             license = try signing(.license)
             revocation = try signing(.revocation)
             time = try signing(.time)
@@ -81,6 +91,10 @@ extension Authority {
         static let service = Duration.seconds(5 * 365 * 86_400)
         /// The time for which a replaced key for requests is still accepted: nodes and players learn the new one meanwhile.
         static let overlap = Duration.seconds(7 * 86_400)
+        /// The time for which a replaced authority of players signs lists of revocations: its last certificates end within it.
+        static let formerList = Personalizations.certificateLife + .seconds(86_400)
+        /// Replaced authorities at most that sign lists.
+        static let formerLists = 7
     }
 
     /// A new key and its row.

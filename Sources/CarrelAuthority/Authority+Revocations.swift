@@ -8,8 +8,11 @@ extension Authority {
     /// The signed list of what is revoked. It is signed again after every revocation, and once an hour.
     package func revocations() async throws -> String { try await revocationLists().signed }
 
-    /// The same certificates as a list of X.509, in DER.
-    package func certificateList() async throws -> [UInt8] { try await revocationLists().certificates }
+    /// The same certificates as a list of X.509 of the current authority of players, in DER.
+    package func certificateList() async throws -> [UInt8] { try await certificateLists()[0] }
+
+    /// The same list in DER, signed by each authority of players whose certificates can be valid: the current one, then those before it.
+    package func certificateLists() async throws -> [[UInt8]] { try await revocationLists().certificates }
 
     /// The number of the newest list.
     package func revocationNumber() async throws -> Int {
@@ -22,7 +25,8 @@ extension Authority {
         /// The number of the keys that signed it.
         let keys: Int64
         let signed: String
-        let certificates: [UInt8]
+        /// Of X.509, one of each authority of players, the current one first.
+        let certificates: [[UInt8]]
     }
 
     /// The time for which a list is served again, and for which a player may use it.
@@ -57,12 +61,14 @@ extension Authority {
             number: current,
             keys: keys.number,
             signed: list.signed(by: keys.revocation),
-            certificates: keys.devices.revocationList(
-                number: UInt64(current),
-                revoked: certificates,
-                thisUpdate: second,
-                nextUpdate: second + Self.listValidity
-            )
+            certificates: ([keys.devices] + keys.formerDevices).map {
+                $0.revocationList(
+                    number: UInt64(current),
+                    revoked: certificates,
+                    thisUpdate: second,
+                    nextUpdate: second + Self.listValidity
+                )
+            }
         )
         listCache.insert(lists, for: 0, readAt: now, since: found)
         return lists

@@ -110,16 +110,21 @@ package final class Authority: Sendable {
         package let id: String
         package let use: String
         package let validity: ClosedRange<Instant>
+        /// Whether it is the one in use: the newest of its use.
+        package let isCurrent: Bool
         /// In DER.
         package let certificate: [UInt8]?
     }
 
     package func list() async throws -> [Listed] {
-        try await database.read { try AuthorityStore.keys(in: $0) }.map {
+        let rows = try await database.read { try AuthorityStore.keys(in: $0) }
+        let newest = Dictionary(rows.map { ($0.use, $0.id) }) { _, last in last }
+        return rows.map {
             Listed(
                 id: $0.id,
                 use: $0.use,
                 validity: min($0.validFrom, $0.validUntil)...$0.validUntil,
+                isCurrent: newest[$0.use] == $0.id,
                 certificate: $0.certificate
             )
         }

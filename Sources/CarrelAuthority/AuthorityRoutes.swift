@@ -64,6 +64,13 @@ struct AuthorityRoutes: Sendable {
             response.headers["Cache-Control"] = "no-cache"
             return response
         }
+        router.on(.get, "v1/license/revocations.pem") { _, _ in
+            let lists = try await authority.certificateLists().map(RevocationList.pem)
+            var response = HTTPResponse(.ok, body: .bytes(Array(lists.joined().utf8)))
+            response.headers["Content-Type"] = "application/x-pem-file"
+            response.headers["Cache-Control"] = "no-cache"
+            return response
+        }
         router.on(.get, "v1/license/time") { request, _ in
             let nonce = request.query["nonce"] ?? ""
             guard nonce.utf8.count <= 256 else { throw ServerError(.invalid, "nonce has at most 256 characters") }
@@ -124,7 +131,8 @@ struct AuthorityRoutes: Sendable {
             return .json([
                 "environment": .string(keys.environment), "number": .integer(keys.number),
                 "revocations": .integer(try await authority.revocationNumber()),
-                "root": .string(Certificate.pem(keys.trust.root)), "keys": .array(list.map(Self.json)),
+                "root": .string(Certificate.pem(keys.trust.root)),
+                "rootFingerprint": .string(Hex.encode(SHA256.hash(keys.trust.root.rawSpan))), "keys": .array(list.map(Self.json)),
             ])
         }
         router.on(.post, "admin/v1/pki/rotate") { request, _ in
@@ -183,7 +191,7 @@ struct AuthorityRoutes: Sendable {
     private static func json(_ key: Authority.Listed) -> JSON {
         [
             "id": .string(key.id), "use": .string(key.use), "from": .string(key.validity.lowerBound.description),
-            "until": .string(key.validity.upperBound.description),
+            "until": .string(key.validity.upperBound.description), "isCurrent": .bool(key.isCurrent),
         ]
     }
 }

@@ -16,3 +16,8 @@ extension Certificate {
     /// A certificate in PEM (RFC 7468 §5), lines of 64 characters.
     package static func pem(_ der: [UInt8]) -> String { PEM.text("CERTIFICATE", der) }
 }
+
+extension RevocationList {
+    /// A list in PEM (RFC 7468 §6), lines of 64 characters.
+    package static func pem(_ der: [UInt8]) -> String { PEM.text("X509 CRL", der) }
+}

@@ -179,7 +179,7 @@ struct LicenseDesk {
 
     func key(of content: BusinessRules.Content) throws -> Secret {
         if let key = content.key { return key }
-        guard let stored = try LicenseStore.key(content.keyID, in: transaction) else {
+        guard let stored = try ContentKeyStore.key(content.keyID, in: transaction) else {
             throw HTTPError(
                 .notFound,
                 "license.key",

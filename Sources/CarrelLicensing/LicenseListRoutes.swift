@@ -1,5 +1,6 @@
 import CarrelAccounts
 import CarrelAudit
+import CarrelAuthority
 import CarrelBytes
 import CarrelHTTP
 import CarrelHome
@@ -19,6 +20,15 @@ struct LicenseListRoutes: Sendable {
 
     private static let redemptionLimit = 100
 
+    /// Tells a player without records from one that is unknown; records outlive their player.
+    ///
+    /// - Throws: ``ServerError`` `request.not-found`.
+    static func requirePlayer(_ id: String, in transaction: any Transaction) throws {
+        guard try PlayerStore.player(id: id, in: transaction) != nil else {
+            throw ServerError(.notFound, "there is no such player")
+        }
+    }
+
     func add(to router: inout Router) {
         router.on(.get, "v1/licenses") { request, _ in
             let account = try await callers.owner(request).account.id
@@ -31,16 +41,20 @@ struct LicenseListRoutes: Sendable {
         router.on(.get, "admin/v1/players/{player}/redemptions") { request, parameters in
             try await callers.require(request, .manageLicenses)
             let player = parameters["player"]
-            let found = try await database.read {
-                try LicenseLists.redemptions(of: player, limit: Self.redemptionLimit, in: $0)
+            let found = try await database.read { transaction in
+                let found = try LicenseLists.redemptions(of: player, limit: Self.redemptionLimit, in: transaction)
+                if found.isEmpty { try Self.requirePlayer(player, in: transaction) }
+                return found
             }
             return .json(["redemptions": .array(found.map(LicensingRoutes.json))]).unstored
         }
         router.on(.get, "admin/v1/players/{player}/denials") { request, parameters in
             try await callers.require(request, .manageLicenses)
             var filter = Audit.Filter()
-            (filter.about, filter.action, filter.limit) = (parameters["player"], "license.deny", LicenseDenial.limit)
+            let player = parameters["player"]
+            (filter.about, filter.action, filter.limit) = (player, "license.deny", LicenseDenial.limit)
             let entries = try await audit.list(filter)
+            if entries.isEmpty { try await database.read { try Self.requirePlayer(player, in: $0) } }
             return .json(["denials": .array(entries.map { LicenseDenial(entry: $0).json })]).unstored
         }
         router.on(.get, "admin/v1/licenses/{license}/explanation") { request, parameters in

@@ -5,7 +5,7 @@ import CarrelOrders
 package import CarrelRights
 package import CarrelStore
 
-/// The SQL of licenses, redemptions and content keys.
+/// The SQL of licenses and redemptions.
 package enum LicenseStore {
     static let insert = SQL(
         """
@@ -98,14 +98,6 @@ package enum LicenseStore {
         ORDER BY redeemed_at DESC, token_id DESC LIMIT $2 OFFSET $3
         """
     )
-    static let key = SQL("SELECT master_version, wrapped FROM content_keys WHERE kid = $1")
-    static let insertKey = SQL(
-        "INSERT INTO content_keys (kid, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4) ON CONFLICT (kid) DO NOTHING"
-    )
-    static let keysNotUnder = SQL(
-        "SELECT kid, master_version, wrapped FROM content_keys WHERE master_version <> $1 ORDER BY kid LIMIT $2"
-    )
-    static let rewrapKey = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
     static let licensesNotUnder = SQL(
         "SELECT id, master_version, wrapped FROM licenses WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
@@ -156,9 +148,7 @@ package enum LicenseStore {
         setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
         insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
         insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
-        recordsOfCookie, key,
-        insertKey,
-        keysNotUnder, rewrapKey, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
+        recordsOfCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
         expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
     ]
 
@@ -306,17 +296,6 @@ package enum LicenseStore {
                 cookie: try $0.textIfPresent(5)
             )
         }
-    }
-
-    static func key(_ id: KeyID, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        try transaction.row(key, [.text(id.hex)]).map { .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1)) }
-    }
-
-    /// Adds a key unless its id exists. Whether it was added.
-    static func insertKey(_ id: KeyID, _ key: MasterKeyring.Wrapped, at now: Instant, in transaction: any Transaction) throws
-        -> Bool
-    {
-        try transaction.run(insertKey, [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes)]) > 0
     }
 
     static func wrapped(

@@ -1,11 +1,11 @@
 package import CarrelAudit
 import CarrelAuthority
 package import CarrelBytes
-package import CarrelCrypto
+import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
 import CarrelOrders
-package import CarrelRights
+import CarrelRights
 import CarrelStore
 import CarrelThrottling
 
@@ -290,24 +290,12 @@ package struct Licenses: Sendable {
         try await database.write { try AuditStore.append(entry, in: $0) }
     }
 
-    /// Adds a content key to the key store; an existing one stays.
-    ///
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id.
-    package func addKey(_ id: KeyID, _ key: Secret, by actor: AuditActor) async throws {
-        let now = clock.now
-        let wrapped = try master.current.wrap(key)
-        let master = master
-        try await database.write { transaction in
-            if try LicenseStore.insertKey(id, wrapped, at: now, in: transaction) {
-                try AuditStore.append(actor.entry("content-key.add", on: id.hex, at: now), in: transaction)
-            } else if let known = try LicenseStore.key(id, in: transaction), try master.unwrap(known) != key {
-                throw ServerError(.conflict, "another key has this id", conflictingID: id.hex)
-            }
-        }
-    }
-
     package func list(of player: String?, after: (Instant, String)?, limit: Int) async throws -> [LicenseStore.Issued] {
-        try await database.read { try LicenseStore.licenses(of: player, after: after, limit: limit, in: $0) }
+        try await database.read { transaction in
+            let found = try LicenseStore.licenses(of: player, after: after, limit: limit, in: transaction)
+            if let player, found.isEmpty, after == nil { try LicenseListRoutes.requirePlayer(player, in: transaction) }
+            return found
+        }
     }
 
     /// Revokes a license: it is renewed no more, and players learn of it with the list of what is revoked.

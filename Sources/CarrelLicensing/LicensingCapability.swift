@@ -80,7 +80,7 @@ package struct LicensingCapability: Capability {
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
-    package static let statements = LicenseStore.statements + LicenseLists.statements
+    package static let statements = LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements
 
     package func addRoutes(to router: inout Router) {
         let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)
@@ -105,6 +105,10 @@ package struct LicensingCapability: Capability {
                 "App calls with a token or a password in the query, which proxies log.",
                 [("call", "token"), ("method", "GET")]
             )
+        ).add(to: &router)
+        ContentKeyRoutes(
+            keys: ContentKeys(database: context.database, clock: context.clock, master: context.master),
+            callers: accounts.callers
         ).add(to: &router)
         LicenseListRoutes(
             database: context.database,
@@ -143,8 +147,8 @@ package struct LicensingCapability: Capability {
     package var wrappedKeys: [WrappedKeys] {
         [
             WrappedKeys(
-                notUnder: { try LicenseStore.wrapped(LicenseStore.keysNotUnder, notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapKey, $0, $1, in: $2) }
+                notUnder: { try LicenseStore.wrapped(ContentKeyStore.notUnder, notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try LicenseStore.rewrap(ContentKeyStore.rewrap, $0, $1, in: $2) }
             ),
             WrappedKeys(
                 notUnder: { try LicenseStore.wrapped(LicenseStore.communicationKeysNotUnder, notUnder: $0, limit: $1, in: $2) },

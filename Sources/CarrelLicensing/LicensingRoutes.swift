@@ -97,19 +97,6 @@ struct LicensingRoutes: Sendable {
             let actor = try await callers.require(request, .manageLicenses)
             return .json(Self.json(try await licenses.revoke(parameters["license"], by: actor))).unstored
         }
-        router.on(.put, "admin/v1/content-keys/{kid}") { request, parameters in
-            let actor = try await callers.require(request, .issueTokens)
-            let object = try await JSONBody.object(of: request, limit: 4096)
-            try object.allowOnly(["key"])
-            guard let id = KeyID(hex: parameters["kid"]) ?? KeyID(uuid: parameters["kid"]) else {
-                throw ServerError(.invalid, "a key id has 32 hexadecimal digits, or is a UUID")
-            }
-            guard let key = Hex.decode(try object.requiredString("key")), key.count == KeyID.byteCount else {
-                throw ServerError(.invalid, "key must have 32 hexadecimal digits")
-            }
-            try await licenses.addKey(id, Secret(key), by: actor)
-            return .empty(.noContent)
-        }
     }
 
     /// Answers a call of the token API, errors in the form that it wants.

@@ -55,7 +55,7 @@ struct TitleTokens: Sendable {
         rules.account = try await database.write { transaction -> String? in
             if try Licenses.titleKind(request.title, in: transaction) != .audiobook {
                 let id = LicenseDesk.contentID(ofTitle: request.title)
-                guard try LicenseStore.key(KeyID(label: id), in: transaction) != nil else {
+                guard try ContentKeyStore.key(KeyID(label: id), in: transaction) != nil else {
                     throw HTTPError(
                         .notFound,
                         "license.title",

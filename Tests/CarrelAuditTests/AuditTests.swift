@@ -137,6 +137,12 @@ struct `The audit log` {
                 on: "000102030405060708090a0b0c0d0e0f"
             ),
             Act(
+                "DELETE /admin/v1/content-keys/{kid}",
+                "/admin/v1/content-keys/000102030405060708090a0b0c0d0e0f",
+                as: "content-key.remove",
+                on: "000102030405060708090a0b0c0d0e0f"
+            ),
+            Act(
                 "POST /admin/v1/tokens",
                 nil,
                 ["title": .string(test.title.id), "account": "dora", "serviceURL": "https://books.example.org"],

@@ -314,7 +314,11 @@ import Testing
         // certificates and signatures of before are good still
         #expect(try document.player(before.certificate, root: root, at: test.clock.now).player == before.player)
         #expect(try TrustedTime(before.time, keys: document).instant < TrustedTime(after.time, keys: document).instant)
-        #expect(try await test.service.authority.list().contains { $0.id == id && $0.use == use })
+        let list = try await test.service.authority.list()
+        #expect(list.filter { $0.use == use }.map(\.isCurrent) == [false, true] && list.contains { $0.id == id && $0.isCurrent })
+        #expect(list.filter(\.isCurrent).count == 6)
+        let shown = try await test.call(.get, "/admin/v1/pki", peer: .local(userID: 0)).json
+        #expect(shown["rootFingerprint"]?.string == Hex.encode(SHA256.hash(root.der.rawSpan)))
         if use != "root" {
             #expect(throws: RightsError(.signature)) { try after.trust.verified(from: nil, notBefore: 3) }
         } else {

@@ -195,6 +195,9 @@ struct `The commands of an administrator` {
         #expect(try await carrel("player", "streams", "alice").contains("0 of 3 streams"))
         let kid = "000102030405060708090a0b0c0d0e0f"
         _ = try await carrel("content-key", "add", kid, input: kid + "\n")
+        #expect(try await carrel("content-key", "list").contains(kid))
+        _ = try await carrel("content-key", "remove", kid)
+        #expect(try await !carrel("content-key", "list").contains(kid))
         _ = try await carrel("communication-key", "add", kid, input: kid + kid + "\n")
         let communicationKeys = try await carrel("communication-key", "list")
         #expect(communicationKeys.contains("00010203-0405-0607-0809-0a0b0c0d0e0f") && communicationKeys.contains("this server"))

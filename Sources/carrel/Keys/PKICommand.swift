@@ -46,11 +46,13 @@ struct PKIShow: Command {
     func run(_ console: Console) async throws {
         let answer = try await HomeClient(options).call(.get, "/admin/v1/pki")
         if options.json { return console.print(answer) }
-        var table = TextTable(["USE", "ID", "FROM", "UNTIL"].map { TextTable.Column($0) })
+        var table = TextTable(["USE", "STATE", "ID", "FROM", "UNTIL"].map { TextTable.Column($0) })
         for key in answer["keys"]?.array ?? [] {
-            table.add(["use", "id", "from", "until"].map { key[$0]?.string ?? "" })
+            let state = key["isCurrent"]?.bool == true ? "current" : "replaced"
+            table.add([key["use"]?.string ?? "", state] + ["id", "from", "until"].map { key[$0]?.string ?? "" })
         }
         console.print(table)
+        console.print("SHA-256 fingerprint of the root: \(answer["rootFingerprint"]?.string ?? "")")
         console.print(
             "environment \(answer["environment"]?.string ?? ""), list of revocations \(answer["revocations"]?.int ?? 0)"
         )

@@ -139,29 +139,3 @@ struct PlayerRevokeLicense: Command {
         console.print("\(license): revoked")
     }
 }
-
-struct ContentKeyCommand: Command {
-    static let name = "content-key"
-    static let abstract = "The key store: keys of content for which portals send no key."
-    static let subcommands: [any Command.Type] = [ContentKeyAdd.self]
-}
-
-struct ContentKeyAdd: Command {
-    var options = HomeOptions()
-    var id = ""
-
-    static let name = "add"
-    static let abstract = "Add a key, read from standard input: 32 hexadecimal digits."
-    static let discussion = "An existing key is never replaced: another key under the same id is refused."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "kid", help: "The key's id: 32 hexadecimal digits, or a UUID.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
-
-    func run(_ console: Console) async throws {
-        let key = try PasswordInput.read(console)
-        let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))"
-        _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
-        if options.json { console.print(["kid": .string(id)]) }
-    }
-}

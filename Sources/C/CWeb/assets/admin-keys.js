@@ -33,7 +33,7 @@ export async function keysView(me) {
     section('Certificate authority',
       make('p', { class: 'quiet', text: 'Keys that certify players and sign licenses. carrel pki rotate replaces one; what an earlier key signed stays valid.' }),
       table('Keys of the certificate authority', ['Use', 'Key', 'From', 'Until'], pki.keys.map((/** @type {any} */ key) => [
-        uses[key.use] ?? key.use, make('code', { text: key.id.slice(0, 12) }), time(key.from),
+        uses[key.use] ?? key.use, make('span', {}, make('code', { text: key.id.slice(0, 12) }), key.isCurrent ? mark('current', 'good') : null), time(key.from),
         make('span', {}, time(key.until), new Date(key.until) <= soon() ? mark('ends soon', 'bad') : null),
       ]))),
     ...(me.may('service-keys.manage') ? [

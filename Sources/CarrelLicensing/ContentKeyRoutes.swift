@@ -1,0 +1,53 @@
+import CarrelAccounts
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHome
+import CarrelJSON
+import CarrelRights
+import CarrelWebAPI
+
+/// `/admin/v1/content-keys`: the key store. A key goes in and never comes out.
+struct ContentKeyRoutes: Sendable {
+    let keys: ContentKeys
+    let callers: RequestAuthenticator
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/content-keys") { request, _ in
+            try await callers.require(request, .manageKeys)
+            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
+            let after = try request.query["after"].map { try Self.keyID($0) }
+            let found = try await keys.list(after: after, limit: limit)
+            let list = found.map { JSON.object(["kid": .string($0.id.hex), "createdAt": .string($0.addedAt.description)]) }
+            var answer: JSONObject = ["keys": .array(list)]
+            if found.count == limit, let last = found.last { answer["next"] = .string(last.id.hex) }
+            return .json(.object(answer)).unstored
+        }
+        router.on(.put, "admin/v1/content-keys/{kid}") { request, parameters in
+            let actor = try await callers.require(request, .issueTokens)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["key"])
+            let id = try Self.keyID(parameters["kid"])
+            guard let key = Hex.decode(try object.requiredString("key")), key.count == KeyID.byteCount else {
+                throw ServerError(.invalid, "key must have 32 hexadecimal digits")
+            }
+            try await keys.add(id, Secret(key), by: actor)
+            return .empty(.noContent)
+        }
+        // a portal that adds keys does not take away those of another
+        router.on(.delete, "admin/v1/content-keys/{kid}") { request, parameters in
+            let actor = try await callers.require(request, .manageKeys)
+            let isForced = request.query["force"]
+            guard isForced == nil || isForced == "true" else { throw ServerError(.invalid, "force is true, or left out") }
+            try await keys.remove(try Self.keyID(parameters["kid"]), isForced: isForced != nil, by: actor)
+            return .empty(.noContent)
+        }
+    }
+
+    private static func keyID(_ text: String) throws -> KeyID {
+        guard let id = KeyID(hex: text) ?? KeyID(uuid: text) else {
+            throw ServerError(.invalid, "a key id has 32 hexadecimal digits, or is a UUID")
+        }
+        return id
+    }
+}
