@@ -1,4 +1,5 @@
 import CLinux
+import CarrelFiles
 package import CarrelCommandLine
 package import CarrelPlayer
 package import CarrelVault
@@ -47,18 +48,40 @@ struct VaultOptions: ParameterGroup, Sendable {
         clinux_forbid_dumps()
         let known = try PlayerEngine.vaultKind(of: folder)
         let place = "\(folder)/vault"
-        // A vault without a player is one of a first start that failed.
-        let found = try known ?? Vault.kind(inFolder: place)
+        // A vault without a player is one of a first start that failed, or one that seals other files of the reader.
+        let found = try known ?? Vault.kind(inFolder: place) ?? Self.recorded(in: folder)
         if let found, let kind, found != kind {
             throw UsageError(
                 .badValue,
                 "the player's keys are in the vault '\(found.rawValue)'; another one is never taken instead"
             )
         }
-        if let kind = found ?? kind { return try await Self.open(kind, place, isNew: found == nil, console) }
+        if let found { return try await Self.open(found, place, isNew: false, console) }
+        if let kind {
+            let vault = try await Self.open(kind, place, isNew: true, console)
+            try Self.record(kind, in: folder)
+            return vault
+        }
         let vault = try await Self.first(place, console)
+        try Self.record(vault.kind, in: folder)
         console?.note("the keys of this device are in the vault '\(vault.kind.rawValue)', level \(vault.level.rawValue)")
         return vault
+    }
+
+    /// The kind of vault that was taken for a folder without a player; a token leaves no file of its own.
+    private static func recorded(in folder: String) throws -> VaultKind? {
+        let path = "\(folder)/vault-kind"
+        guard unsafe access(path, F_OK) == 0 else { return nil }
+        let text = String(decoding: try SmallFile.read(path, limit: 100), as: UTF8.self)
+        guard let kind = VaultKind(rawValue: String(text.prefix { $0 != "\n" })) else {
+            let kinds = VaultKind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError(.badValue, "\(path) names no vault: it must have one of \(kinds)")
+        }
+        return kind
+    }
+
+    private static func record(_ kind: VaultKind, in folder: String) throws {
+        try DurableFile.replace("\(folder)/vault-kind", with: Array("\(kind.rawValue)\n".utf8), folderSync: .attempted)
     }
 
     private static func open(_ kind: VaultKind, _ place: String, isNew: Bool, _ console: Console?) async throws -> Vault {
