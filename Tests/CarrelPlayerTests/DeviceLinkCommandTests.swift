@@ -16,17 +16,22 @@ struct `The command for linking a device` {
         _ = try await checkProcess([DemoServer.program, "account", "create", "alice", "--home", server.home])
         let token = try await DemoServer.json(["account", "token", "alice", "--home", server.home, "--json"])["token"]?.string
         let link = try BackgroundProcess(device("link"), environment: environment)
-        let line = try await link.waitForLine(containing: "type ")
-        let code = try #require(line.split(separator: " ").map { String($0) }.first { $0.count == 9 && $0.contains("-") })
-        #expect(line.contains("\(server.url)/account/link"))
+        let first = Array(try await link.waitForLine(containing: "\"code\"").utf8)
+        let event = try JSON.parse(first.rawSpan)
+        let code = try #require(event["code"]?.string)
+        #expect(event["event"] == "code" && event["address"]?.string == "\(server.url)/account/link" && code.count == 9)
+        #expect(event["completeAddress"]?.string?.contains(code) == true)
         let page = try await checkProcess([
             "curl", "-sS", "-H", "Authorization: Bearer \(token ?? "")", "-d", "code=\(code)&answer=yes",
             "\(server.url)/account/link",
         ])
         #expect(page.contains("Device linked"))
         _ = try await link.waitForLine(containing: "\"account\"")
-        let answer = Array(link.output.utf8)
-        #expect(try JSON.parse(answer.rawSpan)["account"] == "alice", "\(link.output)")
+        let lines = link.output.split(separator: "\n").filter { $0.hasPrefix("{") }
+        #expect(lines.count == 2)
+        let last = Array((lines.last ?? "").utf8)
+        let answer = try JSON.parse(last.rawSpan)
+        #expect(answer["event"] == "linked" && answer["account"] == "alice", "\(link.output)")
         let listed = try await DemoServer.json(["player", "list", "--account", "alice", "--home", server.home, "--json"])
         #expect(listed["players"]?.array?.count == 1)
         _ = await link.terminate()

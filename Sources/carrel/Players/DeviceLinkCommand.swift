@@ -12,7 +12,7 @@ struct DeviceLink: Command {
     static let abstract = "Link this device to an account, with a code that its reader types."
     static let discussion = """
         Prints an address and a code, and waits at most ten minutes until a signed-in reader types the code there and says yes. Only this \
-        device is linked by the code.
+        device is linked by the code. With --json it prints two lines: the event "code" immediately, and the event "linked" at the end.
         """
     static let parameters: [Parameter<Self>] = Parameter.group(\.folder) + Parameter.group(\.vault)
 
@@ -26,7 +26,11 @@ struct DeviceLink: Command {
         let json = folder.json
         let link = try await engine.link { code in
             if json {
-                console.note("type \(code.letters) at \(code.address)")
+                let event: JSON = [
+                    "event": "code", "code": .string(code.letters), "address": .string(code.address),
+                    "completeAddress": .string(code.completeAddress),
+                ]
+                console.print(event.description)
             } else {
                 console.print("code \(code.letters)")
                 console.print("type it at \(code.address)")
@@ -36,10 +40,11 @@ struct DeviceLink: Command {
         let player = await engine.identity?.player ?? ""
         await engine.shutdown()
         if json {
-            return console.print([
-                "player": .string(player), "account": .string(link.account),
+            let event: JSON = [
+                "event": "linked", "player": .string(player), "account": .string(link.account),
                 "linkExpiresAt": link.expiresAt.map { .string($0.description) } ?? .null,
-            ])
+            ]
+            return console.print(event.description)
         }
         console.print("linked to \(link.account)\(link.expiresAt.map { " until \($0)" } ?? "")")
     }

@@ -22,6 +22,9 @@ struct LicenseList: Command {
 
     static let name = "list"
     static let abstract = "List the licenses on this device, with those of Readium LCP."
+    static let discussion = """
+        A license is shown as revoked once the list of revocations on this device has it; 'carrel device update' fetches the newest list.
+        """
     static let parameters: [Parameter<Self>] =
         [.option(\.tag, "--tag", value: "text", help: "Only licenses with this tag.")] + Parameter.group(\.engine)
 
@@ -29,19 +32,20 @@ struct LicenseList: Command {
 
     func run(_ console: Console) async throws {
         let tag = tag
-        let licenses = try await engine.use(console) { engine in
+        let (licenses, revoked) = try await engine.use(console) { engine in
             let store = try await engine.licenses()
-            var (all, last): ([StoredLicense], String) = ([], "")
+            var (all, last, revoked): ([StoredLicense], String, Set<String>) = ([], "", [])
             while true {
                 let page = try await store.licenses(tag: tag, after: last, limit: 1000)
                 all += page
-                guard page.count == 1000, let end = page.last?.id else { return all }
+                revoked.formUnion(try await engine.revokedLicenses(of: page.map(\.id)))
+                guard page.count == 1000, let end = page.last?.id else { return (all, revoked) }
                 last = end
             }
         }
         let known = tag == nil ? try await lcp.kept?.knownLicenses() ?? [] : []
         if engine.json {
-            let own = licenses.map { Self.json($0) }
+            let own = licenses.map { Self.json($0, isRevoked: revoked.contains($0.id)) }
             let others = known.map { license -> JSON in
                 [
                     "id": .string(license.id), "kind": "lcp", "provider": .string(license.provider),
@@ -52,14 +56,14 @@ struct LicenseList: Command {
         }
         var table = TextTable(["ID", "CONTENT", "UNTIL", "PLAYS", "TAG"].map { TextTable.Column($0) })
         for license in licenses {
-            let until = license.expiresAt?.description ?? "no end"
+            let until = revoked.contains(license.id) ? "revoked" : license.expiresAt?.description ?? "no end"
             table.add([license.id, license.contentIDs.first ?? "", until, String(license.plays), license.tag])
         }
         for license in known { table.add([license.id, "LCP, \(license.provider)", license.refusal ?? "", "", ""]) }
         console.print(table)
     }
 
-    static func json(_ license: StoredLicense) -> JSON {
+    static func json(_ license: StoredLicense, isRevoked: Bool) -> JSON {
         [
             "id": .string(license.id), "kind": "carrel", "content": .string(license.contentIDs.first ?? ""),
             "contents": .array(license.contentIDs.map { .string($0) }),
@@ -67,6 +71,7 @@ struct LicenseList: Command {
             "addedAt": .string(license.addedAt.description), "tag": .string(license.tag),
             "firstPlayedAt": license.firstPlayedAt.map { .string($0.description) } ?? .null,
             "plays": .integer(license.plays), "reportedPlays": .integer(license.reportedPlays),
+            "revoked": .bool(isRevoked),
         ]
     }
 }
@@ -84,13 +89,14 @@ struct LicenseShow: Command {
 
     func run(_ console: Console) async throws {
         let license = license
-        let (stored, terms) = try await engine.use(console) { engine in
+        let (stored, terms, isRevoked) = try await engine.use(console) { engine in
             guard let stored = try await engine.licenses().license(license) else {
                 throw PlayerError(.noLicense, "there is no license \(license) on this device")
             }
-            return (stored, try await engine.terms(of: license))
+            let isRevoked = try await !engine.revokedLicenses(of: [license]).isEmpty
+            return (stored, try await engine.terms(of: license), isRevoked)
         }
-        var object = LicenseList.json(stored).object ?? [:]
+        var object = LicenseList.json(stored, isRevoked: isRevoked).object ?? [:]
         for (name, value) in terms.object ?? [:] { object[name] = value }
         console.print(.object(object))
     }
@@ -154,8 +160,10 @@ struct LicenseRenew: Command {
 
     func run(_ console: Console) async throws {
         let license = license
-        let stored = try await engine.use(console) { try await $0.renew(license) }
-        if engine.json { return console.print(LicenseList.json(stored)) }
+        let (stored, isRevoked) = try await engine.use(console) { engine in
+            (try await engine.renew(license), try await !engine.revokedLicenses(of: [license]).isEmpty)
+        }
+        if engine.json { return console.print(LicenseList.json(stored, isRevoked: isRevoked)) }
         console.print("\(license): \(stored.expiresAt.map { "until \($0)" } ?? "without an end")")
     }
 }
@@ -190,7 +198,7 @@ struct LicenseRemove: Command {
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.license, "id", help: "The license's id."),
-            .flag(\.removesExpired, "--expired", help: "Remove all licenses that have ended."),
+            .flag(\.removesExpired, "--expired", help: "Remove all licenses that have ended or were revoked."),
         ] + Parameter.group(\.engine)
 
     var output: OutputOptions { engine.output }

@@ -97,15 +97,22 @@ struct TokenCreate: Command {
     }
 
     func run(_ console: Console) async throws {
+        let (server, isGuess) = try base.base(console)
         var body: JSONObject = [
             "title": .string(title), "rights": .string(rights.rawValue), "redemptions": .integer(redemptions),
-            "expiresIn": .integer(life.components.seconds), "serviceURL": .string(try base.address(of: "", console)),
+            "expiresIn": .integer(life.components.seconds), "serviceURL": .string(server),
         ]
         body["account"] = account.map { .string($0) }
         body["playDuration"] = playDuration.map { .integer($0) }
         body["periodEnd"] = periodEnd.map { .string($0.description) }
         body["contentURL"] = content.map { .string($0) }
         let answer = try await HomeClient(base.options).call(.post, "/admin/v1/tokens", .object(body))
+        if isGuess {
+            console.warning(
+                "the token names \(server), where a server of this home would listen: none runs now",
+                hint: "set http.public-url, or use --url, where devices reach the server by another address"
+            )
+        }
         let path = file ?? "token-\(answer["id"]?.string ?? "").xml"
         try DurableFile.create(path, with: Array((answer["bb"]?.string ?? "").utf8))
         if let problem = answer["ms3Problem"]?.string { console.note("no ms3 form: \(problem)") }

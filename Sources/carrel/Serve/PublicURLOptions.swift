@@ -30,23 +30,32 @@ struct PublicURLOptions: ParameterGroup, Sendable {
     ///   - console: for warnings about settings.
     /// - Returns: the address.
     /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
-    func address(of path: String, _ console: Console) throws -> String {
-        guard let base = try url ?? usual(console), !base.isEmpty else { throw NoLinkOrigin() }
-        return (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
+    func address(of path: String, _ console: Console) throws -> String { try base(console).url + path }
+
+    /// The base URL, without a slash at the end, and whether it is only where a server would listen that does not run now.
+    ///
+    /// - Parameter console: for warnings about settings.
+    /// - Returns: both.
+    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    func base(_ console: Console) throws -> (url: String, isGuess: Bool) {
+        let (base, isGuess) = try url.map { ($0, false) } ?? usual(console)
+        guard let base, !base.isEmpty else { throw NoLinkOrigin() }
+        return (base.hasSuffix("/") ? String(base.dropLast()) : base, isGuess)
     }
 
-    private func usual(_ console: Console) throws -> String? {
+    private func usual(_ console: Console) throws -> (String?, Bool) {
         let home = try options.find()
         let settings = try LoadedSettings(home: home, overrides: SettingOverrides(), console: console).values
-        if let publicURL = settings.publicURL { return publicURL }
+        if let publicURL = settings.publicURL { return (publicURL, false) }
         if HomeClient.accepts(home.socketPath), let running = Self.note(in: home.lockPath) {
-            return running == Self.nowhere ? nil : running
+            return (running == Self.nowhere ? nil : running, false)
         }
-        guard let address = IPAddress(settings.address) else { return nil }
-        return LinkOrigin.origin(
+        guard let address = IPAddress(settings.address) else { return (nil, true) }
+        let origin = LinkOrigin.origin(
             of: .tcp(address: address, port: settings.port, isTLS: settings.certificate != nil),
             allowedHosts: settings.allowedHosts
         )
+        return (origin, true)
     }
 
     /// The note of a server that knows no host by which browsers reach it.
