@@ -271,6 +271,13 @@ struct TitleTokenShop {
         #expect(try await license.open(kid) { agreement.sharedSecret(with: $0) } == Secret(Array(0..<16)))
         #expect(license.contentID == "urn:carrel:title:\(id)")
         #expect(try await shop.orders().isEmpty)
+        // with an account, it is among that account's licenses
+        let alice = try await shop.test.service.accounts.findOrCreate(named: "alice")
+        let bearer: HTTPFields = ["Authorization": "Bearer \(try await shop.test.service.accounts.issueSession(for: alice))"]
+        let given = try await shop.make { ($0["title"], $0["account"]) = (.string(id), "alice") }
+        let own = try #require(try await shop.redeem(given.message, by: player).license)
+        let listed = try await shop.test.call(.get, "/v1/licenses", headers: bearer).json["licenses"]?.array ?? []
+        #expect(listed.compactMap { $0["id"]?.string } == [own.id])
     }
 
     @Test func `is not issued for other content, without a title or for a grant of another service`() async throws {

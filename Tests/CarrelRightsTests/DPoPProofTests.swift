@@ -58,6 +58,18 @@ struct `A proof of possession` {
         }
     }
 
+    @Test(arguments: [2048, 2049])
+    func `names an address of 2048 bytes at most`(length: Int) async throws {
+        let key = P256.PrivateKey()
+        let start = "https://localhost/"
+        let url = start + String(repeating: "a", count: length - start.utf8.count)
+        let made = try await DPoPProof.make(method: .get, url: url, token: "abc", signingKey: key.publicKey, now: Self.time) {
+            key.sign($0.rawSpan)
+        }
+        let proof = try? DPoPProof(made.text, method: .get, urls: [url], token: "abc", at: Self.time)
+        #expect((proof != nil) == (length == 2048))
+    }
+
     @Test func `that is made is read, with what its answer repeats`() async throws {
         let key = P256.PrivateKey()
         let made = try await DPoPProof.make(

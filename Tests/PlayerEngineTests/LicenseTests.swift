@@ -152,6 +152,26 @@ struct `A license on a device` {
         #expect(try await engine.licenses().count() == 0)
     }
 
+    @Test func `that was revoked is named once the list is here, and removed with those that have ended`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let revoked = try await engine.process(try await world.action()).license
+        let kept = try await engine.process(try await world.action()).license
+        let end = world.clock.now.wholeSecond + .seconds(3600)
+        try await engine.process(try await world.action { $0.rights = .rental(periodEnd: end, playDuration: 60) })
+        _ = try await world.service.licenses.revoke(revoked, by: .operator)
+        world.wait(.seconds(120))
+        #expect(try await engine.revokedLicenses(of: [revoked, kept]).isEmpty, "the device does not know yet")
+        #expect(try await engine.expungeExpiredLicenses() == 0)
+        try await engine.updateSecurityData()
+        #expect(try await engine.revokedLicenses(of: [revoked, kept, "x"]) == [revoked])
+        #expect(try await engine.expungeExpiredLicenses() == 1)
+        world.wait(.seconds(3600))
+        #expect(try await engine.expungeExpiredLicenses() == 1)
+        let left = try await engine.licenses().licenses().map(\.id)
+        #expect(left == [kept])
+    }
+
     @Test func `that was removed goes on from its first play when it comes again`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()

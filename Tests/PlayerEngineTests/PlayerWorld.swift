@@ -1,6 +1,7 @@
 import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelHome
 import CarrelLicensing
@@ -44,12 +45,15 @@ struct PlayerWorld {
     var server: HTTPServer { running.withLock(\.self) }
 
     /// Answers on the same port again, after a shutdown: for this service, or for another one in its place.
-    func answer(_ other: CarrelService? = nil) throws {
+    func answer(_ other: CarrelService? = nil) throws { try answer((other ?? service).router) }
+
+    /// Answers on the same port by other routes.
+    func answer(_ router: Router) throws {
         var configuration = ServerConfiguration()
         configuration.workers = 1
         let port = try #require(UInt16(url.split(separator: ":").last ?? ""))
         configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
-        let server = HTTPServer(configuration: configuration, router: (other ?? service).router)
+        let server = HTTPServer(configuration: configuration, router: router)
         _ = try server.start()
         running.withLock { $0 = server }
     }

@@ -1,7 +1,9 @@
 import CarrelAccounts
 import CarrelAuthority
 import CarrelAudit
+import CarrelHTTP
 import CarrelHTTPServer
+import CarrelJSON
 import CarrelBytes
 import CarrelCrypto
 import CarrelLicensing
@@ -122,7 +124,7 @@ struct `The store of licenses` {
         let folder = world.directory.file("reader")
         let reverted = try world.engine(folder, try await world.vault(folder, create: false))
         let error = await #expect(throws: PlayerError.self) { try await reverted.check("cid:film") }
-        #expect(error?.code == .store && error?.message.contains("older") == true, "\(error?.message ?? "")")
+        #expect(error?.code == .outdated && error?.message.contains("list of revocations is older") == true)
         await reverted.shutdown()
         let foreign = try await PlayerWorld()
         let stranger = try await foreign.player()
@@ -141,7 +143,123 @@ struct `The store of licenses` {
         world.directory.write("reader/player.json", Array(forged.utf8))
         let swapped = try world.engine(folder, try await world.vault(folder, create: false))
         let refused = await #expect(throws: PlayerError.self) { try await swapped.check("cid:film") }
-        #expect(refused?.code == .store, "\(refused?.message ?? "")")
+        #expect(refused?.code == .outdated, "\(refused?.message ?? "")")
+        // and no renewal leads there
+        await #expect(throws: PlayerError.self) { try await swapped.personalize(server: foreign.url, isForced: true) }
+        #expect(world.directory.read("reader/player.json") == Array(forged.utf8))
+    }
+
+    @Test(arguments: ["license", "root", "revocation"])
+    func `takes a player's file of a backup again once the service said how things are now`(rotated: String) async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let player = await engine.identity?.player
+        let rental = try await engine.process(try await world.action { $0.rights = .buyToOwn })
+        let lost = try await engine.process(try await world.action())
+        _ = try await engine.begin("cid:film")
+        let old = try #require(world.directory.read("reader/player.json"))
+        if rotated == "revocation" {
+            _ = try await world.service.licenses.revoke(lost.license, by: .operator)
+        } else {
+            // newer keys, and the same list of revocations
+            _ = try await world.service.authority.rotate(rotated, by: .operator)
+        }
+        world.wait(.seconds(120))
+        try await engine.updateSecurityData()
+        await engine.shutdown()
+        let new = try #require(world.directory.read("reader/player.json"))
+        #expect(new != old)
+        world.directory.write("reader/player.json", old)
+        let folder = world.directory.file("reader")
+        let reverted = try world.engine(folder, try await world.vault(folder, create: false))
+        for _ in 0..<2 {
+            let error = await #expect(throws: PlayerError.self) { try await reverted.check("cid:film") }
+            #expect(error?.code == .outdated && error?.recommendation.contains("--renew") == true && error?.number == -5019)
+        }
+        // a renewal that is not asked for changes nothing
+        world.wait(.seconds(61 * 86_400))
+        let unforced = await #expect(throws: PlayerError.self) { try await reverted.personalize(server: world.url) }
+        #expect(unforced?.code == .outdated)
+        let identity = try await reverted.personalize(server: world.url, isForced: true)
+        #expect(identity.player == player)
+        let result = try await reverted.check("cid:film")
+        #expect(result.result.isGranted && (rotated != "revocation" || result.license == rental.license))
+        let plays = try await reverted.licenses().licenses().map(\.plays).reduce(0, +)
+        #expect(plays == 1, "licenses and plays stay")
+        let again = try await world.restarted(reverted)
+        #expect(try await again.check("cid:film").result.isGranted)
+    }
+
+    @Test func `keeps the newer keys and the newer list, whichever came last`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        func answer() throws -> PersonalizationResponse {
+            let bytes = try #require(world.directory.read("reader/player.json"))
+            let json = try JSON.parse(bytes.rawSpan)
+            return try PersonalizationResponse(try #require(json["answer"]))
+        }
+        let old = try answer()
+        let redeemed = try await engine.process(try await world.action())
+        _ = try await world.service.licenses.revoke(redeemed.license, by: .operator)
+        _ = try await world.service.authority.rotate("license", by: .operator)
+        world.wait(.seconds(120))
+        try await engine.updateSecurityData()
+        let new = try answer()
+        #expect(old.trust != new.trust && old.revocations != new.revocations)
+        for (answer, known) in [(old, new), (new, old)] {
+            let kept = ServiceTrust.newest(answer, known)
+            #expect(kept.trust == new.trust && kept.revocations == new.revocations)
+        }
+        var (keys, list) = (old, old)
+        keys.trust = new.trust
+        list.revocations = new.revocations
+        for (answer, known) in [(keys, list), (list, keys)] {
+            let kept = ServiceTrust.newest(answer, known)
+            #expect(kept.trust == new.trust && kept.revocations == new.revocations)
+        }
+        // the same list, signed again: the one that came last
+        world.wait(.seconds(7200))
+        try await engine.updateSecurityData()
+        let later = try answer()
+        #expect(later.revocations != new.revocations)
+        #expect(ServiceTrust.newest(later, new).revocations == later.revocations)
+        #expect(ServiceTrust.newest(new, later).revocations == new.revocations)
+        #expect(ServiceTrust.newest(new, nil).trust == new.trust)
+    }
+
+    @Test func `replaces a list of revocations that has ended at the next contact, and takes none that has`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        try await engine.process(try await world.action())
+        func list() throws -> String? {
+            let bytes = try #require(world.directory.read("reader/player.json"))
+            return try JSON.parse(bytes.rawSpan)["answer"]?["revocations"]?.string
+        }
+        let first = try list()
+        world.wait(.seconds(6 * 86_400))
+        try await engine.process(try await world.action())
+        #expect(try list() == first, "it has a day left")
+        let served = try await world.service.authority.revocations()
+        world.wait(.seconds(2 * 86_400))
+        #expect(try await engine.check("cid:film").result.isGranted, "without a contact it is used on")
+        try await engine.process(try await world.action())
+        let second = try list()
+        #expect(second != first)
+        // a server, or a cache before it, that serves an old one
+        await world.server.shutdown(grace: .seconds(1))
+        let service = world.service
+        var router = Router()
+        router.on(.get, "v1/license/revocations") { _, _ in
+            var response = HTTPResponse(.ok, body: .bytes(Array(served.utf8)))
+            response.headers["Content-Type"] = "application/jose"
+            return response
+        }
+        router.on(.get, "v1/license/keys") { request, _ in await service.router.respond(to: request) }
+        try world.answer(router)
+        world.wait(.seconds(6 * 86_400))
+        let stale = await #expect(throws: PlayerError.self) { try await engine.updateSecurityData() }
+        #expect(stale?.code == .rejected && stale?.message.contains("the list of what is revoked ended at") == true)
+        #expect(try list() == second)
     }
 
     @Test func `lists, finds by priority and tag, and removes`() async throws {
@@ -159,7 +277,8 @@ struct `The store of licenses` {
         #expect(try await store.contentIDs(of: ids[0]).first == "cid:film")
         try await engine.removeLicense(ids[1])
         #expect(try await store.count() == 2)
-        #expect(try await store.find(contentIDs: ["cid:film", "urn:marlin:kid:\(PlayerWorld.kid.hex)"]).count == 2)
+        let both = try await store.find(contentIDs: ["cid:film", "urn:marlin:kid:\(PlayerWorld.kid.hex)"])
+        #expect(both.map(\.id).sorted() == [ids[0], ids[2]].sorted(), "each once")
         let gone = await #expect(throws: PlayerError.self) { try await engine.removeLicense(ids[1]) }
         #expect(gone?.code == .noLicense)
         try await engine.vacuum()

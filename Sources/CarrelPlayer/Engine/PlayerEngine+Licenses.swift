@@ -79,6 +79,7 @@ extension PlayerEngine {
             // The service would answer with a license that is being given back. It answers 60 requests a minute.
             await sendReleases(atMost: 10)
             let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
+            await replaceStaleRevocations()
             let isStored = session == .persist
             if isStored {
                 _ = try await keep(license, text, tag: tag, priority: priority)
@@ -105,6 +106,7 @@ extension PlayerEngine {
             let (license, text) = try await exchange(.renew, contentID: known.license.contentID) {
                 ($0.license, $0.sequence, $0.plays) = (id, known.license.sequence, row.plays)
             }
+            await replaceStaleRevocations()
             guard license.id == id, license.sequence > known.license.sequence else {
                 throw PlayerError(.rejected, "the service answered with another license, or an older one")
             }
@@ -139,7 +141,16 @@ extension PlayerEngine {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }
     }
 
-    /// Removes the licenses that have ended. Where the clock is not sure, nothing is removed.
+    /// The licenses among some that the service revoked, as far as the list of revocations on this device knows.
+    ///
+    /// - Parameter ids: of licenses.
+    /// - Returns: those that are revoked.
+    /// - Throws: `player.not-personalized`, `player.store`, `player.fingerprint`.
+    public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
+        try await trust().revocations.licenses.intersection(ids)
+    }
+
+    /// Removes the licenses that have ended, and those that the service revoked. Where the clock is not sure, nothing is removed.
     ///
     /// - Returns: their number.
     /// - Throws: `player.clock` where only the service could tell the time; `player.store`.
@@ -147,7 +158,11 @@ extension PlayerEngine {
     public func expungeExpiredLicenses() async throws(PlayerError) -> Int {
         let reading = try await licenses().clock().read(on: host)
         switch reading.certainty {
-        case .signed, .estimated: return try await licenses().expungeExpired(at: reading.instant)
+        case .signed, .estimated:
+            let store = try await licenses()
+            let revoked = try await trust().revocations.licenses
+            let count = revoked.isEmpty ? 0 : try await store.expunge(revoked)
+            return try await store.expungeExpired(at: reading.instant) + count
         case .farAhead, .rolledBack, .unreadable:
             throw PlayerError(.clock, "the device's clock cannot be trusted now: ask the service for the time first")
         }

@@ -49,9 +49,10 @@ extension PlayerEngine {
         }
         try requireOriginal(state)
         let isFirst = state.answer == nil
-        if !isFirst { _ = try await trust() }
+        let anchor = try await anchor(ofOutdated: true)
         let (signing, _) = try await keys()
         let answer = try verified(json, nonce: nonce, signing, known: self.state?.answer)
+        _ = try ServiceTrust(answer, anchor: anchor)
         let named = json["server"]?.string.flatMap { try? PlayerServer($0, client: client, listener: listener).base }
         try await update { state in
             state.answer = ServiceTrust.newest(answer, state.answer)

@@ -43,6 +43,22 @@ extension PlayerEngine {
         return trust
     }
 
+    /// Checks the trust of a personalised player before its file is replaced.
+    ///
+    /// - Parameter isRepair: whether a file that is older than the store is no reason to stop: the answer that replaces it is held against the
+    ///   store's own mark, so that nothing goes back.
+    /// - Returns: the newest trust that the store knows; nil for a player without a certificate.
+    /// - Throws: `player.outdated` unless `isRepair`; as ``trust()``.
+    func anchor(ofOutdated isRepair: Bool) async throws(PlayerError) -> TrustAnchor? {
+        guard state?.answer != nil else { return nil }
+        do throws(PlayerError) {
+            _ = try await trust()
+        } catch {
+            guard isRepair, error.code == .outdated else { throw error }
+        }
+        return try await licenses().anchor()
+    }
+
     private func answer() throws(PlayerError) -> PersonalizationResponse {
         guard let answer = state?.answer else { throw PlayerError(.notPersonalized, "the device is not personalised") }
         return answer
@@ -136,12 +152,31 @@ extension PlayerEngine {
         guard list.number >= (try await trust().revocations.number) else {
             throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
         }
+        guard try await !isStale(list) else {
+            let end = list.validity.upperBound
+            throw PlayerError(.rejected, "the list of what is revoked ended at \(end): the server must sign a new one")
+        }
         try await update { state in
             guard let known = state.answer else { return }
             var answer = known
             answer.revocations = text
             state.answer = ServiceTrust.newest(answer, known)
         }
+    }
+
+    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list it has.
+    private func isStale(_ list: Revocations) async throws(PlayerError) -> Bool {
+        let reading = try await licenses().clock().read(on: host)
+        switch reading.certainty {
+        case .signed, .estimated: return list.validity.upperBound < reading.instant
+        case .farAhead, .rolledBack, .unreadable: return false
+        }
+    }
+
+    /// Replaces a list of revocations that has ended, while there is a network.
+    func replaceStaleRevocations() async {
+        guard let list = try? await trust().revocations, (try? await isStale(list)) == true else { return }
+        try? await updateRevocations()
     }
 
     /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.

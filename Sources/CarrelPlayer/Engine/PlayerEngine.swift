@@ -230,7 +230,8 @@ public actor PlayerEngine {
     /// - Parameters:
     ///   - server: the base URL, https; or http on this machine.
     ///   - session: a session token of an account, which the player is linked to; nil for no link.
-    ///   - isForced: whether the server is asked though the certificate is young, such as to link the player.
+    ///   - isForced: whether the server is asked though the certificate is young, such as to link the player, or because the player's file is
+    ///     older than its store (`player.outdated`): then the answer must be as new as the store.
     /// - Returns: the player.
     /// - Throws: ``PlayerError``.
     @discardableResult
@@ -251,7 +252,7 @@ public actor PlayerEngine {
         let kind: PlayerTransaction.Kind = session != nil && isPersonalized ? .link : isPersonalized ? .renewal : .personalization
         listener?(.began(kind))
         do throws(PlayerError) {
-            let identity = try await run(kind, calls, session)
+            let identity = try await run(kind, calls, session, isForced: isForced)
             listener?(.ended(kind, nil))
             return identity
         } catch {
@@ -269,7 +270,8 @@ public actor PlayerEngine {
     private func run(
         _ kind: PlayerTransaction.Kind,
         _ calls: PlayerServer,
-        _ session: String?
+        _ session: String?,
+        isForced: Bool
     ) async throws(PlayerError) -> Identity {
         func step(_ name: String, _ done: Int) { listener?(.progress(kind, step: name, done: done, total: 4)) }
         // The salt is kept before the server hears of it, so that a repeated request is of the same installation.
@@ -277,7 +279,7 @@ public actor PlayerEngine {
         try await update { if $0.answer == nil { $0.server = base } }
         guard let state else { throw PlayerError(.store, "the player has no state") }
         try requireOriginal(state)
-        if state.answer != nil { _ = try await trust() }
+        let anchor = try await anchor(ofOutdated: isForced)
         let (signing, agreement) = try await keys()
         let host = host
         step("keys", 1)
@@ -292,6 +294,7 @@ public actor PlayerEngine {
         // what other calls learnt meanwhile counts too
         let known = self.state?.answer
         let answer = try verified(json, nonce: nonce, signing, known: known)
+        _ = try ServiceTrust(answer, anchor: anchor)
         try await update { state in
             state.server = base
             state.answer = ServiceTrust.newest(answer, state.answer)
@@ -381,6 +384,9 @@ public actor PlayerEngine {
             let revocations = try Revocations(answer.revocations, keys: keys)
             if let known, let older = try? Revocations(known.revocations, keys: keys), older.number > revocations.number {
                 throw RightsError(.signature, "the list of what is revoked is older than the one that is known")
+            }
+            guard time.instant <= revocations.validity.upperBound else {
+                throw RightsError(.expired, "the list of what is revoked ended at \(revocations.validity.upperBound)")
             }
             return answer
         } catch {

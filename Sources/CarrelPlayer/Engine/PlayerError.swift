@@ -105,6 +105,12 @@ public struct PlayerError: CodedError {
             recommendation: "the server's certificate is for another name; check the address"
         ),
         .stopped: Facts(number: -5017, isRetryable: false, recommendation: "begin again"),
+        .outdated: Facts(
+            number: -5019,
+            isRetryable: false,
+            recommendation:
+                "renew the player while there is a network ('carrel device personalize --renew'): keys and licenses stay"
+        ),
         .storeDamaged: Facts(
             number: -5018,
             isRetryable: false,
@@ -162,6 +168,8 @@ extension ErrorCode where Failure == PlayerError {
     public static var denied: Self { Self("player.denied") }
     /// The use of the license was ended.
     public static var stopped: Self { Self("player.stopped") }
+    /// The player's file is older than the license store, such as one from a backup, or leads to another root.
+    public static var outdated: Self { Self("player.outdated") }
     /// A row of the license store was altered.
     public static var storeDamaged: Self { Self("player.store-damaged") }
     /// The server's address is not one, or is neither TLS nor on this machine.

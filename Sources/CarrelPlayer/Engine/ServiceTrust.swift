@@ -1,9 +1,9 @@
 import CarrelBytes
 import CarrelCrypto
-import CarrelRights
+package import CarrelRights
 
 /// The part of a player's file that was verified once: the service's keys, the player's certificate, and the list of revocations.
-struct ServiceTrust: Sendable {
+package struct ServiceTrust: Sendable {
     let player: String
     let root: Certificate
     let keys: ServiceKeys
@@ -13,17 +13,26 @@ struct ServiceTrust: Sendable {
     /// - Parameters:
     ///   - answer: of the player's file.
     ///   - anchor: the newest trust that is known; nil before the first.
-    /// - Throws: `player.store` for a file that does not lead to its own root, or to another one than the anchor, or that is older than it.
+    /// - Throws: `player.store` for a file that does not lead to its own root; `player.outdated` for one that leads to another one than the
+    ///   anchor, or that is older than it.
     init(_ answer: PersonalizationResponse, anchor: TrustAnchor?) throws(PlayerError) {
         player = answer.player
         do throws(RightsError) {
-            (root, keys) = try answer.trust.verified(from: anchor?.root, notBefore: anchor?.keys ?? 0)
+            (root, keys) = try answer.trust.verified(from: nil)
             revocations = try Revocations(answer.revocations, keys: keys)
-            guard revocations.number >= anchor?.revocations ?? 0 else {
-                throw RightsError(.signature, "its list of revocations is older than one that was here")
-            }
         } catch {
             throw PlayerError(.store, "the player's file was altered: \(error.message)")
+        }
+        if let anchor {
+            do throws(RightsError) {
+                _ = try answer.trust.verified(from: anchor.root, notBefore: anchor.keys)
+                guard revocations.number >= anchor.revocations else {
+                    throw RightsError(.signature, "its list of revocations is older than one that was here")
+                }
+            } catch {
+                let problem = "the player's file is older than the license store, or was altered"
+                throw PlayerError(.outdated, "\(problem): \(error.message)")
+            }
         }
         do throws(CryptoError) {
             certificate = try Certificate(der: answer.certificate)
@@ -38,7 +47,7 @@ struct ServiceTrust: Sendable {
     ///   - answer: that came now, verified.
     ///   - known: on the disk.
     /// - Returns: the answer that is kept.
-    static func newest(_ answer: PersonalizationResponse, _ known: PersonalizationResponse?) -> PersonalizationResponse {
+    package static func newest(_ answer: PersonalizationResponse, _ known: PersonalizationResponse?) -> PersonalizationResponse {
         guard let known, let old = try? ServiceTrust(known, anchor: nil) else { return answer }
         var merged = answer
         let own = try? ServiceTrust(answer, anchor: nil)

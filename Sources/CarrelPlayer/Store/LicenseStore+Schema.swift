@@ -56,6 +56,7 @@ extension LicenseStore {
         static let removeContents = SQL("DELETE FROM license_content WHERE license = $1")
         static let remove = SQL("DELETE FROM license WHERE id = $1")
         static let expired = SQL("SELECT id FROM license WHERE expires <= $1 ORDER BY id LIMIT $2")
+        static let ids = SQL("SELECT id FROM license WHERE id > $1 ORDER BY id LIMIT $2")
         static let isUsed = SQL(
             "SELECT EXISTS (SELECT 1 FROM license) + EXISTS (SELECT 1 FROM former_license) + EXISTS (SELECT 1 FROM release)"
         )

@@ -174,7 +174,7 @@ public final class LicenseStore: Sendable {
     /// - Returns: the license as it is kept.
     /// - Throws: `player.store`; `player.rejected` for an older license than the known one; `player.ended` for one that was given back;
     ///   `player.no-license` for the renewal of one that is not here.
-    func add(_ row: LicenseRow, keys: ServiceKeys, isRenewal: Bool = false) async throws(PlayerError) -> StoredLicense {
+    func add(_ row: LicenseRow, keys: ServiceKeys, isRenewal: Bool) async throws(PlayerError) -> StoredLicense {
         let seal = seal
         return try await write { transaction in
             var row = row
@@ -254,6 +254,25 @@ public final class LicenseStore: Sendable {
             total += removed
             if removed < 500 { return total }
         }
+    }
+
+    /// Removes the licenses whose ids are in a set.
+    ///
+    /// - Returns: their number.
+    /// - Throws: `player.store`.
+    func expunge(_ ids: Set<String>) async throws(PlayerError) -> Int {
+        let seal = seal
+        var (total, last): (Int, String?) = (0, "")
+        while let after = last {
+            let (removed, end) = try await write { transaction -> (Int, String?) in
+                let page = try transaction.rows(Statement.ids, [.text(after), 500]).map { try $0.text(0) }
+                let found = page.filter { ids.contains($0) }
+                for id in found { _ = try Self.remove(id, seal, transaction) }
+                return (found.count, page.count < 500 ? nil : page.last)
+            }
+            (total, last) = (total + removed, end)
+        }
+        return total
     }
 
     private static func put(_ row: LicenseRow, _ seal: RowSeal, _ transaction: any Transaction) throws {
