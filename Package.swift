@@ -180,7 +180,8 @@ let package = Package(
         library("CarrelVaultSecretService", ["CLinux", "CSecret"] + carrel("Bytes Crypto JSON Threads Vault")),
 
         // domain
-        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault XML")),
+        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault")),
+        library("CarrelTokens", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Rights XML")),
         library(
             "CarrelIngest",
             bytes: true,
@@ -242,7 +243,7 @@ let package = Package(
         server(
             "Licensing",
             over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority",
-            "Bytes Crypto HTTP JSON Metrics Rights Store Threads"
+            "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
         ),
         // other systems and app stores as sources
         server(
@@ -309,7 +310,7 @@ let package = Package(
             bytes: true,
             carrel("Bytes Crypto Files HTTP HTTPClient JSON Subscription Threads Upstream Vault")
         ),
-        library("CarrelPlayer", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Vault")),
+        library("CarrelPlayer", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")),
         library(
             "CarrelWebReader",
             bytes: true,
@@ -368,7 +369,8 @@ let package = Package(
         tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
         tests("CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
         tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
-        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault XML")),
+        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
+        tests("CarrelTokensTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Tokens XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
         executable(
             "VaultProgram",
@@ -392,7 +394,7 @@ let package = Package(
         ),
         tests(
             "PlayerEngineTests",
-            carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Rights Store Testing Threads Vault")
+            carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Rights Store Testing Threads Tokens Vault")
                 + serverTargets
         ),
         tests(
@@ -415,9 +417,9 @@ let package = Package(
             path: "Tests/CarrelServerTesting",
             swiftSettings: byteSettings
         ),
-        serverTests("Audit", "Entitlements Licensing Rights"),
+        serverTests("Audit", "Entitlements Licensing Rights Tokens"),
         serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
-        serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights XML"),
+        serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
         serverTests("Authority", "Authority JOSE Rights Vault"),
         serverTests("Catalog", "Audio Ingest Packager"),
         serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
@@ -429,7 +431,7 @@ let package = Package(
         serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
         serverTests(
             "Server",
-            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights"
+            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable("PlayerProgram", path: "Tests/PlayerProgram", carrel("Player Vault")),
@@ -439,7 +441,7 @@ let package = Package(
             "CarrelPlayerTests",
             ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]
                 + carrel(
-                    "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads"
+                    "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads Tokens"
                 ) + serverTargets
         ),
         tests("CarrelTestingTests", carrel("Bytes JSON Testing")),
@@ -487,7 +489,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PlaylistFuzz", carrel("Bytes HLS")),
         fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
         fuzz("RightsFuzz", carrel("Bytes Crypto HTTP JOSE JSON Rights")),
-        fuzz("TokenFuzz", carrel("Bytes Crypto Rights")),
+        fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),

@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelVault
 
 /// A service and one player of it, in memory.

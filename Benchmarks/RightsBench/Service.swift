@@ -7,6 +7,7 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelPostgres
 import CarrelRights
+import CarrelTokens
 import CarrelVault
 import CarrelServer
 import CarrelStore

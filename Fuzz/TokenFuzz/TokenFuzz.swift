@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelRights
+import CarrelTokens
 
 /// Tokens, and what portals and players send around them. The first byte chooses the reader.
 @c(LLVMFuzzerTestOneInput)

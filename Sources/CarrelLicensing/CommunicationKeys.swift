@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelHome
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelStore
 import CarrelThreads
 

@@ -2,7 +2,8 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
-package import CarrelRights
+import CarrelRights
+package import CarrelTokens
 
 /// The grant of a token in any of its forms: a sealed token, or a license message.
 package struct Grant: Sendable {

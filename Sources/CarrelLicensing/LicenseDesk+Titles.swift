@@ -7,6 +7,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelOrders
 import CarrelRights
+import CarrelTokens
 
 /// The content of a license: listed in the token, or a title of the catalog.
 extension LicenseDesk {

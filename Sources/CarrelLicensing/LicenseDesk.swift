@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelOrders
 import CarrelRights
+import CarrelTokens
 import CarrelStore
 
 /// Decides on one request for keys, in one transaction.

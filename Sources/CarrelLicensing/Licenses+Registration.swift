@@ -7,6 +7,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelStore
 
 /// Tokens of registration and deregistration: a portal joins players to its users, and takes them away.

@@ -1,4 +1,5 @@
 import CarrelAudit
+import CarrelTokens
 import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto

@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelOrders
 import CarrelRights
+import CarrelTokens
 import CarrelStore
 import CarrelThrottling
 

@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelMetrics
 import CarrelRights
+import CarrelTokens
 import CarrelThrottling
 import CarrelWebAPI
 

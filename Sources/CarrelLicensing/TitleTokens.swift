@@ -7,6 +7,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelStore
 
 /// Makes tokens for titles of the catalog, each in all forms.

@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelWebAPI
 
 /// `/admin/v1/tokens` and `/admin/v1/communication-keys`: tokens for titles, and keys of portals that make messages themselves.

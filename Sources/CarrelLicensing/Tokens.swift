@@ -2,7 +2,8 @@ package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 package import CarrelHome
-package import CarrelRights
+import CarrelRights
+package import CarrelTokens
 package import CarrelStore
 import CarrelThreads
 

@@ -31,4 +31,10 @@ extension ErrorCode where Failure == RightsError {
     package static var expired: Self { Self("rights.expired") }
     /// A text is not a compound URL, or too long; its parts have codes of their own.
     package static var url: Self { Self("rights.url") }
+    /// A compound URL has no business token.
+    package static var missingToken: Self { Self("rights.url.token") }
+    /// A compound URL has no content URL in its fragment, or one that cannot be played.
+    package static var missingContent: Self { Self("rights.url.content") }
+    /// The rights location of a compound URL is not reached by TLS.
+    package static var insecureRights: Self { Self("rights.url.tls") }
 }

@@ -7,6 +7,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelPasswordHash
 import CarrelServer
 import CarrelServerTesting

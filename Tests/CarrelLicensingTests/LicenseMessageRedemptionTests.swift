@@ -8,6 +8,7 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelOrders
 import CarrelRights
+import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming

@@ -1,4 +1,5 @@
 import CarrelAccounts
+import CarrelTokens
 import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority

@@ -7,6 +7,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
+import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming

@@ -1,4 +1,5 @@
 import CarrelAccounts
+import CarrelTokens
 import CarrelAudit
 import CarrelBytes
 import CarrelHTTP

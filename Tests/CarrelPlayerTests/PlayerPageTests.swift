@@ -8,6 +8,7 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelPasswordHash
 import CarrelRights
+import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting

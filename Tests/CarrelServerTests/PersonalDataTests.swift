@@ -11,6 +11,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
+import CarrelTokens
 import CarrelListening
 import CarrelOrders
 import CarrelPasswordHash

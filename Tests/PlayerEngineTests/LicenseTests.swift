@@ -7,6 +7,7 @@ import CarrelCrypto
 import CarrelLicensing
 @_spi(Extended) import CarrelPlayer
 import CarrelRights
+import CarrelTokens
 import CarrelServer
 import CarrelStore
 import CarrelTesting

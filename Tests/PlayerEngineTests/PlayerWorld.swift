@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelLicensing
 import CarrelPlayer
 import CarrelRights
+import CarrelTokens
 import CarrelServer
 import CarrelTesting
 import CarrelThreads

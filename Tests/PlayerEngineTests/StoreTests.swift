@@ -1,4 +1,5 @@
 import CarrelAccounts
+import CarrelTokens
 import CarrelAuthority
 import CarrelAudit
 import CarrelHTTP

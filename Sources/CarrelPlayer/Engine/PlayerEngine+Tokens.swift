@@ -5,6 +5,7 @@ import CarrelJSON
 import CarrelVault
 import CarrelHTTPClient
 import CarrelRights
+import CarrelTokens
 
 /// A portal's user that this device was joined to.
 public struct PlayerLink: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 
 /// A token that a portal gave: a compound URL, an action token (XML), or a license message (JWT).
 public struct ServiceToken: Sendable {

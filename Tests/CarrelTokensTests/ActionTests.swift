@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelRights
+import CarrelTokens
 import CarrelTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelXML
+package import CarrelRights
 
 /// An XML document that tells a reader what to do next: register with a user, acquire a license, or deregister.
 ///

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
+package import CarrelRights
 
 extension LicenseMessage {
     /// Reads a message. Nothing but the id of its communication key is used before its signature is checked.

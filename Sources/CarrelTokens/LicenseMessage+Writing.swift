@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
+package import CarrelRights
 
 extension LicenseMessage {
     /// The message as a JSON Web Token.

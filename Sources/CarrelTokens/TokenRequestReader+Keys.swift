@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelRights
 
 /// Content ids, key ids and keys: of one piece of content, or of several with numbers from 0 on.
 extension TokenRequestReader {

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelTesting
 
 /// Tokens to test with, and what alters them.

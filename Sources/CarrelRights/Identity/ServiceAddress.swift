@@ -1,16 +1,16 @@
 import CarrelHTTP
 
 /// The start of a hierarchical URL (RFC 3986 §3): scheme and authority, checked; the rest is left as it is.
-struct ServiceAddress {
+package struct ServiceAddress {
     /// In lower case.
-    let scheme: String
+    package let scheme: String
     /// Everything behind `://`.
-    let rest: String
+    package let rest: String
     /// The host in lower case, an IPv6 address without its brackets.
-    let host: String
+    package let host: String
 
     /// Nil for other characters than visible ASCII, without a scheme or a host, for user information, and for a port that is not a number from 1 to 65,535.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let mark = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             return nil
         }
@@ -28,7 +28,7 @@ struct ServiceAddress {
     }
 
     /// Whether a service may be reached there: by TLS, or on this machine.
-    var isTrustworthy: Bool {
+    package var isTrustworthy: Bool {
         scheme == "https" || (scheme == "http" && (host == "localhost" || IPAddress(host)?.isLoopback == true))
     }
 

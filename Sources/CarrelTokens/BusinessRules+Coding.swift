@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
+import CarrelRights
 
 /// The form of rules inside a token: two bytes with the length of a canonical JSON text (RFC 8785), the text, and the keys, 16 bytes each:
 /// the user's, then those of the contents that have one. Keys are not in the text, because memory of texts is not wiped.

@@ -1,5 +1,6 @@
 package import CarrelBytes
 package import CarrelCrypto
+package import CarrelRights
 
 /// The grant of a token: what its bearer may play, until when, and how often it may be redeemed.
 ///

@@ -1,5 +1,6 @@
 package import CarrelBytes
 import CarrelCrypto
+import CarrelRights
 
 /// A portal's request for a token, validated: the rules to seal, and the form of the reply.
 ///

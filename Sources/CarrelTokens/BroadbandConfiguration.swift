@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelXML
+package import CarrelRights
 
 /// The document that an action token's `ResourceLocation` leads to (`/hms/bb/configuration`): where the service's operations are.
 ///

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelRights
+import CarrelTokens
 import Testing
 
 struct `The keys of a request for a token` {

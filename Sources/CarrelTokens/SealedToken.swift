@@ -1,5 +1,6 @@
 package import CarrelBytes
 package import CarrelCrypto
+package import CarrelRights
 
 /// A business token: rules that only the service that redeems it can read, and that nothing can alter.
 ///

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelJSON
+import CarrelRights
 
 /// Reads the members of an object in a license message. A member has its type, or the message is refused; `null` counts as no member.
 struct MessageMembers: Equatable {

@@ -3,6 +3,7 @@ package import CarrelCrypto
 package import CarrelHTTP
 package import CarrelJOSE
 package import CarrelJSON
+package import CarrelRights
 
 /// A license service message: an entitlement that a portal signs for a license service, as a JSON Web Token in `X-AxDRM-Message`.
 ///

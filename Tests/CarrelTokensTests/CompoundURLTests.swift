@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import Testing
 
 struct `A compound URL` {

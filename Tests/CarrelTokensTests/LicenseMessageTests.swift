@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import CarrelTesting
 import Testing
 

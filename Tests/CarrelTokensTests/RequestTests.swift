@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelRights
+import CarrelTokens
 import Testing
 
 /// A token service without a network: reads, checks the authenticator, seals, replies.

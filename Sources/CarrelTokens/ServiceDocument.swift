@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelXML
+import CarrelRights
 
 /// Reads the small documents of services: every element is known, and in its place.
 enum ServiceDocument {

@@ -1,4 +1,5 @@
 package import CarrelBytes
+import CarrelRights
 
 /// Why the token service refuses a request, with the number that its clients know.
 ///

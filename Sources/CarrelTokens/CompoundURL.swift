@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+package import CarrelRights
 
 /// The address of protected content and of the right to play it, in the shape of Marlin Simple Secure Streaming.
 ///

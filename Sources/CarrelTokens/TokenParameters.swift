@@ -1,4 +1,5 @@
 package import CarrelCrypto
+import CarrelRights
 
 /// The parameters of a request for a token, each name once, before anything but the authenticator is read.
 ///

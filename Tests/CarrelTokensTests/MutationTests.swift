@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelRights
+import CarrelTokens
 import Testing
 
 /// 20,000 altered copies of a good input for each reader, the same ones in every run.

@@ -1,5 +1,6 @@
 package import CarrelHTTP
 package import CarrelJSON
+import CarrelRights
 
 /// The response to a request for a token: status, media type and body, ready to be sent.
 package struct TokenReply: Sendable, Hashable {
