@@ -310,7 +310,11 @@ let package = Package(
             bytes: true,
             carrel("Bytes Crypto Files HTTP HTTPClient JSON Subscription Threads Upstream Vault")
         ),
-        library("CarrelPlayer", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")),
+        library(
+            "CarrelPlayer",
+            bytes: true,
+            carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
+        ),
         library(
             "CarrelWebReader",
             bytes: true,
