@@ -30,6 +30,22 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         path = rest
     }
 
+    /// A part with its escapes replaced (RFC 3986 §2.1); nil when an escape is not one, or the bytes are not UTF-8.
+    package static func percentDecoded(_ text: some StringProtocol) -> String? {
+        var out: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                out.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let decoded = Hex.decode(Substring(rest.prefix(2))) else { return nil }
+            out += decoded
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: out, as: UTF8.self)
+    }
+
     /// Whether the reference has a scheme, so that it needs no base.
     package var isAbsolute: Bool { scheme != nil }
 

@@ -215,24 +215,10 @@ struct PlaylistContext {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts[0] == name, parts.count == 2 else { continue }
-            return Self.percentDecoded(parts[1])
+            guard let value = URIReference.percentDecoded(parts[1]) else { return nil }
+            // what a quoted string of a playlist cannot hold
+            return value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") } ? value : nil
         }
         return nil
-    }
-
-    private static func percentDecoded(_ text: Substring) -> String? {
-        var out: [UInt8] = []
-        var rest = text.utf8
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                out.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let decoded = Hex.decode(Substring(rest.prefix(2))) else { return nil }
-            out += decoded
-            rest = rest.dropFirst(2)
-        }
-        guard out.allSatisfy({ $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") }) else { return nil }
-        return String(validating: out, as: UTF8.self)
     }
 }

@@ -15,7 +15,7 @@ struct `The decryption of a file` {
             #expect(now >= done)
             done = now
         }
-        if let length = decryption.outputLength { #expect(Int64(sink.bytes.count) == length) }
+        if let length = decryption.totalLength { #expect(Int64(sink.bytes.count) == length) }
         return sink.bytes
     }
 
@@ -69,7 +69,7 @@ struct `The decryption of a file` {
         let clear = try Fixtures.bytes("media/src/av-h264-aac.mp4")
         await #expect(throws: MediaError(.unsupported, "")) { _ = try await Self.decrypt(clear, GivenKeys()) }
         var keys = GivenKeys()
-        for text in ["", "1", "1:", "1:00", "x:00112233445566778899aabbccddeeff", "-1:00112233445566778899aabbccddeeff"] {
+        for text in ["", "1", "1:", "1:00", ":00112233445566778899aabbccddeeff", "*:x0112233445566778899aabbccddeeff"] {
             #expect(throws: MediaError(.badKey, "")) { try keys.add(text) }
         }
         for text in ["1", "*", "group", "00112233-4455-6677-8899-AABBCCDDEEFF"] {

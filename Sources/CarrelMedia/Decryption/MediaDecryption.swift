@@ -23,6 +23,8 @@ package struct MediaDecryption: Sendable {
         case copy(ContentKeys)
         case samples(FileProtection)
         case transport(FileProtection)
+        case playlist(PlaylistSegments, Output)
+        case scrambled(ScrambledStream)
     }
 
     private let reader: any ByteReader & Sendable
@@ -44,6 +46,14 @@ package struct MediaDecryption: Sendable {
         keys source: some ContentKeySource
     ) async throws {
         self.reader = reader
+        if let file = reader as? LocalFile, try PlaylistSegments.isPlaylist(file) {
+            work = .playlist(try await PlaylistSegments(file, from: source), output)
+            return
+        }
+        if try ScrambledStream.isTransportStream(reader) {
+            work = .scrambled(try await ScrambledStream(reader, from: source))
+            return
+        }
         if try Self.isDCF(reader) {
             guard output == .same else { throw MediaError(.unsupported, "the payload of a DCF is written as it is") }
             let (payload, key) = try await Self.payload(of: reader, object, source)
@@ -96,11 +106,12 @@ package struct MediaDecryption: Sendable {
         return (object.payload, try keys.key(nil, track: 0))
     }
 
-    /// Bytes of the output; nil when they are not known before it is written.
-    package var outputLength: Int64? {
+    /// How far `progress` counts; nil when that is not known.
+    package var totalLength: Int64? {
         switch work {
         case .payload(let payload, _): payload.clearLength
-        case .copy: reader.length
+        case .copy, .scrambled: reader.length
+        case .playlist(let playlist, _): try? playlist.length()
         case .samples, .transport: nil
         }
     }
@@ -109,7 +120,7 @@ package struct MediaDecryption: Sendable {
     ///
     /// - Parameters:
     ///   - sink: gets it.
-    ///   - progress: gets how much of `outputLength` is done, or of the input where that is nil; it may throw to end the work.
+    ///   - progress: gets how much of `totalLength` is done, or of the input where that is nil; it may throw to end the work.
     /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
     package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
         switch work {
@@ -123,6 +134,10 @@ package struct MediaDecryption: Sendable {
         case .copy(let keys):
             var copy = try ClearCopy(try MP4File(reader), keys: keys)
             try copy.write(to: &sink, progress: progress)
+        case .scrambled(let stream): try stream.write(to: &sink, progress: progress)
+        case .playlist(let playlist, let output):
+            var decryption = PlaylistDecryption(playlist, as: output)
+            try decryption.write(to: &sink, progress: progress)
         case .samples(let protection):
             var rewrite = try ClearRewrite(try MP4File(reader), protection)
             try rewrite.write(to: &sink, progress: progress)

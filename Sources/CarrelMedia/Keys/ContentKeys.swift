@@ -12,7 +12,13 @@ package struct ContentKeys: Sendable {
 
     private var grants: [Place: ContentKeyGrant] = [:]
 
+    /// The key of every track, as a playlist's key line gives it.
+    private var everything: ContentKeyGrant?
+
     package init() {}
+
+    /// Uses one key for everything that has none of its own.
+    package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
     /// When the first of them ends; nil when none does.
     package var end: Instant? { grants.values.compactMap(\.end).min() }
@@ -35,7 +41,7 @@ package struct ContentKeys: Sendable {
         from source: some ContentKeySource
     ) async throws(MediaError) {
         let place = Place(track: track, id: id)
-        guard grants[place] == nil else { return }
+        guard grants[place] == nil, everything == nil else { return }
         var names = others
         if let id { names.insert(.id(id.bytes), at: 0) }
         names.append(.track(track))
@@ -53,7 +59,7 @@ package struct ContentKeys: Sendable {
     }
 
     /// The first key that the source has, by any of its names.
-    private static func ask(
+    static func ask(
         for names: [ContentKeyName],
         _ words: String,
         _ source: some ContentKeySource
@@ -76,7 +82,7 @@ package struct ContentKeys: Sendable {
     ///
     /// - Throws: `missingKey` when it was not asked for.
     package func key(_ id: KeyID?, track: UInt32) throws(MediaError) -> Secret {
-        guard let grant = grants[Place(track: track, id: id)] else {
+        guard let grant = grants[Place(track: track, id: id)] ?? everything else {
             throw MediaError(.missingKey, "no key is given for \(Self.words(id, track))")
         }
         return grant.key

@@ -17,7 +17,7 @@ package struct GivenKeys: ContentKeySource {
     /// Adds a key as a command line names it: `ID:KEY`.
     ///
     /// - Parameter text: `ID` is the 32 digits of a key id (dashes are passed over), a track's number, `group` for the key that wraps the
-    ///   keys of a group, or `*` for everything else; `KEY` is 32 digits, or 64 where the cipher has such keys.
+    ///   keys of a group, `*` for everything else, or a content id or a key's address as the file has it; `KEY` is 32 digits, or 64 where the cipher has such keys.
     /// - Throws: what is wrong, without the key: a lower-case sentence without a period.
     package mutating func add(_ text: some StringProtocol) throws(MediaError) {
         guard let colon = text.lastIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }

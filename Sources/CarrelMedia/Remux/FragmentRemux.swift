@@ -44,15 +44,27 @@ package struct FragmentRemux: ~Copyable {
         while let event = try fragments.next() {
             switch event {
             case .movie, .fragment: try await fragments.resolveKeys(from: source)
-            case .sample(let track, let sample, let range):
-                if remuxer == nil { try begin() }
-                guard remuxer?.takes(track) == true else { continue }
-                try write(sample, track, range)
-                if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
-            case .box, .data: continue
+            default: try take(event, to: &sink)
             }
         }
         try flush(to: &sink)
+    }
+
+    /// Writes what the pieces so far give, with keys that are there already.
+    ///
+    /// - Parameter sink: gets packets.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    package mutating func write(to sink: inout some MediaSink) throws {
+        while let event = try fragments.next() { try take(event, to: &sink) }
+        try flush(to: &sink)
+    }
+
+    private mutating func take(_ event: FragmentReader.Event, to sink: inout some MediaSink) throws {
+        guard case .sample(let track, let sample, let range) = event else { return }
+        if remuxer == nil { try begin() }
+        guard remuxer?.takes(track) == true else { return }
+        try write(sample, track, range)
+        if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
     }
 
     /// Writes the last packets.

@@ -42,7 +42,9 @@ package struct KeyMessage: Sendable, Hashable {
         for id in [evenKeyID, oddKeyID] where id.map({ $0.count != 16 }) ?? false {
             throw Malformed("a key id has 16 bytes", at: 0)
         }
-        guard (current == .even ? evenKeyID : oddKeyID) != nil else { throw Malformed("id of the key in force is missing", at: 0) }
+        guard (current == .even ? evenKeyID : oddKeyID) != nil else {
+            throw Malformed("id of the key in force is missing", at: 0)
+        }
         self.contentID = contentID
         self.evenKeyID = evenKeyID
         self.oddKeyID = oddKeyID

@@ -93,7 +93,8 @@ package struct TransportStreamDescrambler: ~Copyable {
             }
         case mapPID:
             for section in map.consume(payload, startsUnit: packet.startsUnit) {
-                guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
+                guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table,
+                    table.identifier == program,
                     let map = try? ProgramMap(table)
                 else { continue }
                 let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)

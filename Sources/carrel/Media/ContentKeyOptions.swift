@@ -12,8 +12,8 @@ struct ContentKeyOptions: ParameterGroup, Sendable {
             "--key",
             value: "id:key",
             help:
-                "A content key. id: the 32 digits of a key id, a track's number, group for a group key, or * for all others; key: 32 "
-                + "hexadecimal digits. Other users of this machine can see it: prefer --keys.",
+                "A content key. id: the 32 digits of a key id, a track's number, a content id, the address of a key line, group for a "
+                + "group key, or * for all others; key: 32 hexadecimal digits, or 64. Other users of this machine can see it: prefer --keys.",
             group: "Keys"
         ),
         .option(\.file, "--keys", value: "file", help: "A file of such lines, or - for standard input.", group: "Keys"),

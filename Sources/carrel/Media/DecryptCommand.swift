@@ -51,7 +51,7 @@ struct DecryptCommand: Command {
         let (path, place, object) = (file, outputPath, object)
         do {
             let decryption = try await MediaDecryption(of: reader, as: form, object: object, keys: keys)
-            let bar = console.progress("decrypting \(path)", totalBytes: decryption.outputLength ?? reader.length)
+            let bar = console.progress("decrypting \(path)", totalBytes: decryption.totalLength ?? reader.length)
             defer { bar.finish() }
             let written = try await BlockingThreadPool(name: "decrypt", count: 1).run {
                 var sink = try OutputFile(place)

@@ -1,0 +1,139 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHLS
+import CarrelMP4
+
+/// The segments of a media playlist on this machine, with their keys, and their clear bytes one behind the other.
+package struct PlaylistSegments: Sendable {
+    /// A part of a file, and its encryption.
+    struct Part: Sendable, Hashable {
+        var path: String
+        var range: MediaSegment.ByteRange?
+        var key: EncryptionKey?
+        var iv = AESBlock(high: 0, low: 0)
+    }
+
+    /// A segment behind its initialization section, where it has one.
+    struct Segment: Sendable {
+        var media: Part
+        var initialization: Part?
+    }
+
+    let segments: [Segment]
+    private var keys: [String: Secret] = [:]
+
+    /// Bytes of a playlist, at most.
+    private static let playlistLimit: Int64 = 16 << 20
+    /// Bytes of a key file, at most.
+    private static let keyLimit: Int64 = 64
+
+    /// Whether a file is a playlist.
+    static func isPlaylist(_ reader: any ByteReader) throws -> Bool {
+        let head = try reader.readAll(0..<min(10, reader.length))
+        return head.rawSpan.matches("#EXTM3U", at: 0) || head.starts(with: [0xef, 0xbb, 0xbf, 0x23, 0x45, 0x58, 0x54])
+    }
+
+    /// Reads a playlist and asks for the keys of its segments: first the source, then a `data:` address, then a file beside the playlist.
+    ///
+    /// - Parameters:
+    ///   - file: the playlist; it may name files below its own folder alone.
+    ///   - source: who has the keys, by their addresses as the playlist writes them.
+    /// - Throws: `unsupported` when the playlist names other playlists, remote files, or keys of another format; `missingKey`,
+    ///   `refusedKey`; `Malformed`.
+    init(_ file: LocalFile, from source: some ContentKeySource) async throws {
+        guard file.length <= Self.playlistLimit else {
+            throw Malformed("playlist is longer than \(Self.playlistLimit) bytes", at: 0)
+        }
+        let bytes = try file.readAll(0..<file.length)
+        guard case .media(let playlist) = try Playlist.read(bytes.rawSpan, strictness: .lenient).playlist else {
+            throw MediaError(.unsupported, "the playlist names other playlists: decrypt one of those")
+        }
+        let folder = file.path.contains("/") ? String(file.path[...(file.path.lastIndex(of: "/") ?? file.path.startIndex)]) : ""
+        var segments: [Segment] = []
+        for (i, segment) in playlist.segments.enumerated() where !segment.isGap {
+            let key = try Self.key(of: segment.keys)
+            let iv = key.map { playlist.initializationVector(of: $0, forSegmentAt: i) } ?? []
+            var media = Part(path: try Self.path(segment.uri, in: folder), range: segment.byteRange, key: key)
+            media.iv = AESBlock(iv.rawSpan) ?? media.iv
+            var initialization: Part?
+            if let map = segment.initialization {
+                var part = Part(path: try Self.path(map.uri, in: folder), range: map.byteRange, key: try Self.key(of: map.keys))
+                if let iv = part.key?.initializationVector { part.iv = AESBlock(iv.rawSpan) ?? part.iv }
+                initialization = part
+            }
+            segments.append(Segment(media: media, initialization: initialization))
+        }
+        guard !segments.isEmpty else { throw MediaError(.unsupported, "the playlist has no segment") }
+        self.segments = segments
+        for segment in segments {
+            for part in [segment.media, segment.initialization] {
+                guard let key = part?.key, keys[key.uri] == nil else { continue }
+                keys[key.uri] = try await Self.key(key, in: folder, source)
+            }
+        }
+    }
+
+    /// The key that is used: one whose address gives its bytes.
+    private static func key(of keys: [EncryptionKey]) throws(MediaError) -> EncryptionKey? {
+        guard let first = keys.first else { return nil }
+        if let key = keys.first(where: { $0.keyFormat == nil || $0.keyFormat == "identity" }) { return key }
+        throw MediaError(.unsupported, "keys of the format \(first.keyFormat ?? "identity") are not for files")
+    }
+
+    /// The path of a file below the folder.
+    private static func path(_ uri: String, in folder: String) throws(MediaError) -> String {
+        let reference = URIReference(uri)
+        let path = URIReference.percentDecoded(reference.path)
+        let parts = path?.split(separator: "/", omittingEmptySubsequences: false) ?? []
+        guard !reference.isAbsolute, reference.authority == nil, let path, !path.isEmpty, !path.hasPrefix("/"),
+            !parts.contains(".."),
+            !path.utf8.contains(0)
+        else { throw MediaError(.unsupported, "'\(uri)' is not a file below the folder of the playlist") }
+        return folder + path
+    }
+
+    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws -> Secret {
+        let names = [.address(key.uri)] + (key.contentID.map { [ContentKeyName.content($0)] } ?? [])
+        for name in names {
+            switch await source.key(name) {
+            case .granted(let grant): return grant.key
+            case .pending: throw MediaError(.missingKey, "the license for the key \(key.uri) is not there yet")
+            case .refused(let reason): throw MediaError(.refusedKey, "the key \(key.uri) is refused: \(reason)")
+            case .unknown: continue
+            }
+        }
+        if let bytes = dataAddress(key.uri) { return Secret(bytes) }
+        if let path = try? path(key.uri, in: folder), let file = try? LocalFile(path), file.length <= keyLimit {
+            return Secret(try file.readAll(0..<file.length))
+        }
+        throw MediaError(.missingKey, "no key is given for the address \(key.uri)")
+    }
+
+    /// The bytes of a `data:` address in base64 (RFC 2397).
+    private static func dataAddress(_ uri: String) -> [UInt8]? {
+        guard uri.hasPrefix("data:"), let comma = uri.firstIndex(of: ","), uri[..<comma].hasSuffix(";base64") else { return nil }
+        return Base64.decode(String(uri[uri.index(after: comma)...]))
+    }
+
+    func key(_ part: Part) throws(MediaError) -> Secret? {
+        guard let key = part.key else { return nil }
+        guard let secret = keys[key.uri] else { throw MediaError(.missingKey, "no key is given for the address \(key.uri)") }
+        return secret
+    }
+
+    /// Bytes of all segments in the files.
+    func length() throws -> Int64 {
+        var sum: Int64 = 0
+        for segment in segments { sum += try Int64(Self.range(segment.media, of: try LocalFile(segment.media.path)).count) }
+        return sum
+    }
+
+    /// The bytes of a part in its file.
+    static func range(_ part: Part, of file: LocalFile) throws(MediaError) -> Range<Int64> {
+        guard let range = part.range else { return 0..<file.length }
+        guard let start = Int64(exactly: range.offset), let length = Int64(exactly: range.length), start <= file.length,
+            length <= file.length - start
+        else { throw MediaError(.malformed, "\(part.path): the byte range lies past the end of the file") }
+        return start..<start + length
+    }
+}

@@ -1,0 +1,113 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelMP4
+import CarrelTS
+
+/// A transport stream whose packets are scrambled (DVB-CISSA), with the keys that it asks for on its way.
+struct ScrambledStream: Sendable {
+    /// A key that is set before the packet at an offset.
+    private struct KeyChange: Sendable {
+        var offset: Int64
+        var parity: KeyParity
+        var key: Secret
+    }
+
+    private let reader: any ByteReader & Sendable
+    private var changes: [KeyChange] = []
+
+    private static let blockLength = Int64(TransportStream.packetLength) * 4096
+    /// Changes of keys in one stream, at most.
+    private static let changeLimit = 1 << 20
+
+    /// Whether a file is a transport stream.
+    static func isTransportStream(_ reader: any ByteReader) throws -> Bool {
+        let head = try reader.readAll(0..<min(377, reader.length))
+        let places = [0, 188, 376].filter { $0 < head.count }
+        return head.count >= 188 && places.allSatisfy { head[$0] == 0x47 }
+    }
+
+    /// Goes through the stream and asks for its keys: by the ids of its key messages, by their content id, or where it has none as
+    /// tracks 0 (even) and 1 (odd).
+    ///
+    /// - Parameters:
+    ///   - reader: the stream.
+    ///   - source: who has the keys.
+    /// - Throws: `unsupported` when nothing is scrambled; `missingKey`, `refusedKey`; `Malformed` with the byte of the stream.
+    init(_ reader: any ByteReader & Sendable, from source: some ContentKeySource) async throws {
+        self.reader = reader
+        var descrambler = TransportStreamDescrambler()
+        var at: Int64 = 0
+        while at < reader.length {
+            var block = try reader.readAll(at..<min(reader.length, at + Self.blockLength))
+            let count = block.count
+            var rest = 0..<count
+            while let need = try Self.run(&descrambler, &block, rest, at: at) {
+                guard changes.count < Self.changeLimit else {
+                    throw Malformed("stream changes its keys too often", at: Int(clamping: at))
+                }
+                let key = try await Self.key(need.parity, need.message, source)
+                try descrambler.setKey(key, for: need.parity)
+                changes.append(KeyChange(offset: at + Int64(need.offset), parity: need.parity, key: key))
+                rest = need.offset..<count
+            }
+            at += Int64(count)
+        }
+        guard !changes.isEmpty else { throw MediaError(.unsupported, "no packet of the stream is scrambled") }
+    }
+
+    /// Writes the clear stream.
+    func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
+        var descrambler = TransportStreamDescrambler()
+        var next = 0
+        var at: Int64 = 0
+        while at < reader.length {
+            var block = try reader.readAll(at..<min(reader.length, at + Self.blockLength))
+            let count = block.count
+            var rest = 0..<count
+            while let need = try Self.run(&descrambler, &block, rest, at: at) {
+                guard next < changes.count, changes[next].offset == at + Int64(need.offset) else {
+                    throw MediaError(.unavailable, "the stream has changed while it was read")
+                }
+                try descrambler.setKey(changes[next].key, for: changes[next].parity)
+                next += 1
+                rest = need.offset..<count
+            }
+            try sink.write(block.rawSpan)
+            at += Int64(count)
+            try progress(at)
+        }
+    }
+
+    /// Descrambles packets; returns the key that is missing, if one is.
+    private static func run(
+        _ descrambler: inout TransportStreamDescrambler,
+        _ block: inout [UInt8],
+        _ range: Range<Int>,
+        at start: Int64
+    ) throws(Malformed) -> (parity: KeyParity, message: KeyMessage?, offset: Int)? {
+        var elements = block.mutableSpan
+        var bytes = unsafe elements.mutableBytes
+        do throws(Malformed) {
+            guard case .needsKey(let parity, let message, let offset) = try descrambler.descramble(&bytes, in: range) else {
+                return nil
+            }
+            return (parity, message, offset)
+        } catch {
+            throw Malformed(error.what, at: Int(clamping: start) + error.offset)
+        }
+    }
+
+    private static func key(
+        _ parity: KeyParity,
+        _ message: KeyMessage?,
+        _ source: some ContentKeySource
+    ) async throws(MediaError) -> Secret {
+        var names: [ContentKeyName] = []
+        let id = message?.keyID(parity)
+        if let id { names.append(.id(id)) }
+        if let content = message?.contentID, !content.isEmpty { names.append(.content(content)) }
+        names.append(.track(parity == .even ? 0 : 1))
+        let words = id.map { "key id \(Hex.encode($0))" } ?? "the \(parity) packets"
+        return try await ContentKeys.ask(for: names, words, source).key
+    }
+}
