@@ -36,8 +36,8 @@ struct PacketAligner {
                 }
                 if at == bytes.byteCount { return }
             }
-            // up to three packets are held: enough to recognise the distance between them
-            let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length + 40 - held.count)
+            // one packet is held, or three while their distance is looked for
+            let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length - held.count)
             held.append(copying: bytes.extracting(at..<at + count))
             at += count
             try drain(isLast: false, body)
@@ -80,23 +80,17 @@ struct PacketAligner {
                 position += Self.length
                 found = min(2, found + 1)
             } else {
-                guard held.count - at > 2 * Self.length || isLast else { break }
-                guard held.count - at > Self.length else { break }
                 try refuseOtherSizes(at)
-                if let start = candidate(from: at) {
-                    skip(start - at)
-                    at = start
-                    isAligned = true
-                } else {
-                    // the bytes whose partner is not there yet stay
-                    let next = held.count - 2 * Self.length
-                    if next <= at { break }
-                    skip(next - at)
-                    at = next
-                }
+                // a place is decided when the bytes of the two packets behind it are there, whatever pieces they came in
+                let end = max(at, held.count - (isLast ? Self.length : 2 * Self.length))
+                let start = candidate(in: at..<end)
+                skip((start ?? end) - at)
+                at = start ?? end
                 guard found == 2 || skipped <= Self.searchLimit else {
                     throw Malformed("no transport packets are found", at: position)
                 }
+                guard start != nil else { break }
+                isAligned = true
             }
         }
         held.removeFirst(at)
@@ -108,18 +102,12 @@ struct PacketAligner {
     }
 
     /// The first offset at which a packet may start: sync bytes there and one packet further, and two where the bytes are there.
-    private func candidate(from start: Int) -> Int? {
+    private func candidate(in range: Range<Int>) -> Int? {
         let sync = TransportPacket.syncByte
-        var at = start
-        while at + Self.length < held.count {
-            if held[at] == sync, held[at + Self.length] == sync,
-                at + 2 * Self.length >= held.count || held[at + 2 * Self.length] == sync
-            {
-                return at
-            }
-            at += 1
+        return range.first { at in
+            held[at] == sync && held[at + Self.length] == sync
+                && (at + 2 * Self.length >= held.count || held[at + 2 * Self.length] == sync)
         }
-        return nil
     }
 
     private func refuseOtherSizes(_ start: Int) throws(Malformed) {
