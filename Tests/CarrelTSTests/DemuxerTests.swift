@@ -178,6 +178,44 @@ struct `Transport stream demuxer` {
         #expect(read.units.count == 3 * units.count)
     }
 
+    @Test func `keeps dependent substreams of E-AC-3 with the frame they belong to`() throws {
+        // stream type, substream, size 64 bytes; 48 kHz, six blocks, stereo
+        func frame(_ type: UInt8, _ number: UInt8) -> [UInt8] {
+            [0x0b, 0x77, type << 6 | number << 3, 31, 0x34, 0x80] + [UInt8](repeating: 5, count: 58)
+        }
+        let units = (0..<6).map { i in
+            AccessUnit(
+                pid: 0x100,
+                presentationTime: 45_000 + Int64(i) * 2880,
+                isRandomAccess: true,
+                samples: 1536,
+                sampleRate: 48000,
+                data: frame(0, 0) + frame(1, 0) + (i % 2 == 0 ? frame(0, 1) : [])
+            )
+        }
+        let read = try Demuxed(try mux(units, [.enhancedAC3(pid: 0x100)]), pieces: [100])
+        #expect(read.faults == [])
+        #expect(plain(read.units) == units)
+    }
+
+    @Test(
+        arguments: [
+            (0x06, [StreamDescriptor(tag: 0x6a, content: [0])], ElementaryStream.Coding.ac3),
+            (0x06, [StreamDescriptor(tag: 0x7a, content: [0])], .enhancedAC3), (0x06, [.registration("HEVC")], .video(.h265)),
+            (0x06, [.registration("AC-3")], .ac3), (0x06, [.registration("EAC3")], .enhancedAC3), (0x06, [], .other),
+            (0x02, [], .other), (0x11, [], .latm), (0x05, [], .privateSections), (0xdb, [], .video(.h264)), (0xcf, [], .aac),
+            (0xc1, [], .ac3), (0xc2, [], .enhancedAC3), (0x15, [], .timedID3),
+            (0x15, [StreamDescriptor(tag: 0x26, content: [0xff, 0xff, 1, 2, 3, 4])], .other),
+        ] as [(UInt8, [StreamDescriptor], ElementaryStream.Coding)]
+    )
+    func `names the coding of a stream by type and descriptors`(
+        type: UInt8,
+        descriptors: [StreamDescriptor],
+        coding: ElementaryStream.Coding
+    ) {
+        #expect(ElementaryStream(pid: 0x100, type: type, descriptors: descriptors).coding == coding)
+    }
+
     @Test func `drops an access unit of more than 16 MiB and holds no more than that`() throws {
         let units = pictures(3, size: { $0 == 1 ? 17 << 20 : 100 })
         let read = try Demuxed(try mux(units, [.video(.h264, pid: 0x100)]), pieces: [188 * 512])

@@ -64,7 +64,7 @@ struct ElementaryAssembler {
 
     /// A packet of the stream is missing.
     mutating func reportGap(_ events: inout EventQueue) {
-        // bytes are missing: the packet's length says nothing about those to come
+        // bytes are missing, so the end of the packet is unknown
         if state == .header { state = .outside }
         remaining = nil
         video?.reportGap()

@@ -49,7 +49,7 @@ package struct TransportStreamDemuxer {
         try aligner.consume(bytes) { span, offset, position, skipped in read(span, offset, position, skipped) }
     }
 
-    /// Ends the stream or a segment of it: all that is held comes out, and continuity counters may start anew.
+    /// Ends the stream or a segment of it: all that is held comes out, and continuity counters may restart.
     ///
     /// - Throws: as `consume` does.
     package mutating func finish() throws(Malformed) {

@@ -9,14 +9,14 @@ struct VideoSplitter {
     private var buffer: [UInt8] = []
     /// Bytes of the stream before the buffer.
     private var base = 0
-    /// Where the search for start codes goes on.
+    /// The offset at which the search for start codes continues.
     private var scanned = 0
     /// Whether the buffer begins with a start code.
     private var hasStarted = false
     private var isDropping = false
     private var isDamaged = false
     private var kinds: NALUnitSet = []
-    /// Where the first start code of the unit is, which decides its time.
+    /// The position of the first start code of the unit, which decides its time.
     private var start = 0
     private var lastTimes: (presentation: Int64, decode: Int64)?
     private var step: Int64 = 3003

@@ -47,6 +47,6 @@ extension ElementaryStream {
         return false
     }
 
-    /// Whether sound is in it that can carry the clock.
+    /// Whether audio is in it, which can carry the clock.
     var isAudio: Bool { [.mpegAudio, .aac, .ac3, .enhancedAC3].contains(coding) }
 }

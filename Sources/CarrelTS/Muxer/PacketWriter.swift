@@ -18,7 +18,7 @@ struct PacketWriter {
     private static let packetLength = TransportStream.packetLength
     private static let capacity = 184
 
-    /// Packets that so many bytes take behind a field in the first of them.
+    /// The number of packets for this number of bytes, behind a field in the first packet.
     static func packetCount(_ bytes: Int, field: Field) -> Int {
         max(1, (bytes + field.length + capacity - 1) / capacity)
     }
@@ -32,7 +32,7 @@ struct PacketWriter {
     ///   - counter: the counter of the first packet; that of the next one when done.
     ///   - field: the adaptation field of the first packet.
     ///   - packets: how many; `packetCount` at least, and at most as many as there are bytes.
-    ///   - to: room for them.
+    ///   - start: room for them.
     static func write(
         lead: UnsafeRawBufferPointer,
         body: UnsafeRawBufferPointer,
@@ -91,7 +91,7 @@ struct PacketWriter {
         counter = UInt8(count)
     }
 
-    /// Writes an adaptation field of so many bytes, its length byte included.
+    /// Writes an adaptation field of `length` bytes, its length byte included.
     static func writeField(_ to: UnsafeMutableRawPointer, _ field: Field, length: Int) {
         unsafe to.storeBytes(of: UInt8(length - 1), as: UInt8.self)
         guard length > 1 else { return }

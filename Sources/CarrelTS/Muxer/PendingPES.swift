@@ -17,6 +17,7 @@ struct PendingPES: Sendable {
     ///   - count: bytes of the frame.
     ///   - time: its time.
     ///   - limit: ticks between the first frame and the end of the last, as far as they are as long as those before.
+    /// - Returns: false when the frame begins a PES packet of its own.
     func takes(_ count: Int, at time: Int64, limit: Int64) -> Bool {
         guard !data.isEmpty else { return true }
         let end = time &+ (time &- lastTime)

@@ -1,10 +1,10 @@
 package import CarrelBytes
 
-/// Makes a transport stream of pictures, sound and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming wants it.
+/// Makes a transport stream of pictures, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming wants it.
 ///
 /// Units are written in the order of their decoding times, whole segments one behind the other. A picture goes from the caller's
 /// memory into packets with one copy; audio frames gather until their PES packet is worth its header. The clock runs ahead of the
-/// decoding times, on the packets of the first picture stream, or of the first sound where there are no pictures.
+/// decoding times, on the packets of the first picture stream, or of the first audio stream where there are no pictures.
 ///
 /// ```swift
 /// var muxer = try TransportStreamMuxer([.video(.h264, pid: 0x100), .aac(pid: 0x101)])
@@ -100,9 +100,9 @@ package struct TransportStreamMuxer: Sendable {
     ///   - prefix: the bytes in front of it, such as a delimiter, parameter sets or an ADTS header.
     ///   - body: the unit; together with the prefix not empty.
     ///   - presentationTime: in ticks of 90 kHz; only 33 bits are written.
-    ///   - decodeTime: the same for decoding; of sound and tags not looked at.
+    ///   - decodeTime: the same for decoding; ignored for audio and tags.
     ///   - isSync: whether decoding can start at it.
-    ///   - out: gets whole packets; sound may come later.
+    ///   - out: gets whole packets; audio may come later.
     /// - Throws: when an audio frame or tag is longer than a PES packet, or there are no bytes.
     package mutating func write(
         _ stream: Int,
@@ -179,7 +179,7 @@ package struct TransportStreamMuxer: Sendable {
 
     // MARK: - Packets
 
-    /// Most ticks of sound in one PES packet: on the clock's packets no more than between two references.
+    /// Most ticks of audio in one PES packet: on the clock's packets no more than between two references.
     private func groupLimit(_ stream: Int) -> Int64 {
         guard program.streams[stream].isAudio else { return 0 }
         return stream == clockStream ? Self.clockInterval : min(2 * Self.clockInterval, clockLead / 2)

@@ -1,9 +1,9 @@
 package import CarrelBytes
 
-/// The description of an encrypted sound stream in its registration descriptor (MPEG-2 Stream Encryption Format for HTTP Live
+/// The description of an encrypted audio stream in its registration descriptor (MPEG-2 Stream Encryption Format for HTTP Live
 /// Streaming, `audio_setup_information`).
 package struct AudioSetupInformation: Sendable, Hashable {
-    /// The kind of sound.
+    /// The kind of audio.
     package enum AudioType: String, Sendable, Hashable, CaseIterable {
         /// AAC Low Complexity.
         case aac = "zaac"
@@ -17,11 +17,11 @@ package struct AudioSetupInformation: Sendable, Hashable {
         case enhancedAC3 = "zec3"
     }
 
-    /// The kind of sound.
+    /// The kind of audio.
     package var type: AudioType
     /// Samples that a decoder needs before the first that is heard.
     package var priming: UInt16
-    /// What the decoder is set up with: the audio specific config of AAC, the first ten bytes of an AC-3 syncframe, the content of
+    /// The setup of the decoder: the audio specific config of AAC, the first ten bytes of an AC-3 syncframe, the content of
     /// `dec3`.
     package var setup: [UInt8]
 
@@ -41,7 +41,7 @@ package struct AudioSetupInformation: Sendable, Hashable {
     /// - Throws: when the type is unknown, the version is not 1, or a length is wrong.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard let type = AudioType.allCases.first(where: { bytes.begins(with: $0) }) else {
-            throw Malformed("audio type of encrypted sound is unknown", at: 0)
+            throw Malformed("type of encrypted audio is unknown", at: 0)
         }
         var cursor = ByteCursor(bytes)
         try cursor.skip(4, "audio type")

@@ -11,7 +11,7 @@ package struct PacketScrambler: ~Copyable {
     /// Plans the scrambling.
     ///
     /// - Parameters:
-    ///   - pids: packet identifiers to scramble: streams of pictures and sound, never tables.
+    ///   - pids: packet identifiers to scramble: streams of video and audio, never tables.
     ///   - key: 16 bytes.
     ///   - parity: the name that packets give to the key.
     /// - Throws: `keyLength`, or `refused` when there is no memory.

@@ -30,7 +30,7 @@ struct SectionAssembler {
             reset()
         }
         var at = start
-        // stuffing is 0xff, which is no table
+        // stuffing is 0xff, which is not a table
         while at < payload.byteCount, payload.u8(at: at) != 0xff {
             isInside = true
             at = append(payload, from: at, &sections)
