@@ -10,7 +10,7 @@ package import CarrelBytes
 /// try demuxer.consume(piece)
 /// while let event = demuxer.next() { … }
 /// ```
-package struct TransportStreamDemuxer {
+package struct TransportStreamDemuxer: Sendable {
     /// Streams of a program that are taken apart; those behind them are named only.
     static let maximumStreams = 64
 

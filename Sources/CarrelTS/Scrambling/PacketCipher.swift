@@ -4,7 +4,7 @@ package import CarrelCrypto
 ///
 /// AES-128 in CBC over the whole blocks of each packet's payload, with the same vector for every packet. Header, adaptation field and
 /// the bytes behind the last whole block stay clear.
-package struct PacketCipher: ~Copyable {
+package struct PacketCipher: ~Copyable, Sendable {
     /// The change made to the packets.
     package enum Direction: Sendable, Hashable {
         case scramble, descramble

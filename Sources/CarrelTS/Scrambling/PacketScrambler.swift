@@ -2,7 +2,7 @@ package import CarrelBytes
 package import CarrelCrypto
 
 /// Scrambles the packets of some streams in runs of whole packets (DVB-CISSA version 1, ETSI TS 103 127).
-package struct PacketScrambler: ~Copyable {
+package struct PacketScrambler: ~Copyable, Sendable {
     /// The key in force.
     package private(set) var parity: KeyParity
     private var cipher: PacketCipher

@@ -13,7 +13,7 @@ package import CarrelCrypto
 ///     rest = offset..<rest.upperBound
 /// }
 /// ```
-package struct TransportStreamDescrambler: ~Copyable {
+package struct TransportStreamDescrambler: ~Copyable, Sendable {
     /// The end of a run of packets.
     package enum Outcome: Sendable, Hashable {
         /// All packets are in the clear.
