@@ -86,7 +86,7 @@ extension TokenBucketLimiter {
             .tooManyRequests,
             "personalization.throttled",
             "there were too many requests for personalization from this network",
-            extra: [("fault", .text("host"))],
+            fault: .host,
             headers: ["Retry-After": String(max(1, wait.components.seconds))]
         )
     }

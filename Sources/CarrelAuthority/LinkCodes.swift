@@ -88,7 +88,7 @@ package struct LinkCodes: Sendable {
                     .tooManyRequests,
                     "link.too-many",
                     "too many devices wait for their code to be typed: try again in a few minutes",
-                    extra: [("fault", .text("host"))],
+                    fault: .host,
                     headers: ["Retry-After": "60"]
                 )
             }
@@ -118,7 +118,7 @@ package struct LinkCodes: Sendable {
         do throws(RightsError) {
             unverified = try LinkRequest.Unverified(text)
         } catch {
-            throw HTTPError(.badRequest, "link.request", error.message, extra: [("fault", .text("rejected"))])
+            throw HTTPError(.badRequest, "link.request", error.message, fault: .rejected)
         }
         let found = try await database.read {
             try PlayerStore.player(thumbprint: unverified.certificate, at: now, in: $0)
@@ -128,7 +128,7 @@ package struct LinkCodes: Sendable {
             let key = try PlayerCertificate(Certificate(der: found.certificate)).key
             return (try unverified.verified(by: key, environment: environment), found.player.id)
         } catch let error as RightsError {
-            throw HTTPError(.forbidden, "link.request", error.message, extra: [("fault", .text("rejected"))])
+            throw HTTPError(.forbidden, "link.request", error.message, fault: .rejected)
         }
     }
 
@@ -293,6 +293,7 @@ package struct LinkCodes: Sendable {
         .forbidden,
         "link.not-personalized",
         "the certificate is not one of this service, or has expired: personalise the device",
-        extra: [("fault", .text("rejected")), ("number", .number(-4001))]
+        fault: .rejected,
+        number: -4001
     )
 }

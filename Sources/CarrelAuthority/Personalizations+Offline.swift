@@ -28,7 +28,7 @@ extension Personalizations {
                 .badRequest,
                 "personalization.nonce",
                 "the request is not one for a file: write it with 'carrel device request'",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         guard now - request.clock <= Self.offlineLife, request.clock - now <= Self.clockTolerance else {
@@ -36,7 +36,7 @@ extension Personalizations {
                 .badRequest,
                 "personalization.old",
                 "the request is older than 30 days, or the device's clock is ahead: write another",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         var reader: Reader?

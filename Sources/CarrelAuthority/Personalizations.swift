@@ -59,7 +59,7 @@ package struct Personalizations: Sendable {
                 .badRequest,
                 error.code == .key ? "personalization.key" : "personalization.rejected",
                 error.message,
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
     }
@@ -138,7 +138,7 @@ package struct Personalizations: Sendable {
                 .conflict,
                 "personalization.key",
                 "a key belongs to another player",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         guard try !PlayerStore.hasFingerprint(request.fingerprint, in: transaction) else { throw Self.fingerprint }
@@ -147,7 +147,7 @@ package struct Personalizations: Sendable {
                 .unauthorized,
                 "personalization.account",
                 "a signed-in reader is needed here",
-                extra: [("fault", .text("rejected"))],
+                fault: .rejected,
                 headers: ["WWW-Authenticate": "Bearer"]
             )
         }
@@ -156,7 +156,7 @@ package struct Personalizations: Sendable {
                 .serviceUnavailable,
                 "personalization.full",
                 "there are as many players without an account as the operator allows",
-                extra: [("fault", .text("host"))],
+                fault: .host,
                 headers: ["Retry-After": "3600"]
             )
         }
@@ -195,7 +195,7 @@ package struct Personalizations: Sendable {
                 .conflict,
                 "personalization.key",
                 "the player has another key for agreement",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         guard known.fingerprint == request.fingerprint else { throw Self.fingerprint }
@@ -210,7 +210,7 @@ package struct Personalizations: Sendable {
                 .tooManyRequests,
                 "personalization.throttled",
                 "the player got a certificate of another level today",
-                extra: [("fault", .text("host"))],
+                fault: .host,
                 headers: ["Retry-After": "86400"]
             )
         }
@@ -277,7 +277,7 @@ package struct Personalizations: Sendable {
                 .conflict,
                 "personalization.linked",
                 "the player is linked to another account: remove that link first",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         guard let account = try AccountStore.account(id: reader.account, in: transaction), !account.isSuspended else {
@@ -285,7 +285,7 @@ package struct Personalizations: Sendable {
                 .forbidden,
                 "personalization.account",
                 "the account is suspended, or is no more",
-                extra: [("fault", .text("rejected"))]
+                fault: .rejected
             )
         }
         // A session's slot is for one player; a second copy of the app needs its own.
@@ -301,7 +301,7 @@ package struct Personalizations: Sendable {
                     .conflict,
                     "personalization.device-limit",
                     "the account has no slot for another device",
-                    extra: [("fault", .text("device-limit"))]
+                    fault: .deviceLimit
                 )
             }
             if let former = player.device, former != slot { try Devices.hold(former, until: nil, in: transaction) }
@@ -315,14 +315,14 @@ package struct Personalizations: Sendable {
     /// Refuses a player that was revoked or is suspended.
     package static func requireActive(_ player: Player) throws(HTTPError) {
         if player.revokedAt != nil {
-            throw HTTPError(.forbidden, "personalization.revoked", "the player was revoked", extra: [("fault", .text("revoked"))])
+            throw HTTPError(.forbidden, "personalization.revoked", "the player was revoked", fault: .revoked)
         }
         if player.suspendedAt != nil {
             throw HTTPError(
                 .forbidden,
                 "personalization.suspended",
                 "the player is suspended",
-                extra: [("fault", .text("revoked"))]
+                fault: .revoked
             )
         }
     }
@@ -331,12 +331,12 @@ package struct Personalizations: Sendable {
         .badRequest,
         "personalization.nonce",
         "the nonce is not one of this service, was used, or is too old: ask for another",
-        extra: [("fault", .text("rejected"))]
+        fault: .rejected
     )
     static let fingerprint = HTTPError(
         .conflict,
         "personalization.fingerprint",
         "the fingerprint belongs to another player: a copied home must be personalised again, with keys of its own",
-        extra: [("fault", .text("fingerprint"))]
+        fault: .fingerprint
     )
 }
