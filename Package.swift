@@ -376,10 +376,11 @@ let package = Package(
         tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
         tests("CarrelTokensTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Tokens XML")),
         tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
+        .target(name: "ProgramArguments", path: "Tests/ProgramArguments", swiftSettings: settings),
         executable(
             "VaultProgram",
             path: "Tests/VaultProgram",
-            carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
+            ["ProgramArguments"] + carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
         ),
         tests(
             "CarrelVaultTests",
@@ -438,7 +439,7 @@ let package = Package(
             "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
-        executable("PlayerProgram", path: "Tests/PlayerProgram", carrel("Player Vault")),
+        executable("PlayerProgram", path: "Tests/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),
         executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),
         tests("ScriptsTests", carrel("Bytes JSON Testing")),
         tests(

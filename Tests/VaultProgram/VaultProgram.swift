@@ -5,6 +5,7 @@ import CarrelVaultPKCS11
 import CarrelVaultSecretService
 import CarrelVaultTPM
 import Glibc
+import ProgramArguments
 
 /// Uses a vault in a process of its own, which a test may limit or kill.
 ///
@@ -15,44 +16,39 @@ import Glibc
 @main
 struct VaultProgram {
     static func main() async throws {
-        var words = CommandLine.arguments.dropFirst()
-        var options: Set<String> = []
-        while let word = words.first, VaultKind(rawValue: word) == nil {
-            if let bytes = word.split(separator: "=").last.flatMap({ UInt($0) }) { limitFiles(bytes) }
-            options.insert(word)
-            words = words.dropFirst()
-        }
+        let arguments = ProgramArguments(options: ["create", "no-prompt"])
+        let words = arguments.words
         let place = words.prefix { $0 != "--" }.map(\.self)
         let command = words.drop { $0 != "--" }.dropFirst().map(\.self)
         do throws(VaultError) {
-            let vault = try await open(place, options)
+            let vault = try await open(place, arguments)
             switch command.first {
-            case "make": say(Hex.encode(try await vault.makeKey(named: command[1]).coordinates))
+            case "make": ProgramArguments.say(Hex.encode(try await vault.makeKey(named: command[1]).coordinates))
             case "use":
                 let key = try await vault.makeKey(named: command[1])
                 let isValid = key.isValid(try await vault.sign([1], withKey: command[1]), for: [1].rawSpan)
                 let secret = try await vault.agree(withKey: command[1], other: key)
                 let isSame = try await vault.open(vault.seal(secret, associated: [2]), associated: [2]) == secret
                 try await vault.removeKey(named: command[1])
-                say("\(isValid) \(isSame)")
+                ProgramArguments.say("\(isValid) \(isSame)")
             case "fill":
                 for number in 0... {
                     let name = "\(command[1])\(number)"
                     let key = try await vault.makeKey(named: name)
-                    say("\(name) \(Hex.encode(key.coordinates))")
+                    ProgramArguments.say("\(name) \(Hex.encode(key.coordinates))")
                 }
-            default: say(vault.description)
+            default: ProgramArguments.say(vault.description)
             }
             // The generators that OpenSSL has for each thread are freed with the threads, or not at all.
             if vault.kind == .pkcs11 { _exit(0) }
         } catch {
-            say("\(error.code)")
+            ProgramArguments.say("\(error.code)")
             exit(1)
         }
     }
 
-    private static func open(_ place: [String], _ options: Set<String>) async throws(VaultError) -> Vault {
-        let create = options.contains("create")
+    private static func open(_ place: [String], _ arguments: ProgramArguments) async throws(VaultError) -> Vault {
+        let create = arguments.has("create")
         switch (place.first, place.count) {
         case ("file", 3):
             let passphrase = Secret(Array(place[2].utf8))
@@ -64,25 +60,13 @@ struct VaultProgram {
             return try await Vault.secretService(
                 folder: place[1],
                 create: create,
-                allowPrompt: !options.contains("no-prompt"),
+                allowPrompt: !arguments.has("no-prompt"),
                 timeout: .seconds(2),
                 promptTimeout: .seconds(5)
             )
         default:
-            say("usage: see the source")
+            ProgramArguments.say("usage: see the source")
             exit(64)
         }
-    }
-
-    /// Fails writes beyond so many bytes of a file, as a full disk does.
-    private static func limitFiles(_ bytes: UInt) {
-        signal(SIGXFSZ, SIG_IGN)
-        var limits = rlimit(rlim_cur: bytes, rlim_max: .max)
-        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(70) }
-    }
-
-    private static func say(_ line: String) {
-        let bytes = Array((line + "\n").utf8)
-        _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
     }
 }
