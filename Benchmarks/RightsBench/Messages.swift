@@ -1,4 +1,3 @@
-import Glibc
 import CRightsLoops
 import CarrelBytes
 import CarrelCrypto
@@ -7,6 +6,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelTokens
 import CarrelVault
+import Glibc
 
 /// A service and one player of it, in memory.
 struct Parties {

@@ -7,10 +7,10 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelPostgres
 import CarrelRights
-import CarrelTokens
-import CarrelVault
 import CarrelServer
 import CarrelStore
+import CarrelTokens
+import CarrelVault
 import Glibc
 
 /// Makes a home with players, and requests for licenses, each with a token and a nonce of its own: a line each. They are good for five minutes.

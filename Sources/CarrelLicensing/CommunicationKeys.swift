@@ -4,9 +4,9 @@ import CarrelCrypto
 import CarrelHome
 import CarrelJSON
 import CarrelRights
-import CarrelTokens
 import CarrelStore
 import CarrelThreads
+import CarrelTokens
 
 /// The keys that license messages are signed with: one of the service's own, and those that operators share with portals.
 final class CommunicationKeys: Sendable {

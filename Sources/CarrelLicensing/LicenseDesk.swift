@@ -7,8 +7,8 @@ import CarrelHome
 import CarrelJSON
 import CarrelOrders
 import CarrelRights
-import CarrelTokens
 import CarrelStore
+import CarrelTokens
 
 /// Decides on one request for keys, in one transaction.
 struct LicenseDesk {

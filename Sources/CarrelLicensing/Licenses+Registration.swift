@@ -7,8 +7,8 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
-import CarrelTokens
 import CarrelStore
+import CarrelTokens
 
 /// Tokens of registration and deregistration: a portal joins players to its users, and takes them away.
 extension Licenses {

@@ -1,11 +1,11 @@
 import CarrelAudit
-import CarrelTokens
 import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 package import CarrelRights
 import CarrelStore
+import CarrelTokens
 
 /// The proof by which a caller of the rights location is known.
 package enum RightsCaller: Sendable {

@@ -6,9 +6,9 @@ import CarrelHTTP
 import CarrelHome
 import CarrelOrders
 import CarrelRights
-import CarrelTokens
 import CarrelStore
 import CarrelThrottling
+import CarrelTokens
 
 /// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
 package struct Licenses: Sendable {

@@ -7,8 +7,8 @@ import CarrelHome
 import CarrelJSON
 import CarrelMetrics
 import CarrelRights
-import CarrelTokens
 import CarrelThrottling
+import CarrelTokens
 import CarrelWebAPI
 
 /// `/v1/license`, `/hms/…/token`, `/hms/bb/configuration`, `/cmiapi/getrecord`, and what staff do to licenses.

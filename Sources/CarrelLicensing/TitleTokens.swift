@@ -7,8 +7,8 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
-import CarrelTokens
 import CarrelStore
+import CarrelTokens
 
 /// Makes tokens for titles of the catalog, each in all forms.
 struct TitleTokens: Sendable {

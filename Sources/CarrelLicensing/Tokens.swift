@@ -3,9 +3,9 @@ import CarrelCrypto
 import CarrelHTTP
 package import CarrelHome
 import CarrelRights
-package import CarrelTokens
 package import CarrelStore
 import CarrelThreads
+package import CarrelTokens
 
 /// Seals the tokens that portals ask for, and opens those that players redeem.
 package final class Tokens: Sendable {

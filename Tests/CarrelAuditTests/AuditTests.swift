@@ -1,4 +1,3 @@
-import CarrelLicensing
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
@@ -6,13 +5,14 @@ import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
-import CarrelRights
-import CarrelTokens
+import CarrelLicensing
 import CarrelPasswordHash
+import CarrelRights
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
+import CarrelTokens
 import Glibc
 import Testing
 

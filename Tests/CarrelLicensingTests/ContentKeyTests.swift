@@ -6,10 +6,10 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 @Suite(.onBothDatabases) struct `The key store` {

@@ -1,4 +1,3 @@
-import CarrelStreaming
 import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
@@ -8,10 +7,11 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
+import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 @Suite(.onBothDatabases) struct `A token redeemed for a license` {

@@ -1,5 +1,5 @@
 import CarrelAccounts
-import CarrelTokens
+import CarrelAdministration
 import CarrelAudit
 import CarrelBytes
 import CarrelHTTP
@@ -8,6 +8,7 @@ import CarrelLicensing
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelTokens
 import Testing
 
 @Suite(.onBothDatabases) struct `A list of licenses` {
@@ -50,6 +51,27 @@ import Testing
         let next = try #require(first["next"]?.string)
         let rest = try await test.call(.get, "/v1/licenses?after=\(next)", headers: alice.session).json
         #expect(ids(rest, "licenses", "id") == [second.license?.id])
+    }
+
+    @Test func `of an unknown player is none, and one of a player without records is empty`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        for path in ["players/%/redemptions", "players/%/denials", "licenses?player=%"] {
+            let known = try await test.call(.get, "/admin/v1/\(path.replacing("%", with: player.id))", peer: local)
+            #expect(known.status == 200 && known.json.object?.count == 1)
+            let unknown = try await test.call(.get, "/admin/v1/\(path.replacing("%", with: "none"))", peer: local)
+            #expect(unknown.status == 404 && unknown.json["detail"] == "there is no such player")
+        }
+        // records outlive a player without an account, whose row goes with its certificate
+        let text = try await tokens.token(test) { $0.expiresAt = test.clock.now + .seconds(400 * 86_400) }
+        let request = try await player.request(.persist, of: test, token: text)
+        #expect(try await player.send(request, to: test).license != nil)
+        test.clock.advance(by: .seconds(190 * 86_400))
+        while try await test.service.housekeeping.run() > 0 {}
+        #expect(try await test.call(.get, "/admin/v1/players/\(player.id)", peer: local).status == 404)
+        for path in ["players/\(player.id)/redemptions", "licenses?player=\(player.id)"] {
+            #expect(try await test.call(.get, "/admin/v1/\(path)", peer: local).status == 200)
+        }
     }
 
     @Test func `shows staff a player's redemptions and denials, and an account's streams`() async throws {

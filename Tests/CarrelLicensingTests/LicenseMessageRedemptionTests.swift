@@ -8,11 +8,11 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelOrders
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 /// A service that knows the communication key of a portal.

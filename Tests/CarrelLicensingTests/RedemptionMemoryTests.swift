@@ -1,5 +1,4 @@
 import CarrelAccounts
-import CarrelTokens
 import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
@@ -14,6 +13,7 @@ import CarrelServerTesting
 import CarrelStore
 import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 @Suite(.onBothDatabases) struct `A redemption whose license was deleted` {

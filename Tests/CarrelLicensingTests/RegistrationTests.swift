@@ -7,11 +7,11 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 @Suite(.onBothDatabases) struct `A registration` {

@@ -1,5 +1,4 @@
 import CarrelAudit
-import CarrelTokens
 import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto
@@ -10,6 +9,7 @@ import CarrelRights
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 /// The rights location behind TLS, asked by curl as a player's machine would.

@@ -1,5 +1,4 @@
 import CarrelAccounts
-import CarrelTokens
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
@@ -13,6 +12,7 @@ import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 /// An answer of the rights location.

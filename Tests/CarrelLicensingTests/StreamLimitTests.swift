@@ -1,5 +1,4 @@
 import CarrelAccounts
-import CarrelTokens
 import CarrelAudit
 import CarrelBytes
 import CarrelHTTP
@@ -10,6 +9,7 @@ import CarrelRights
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
+import CarrelTokens
 import Testing
 
 /// An account that listens in browsers, and streams with players.

@@ -9,11 +9,11 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelOrders
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 /// A service with a title, and tokens for it.

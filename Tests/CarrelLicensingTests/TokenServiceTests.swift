@@ -1,16 +1,16 @@
-import CarrelAudit
-import CarrelStreaming
-import CarrelCrypto
 import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
+import CarrelStreaming
 import CarrelTesting
+import CarrelTokens
 import CarrelXML
 import Testing
 

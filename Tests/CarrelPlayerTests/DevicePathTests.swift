@@ -76,6 +76,37 @@ struct `A device` {
         await server.terminate()
     }
 
+    @Test func `that the server does not know has no records`() async throws {
+        #expect(try await carrel(["init", "--home", "home"]).status.isSuccess)
+        for list in ["licenses", "redemptions", "denials"] {
+            let unknown = try await carrel(["player", list, "no-such-player", "--home", "home"])
+            #expect(unknown.status == .exited(65) && unknown.errorText.contains("there is no such player"), "\(unknown.text)")
+        }
+        #expect(try await carrel(["player", "licenses", "--home", "home"]).status.isSuccess)
+    }
+
+    @Test func `shows a license as revoked once it knows, and removes it with those that have ended`() async throws {
+        let title = try await title()
+        let server = try BackgroundProcess([DemoServer.program, "serve", "--home", directory.file("home"), "--port", "0"])
+        let line = try await server.waitForLine(containing: "listening on http")
+        let url = try #require(line.split(separator: " ").last.map(String.init))
+        _ = try await json("device", "personalize", "--server", url, "--home", "reader", "--vault", "file")
+        let made = try await json("token", "create", "--home", "home", "--title", title)
+        let redeemed = try await json("token", "redeem", try #require(made["jwt"]?.string), "--home", "reader")
+        let license = try #require(redeemed["license"]?.string)
+        #expect(try await carrel(["player", "revoke-license", license, "--home", "home"]).status.isSuccess)
+        func isRevoked() async throws -> JSON? {
+            try await json("license", "list", "--home", "reader")["licenses"]?.array?.first?["revoked"]
+        }
+        #expect(try await isRevoked() == false, "the device does not know yet")
+        _ = try await json("device", "update", "--home", "reader")
+        #expect(try await isRevoked() == true)
+        #expect(try await carrel(["license", "list", "--home", "reader"]).text.contains(" revoked "))
+        #expect(try await json("license", "remove", "--expired", "--home", "reader")["removed"] == 1)
+        #expect(try await json("license", "list", "--home", "reader")["licenses"] == [])
+        await server.terminate()
+    }
+
     @Test func `traces each step without the token, and gives its license back`() async throws {
         let title = try await title()
         let server = try BackgroundProcess([DemoServer.program, "serve", "--home", directory.file("home"), "--port", "0"])

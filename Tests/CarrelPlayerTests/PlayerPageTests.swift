@@ -8,10 +8,10 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelPasswordHash
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 /// A server with alice, who has two linked players, in a browser.

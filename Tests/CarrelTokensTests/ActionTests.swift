@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelRights
-import CarrelTokens
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 struct `An action token` {

@@ -4,8 +4,8 @@ import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
 import CarrelRights
-import CarrelTokens
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 struct `A license message` {

@@ -3,8 +3,8 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelRights
-import CarrelTokens
 import CarrelTesting
+import CarrelTokens
 
 /// Tokens to test with, and what alters them.
 enum TokenSamples {

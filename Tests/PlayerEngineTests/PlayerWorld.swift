@@ -7,10 +7,10 @@ import CarrelHome
 import CarrelLicensing
 import CarrelPlayer
 import CarrelRights
-import CarrelTokens
 import CarrelServer
 import CarrelTesting
 import CarrelThreads
+import CarrelTokens
 import CarrelVault
 import Glibc
 import Testing

@@ -1,11 +1,11 @@
-import CarrelHTTP
 public import CarrelBytes
 import CarrelCrypto
-import CarrelJSON
-import CarrelVault
+import CarrelHTTP
 import CarrelHTTPClient
+import CarrelJSON
 import CarrelRights
 import CarrelTokens
+import CarrelVault
 
 /// A portal's user that this device was joined to.
 public struct PlayerLink: Sendable, Equatable {
