@@ -99,9 +99,18 @@ struct `A device` {
             try await json("license", "list", "--home", "reader")["licenses"]?.array?.first?["revoked"]
         }
         #expect(try await isRevoked() == false, "the device does not know yet")
+        let old = try #require(directory.read("reader/reader/player.json"))
         _ = try await json("device", "update", "--home", "reader")
         #expect(try await isRevoked() == true)
         #expect(try await carrel(["license", "list", "--home", "reader"]).text.contains(" revoked "))
+        // the file alone comes back from a backup
+        directory.write("reader/reader/player.json", old)
+        let listed = try await carrel(["license", "list", "--home", "reader"])
+        #expect(listed.text.contains(license) && listed.errorText.contains("it is not known which licenses are revoked"))
+        let refused = try await carrel(["license", "evaluate", "urn:carrel:title:\(title)", "--home", "reader"])
+        #expect(refused.status == .exited(74) && refused.errorText.contains("personalize --renew"), "\(refused.errorText)")
+        _ = try await json("device", "personalize", "--renew", "--server", url, "--home", "reader")
+        #expect(try await isRevoked() == true)
         #expect(try await json("license", "remove", "--expired", "--home", "reader")["removed"] == 1)
         #expect(try await json("license", "list", "--home", "reader")["licenses"] == [])
         await server.terminate()

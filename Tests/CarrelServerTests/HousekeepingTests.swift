@@ -180,6 +180,9 @@ struct `A table that grows` {
         SQL("EXPLAIN QUERY PLAN DELETE FROM throttle WHERE network_hash = $1"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM sign_in_networks WHERE seen_at <= $1 ORDER BY seen_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT id_hash FROM used_sign_ons WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT content_id FROM redemptions WHERE license_id = $1 LIMIT 1"),
+        SQL("EXPLAIN QUERY PLAN UPDATE redemptions SET ended_by = 'time' WHERE license_id = $1"),
+        SQL("EXPLAIN QUERY PLAN SELECT 1 FROM redemptions WHERE token_id = $1 AND player_id <> $1 LIMIT 2"),
         SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM upstream_tokens WHERE confirmed_at < $1 ORDER BY confirmed_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT subject FROM upstream_accounts WHERE updated_at < $1 ORDER BY updated_at LIMIT 500"),
         SQL(

@@ -145,7 +145,7 @@ extension PlayerEngine {
     ///
     /// - Parameter ids: of licenses.
     /// - Returns: those that are revoked.
-    /// - Throws: `player.not-personalized`, `player.store`, `player.fingerprint`.
+    /// - Throws: `player.not-personalized`, `player.store`, `player.outdated`, `player.fingerprint`.
     public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
         try await trust().revocations.licenses.intersection(ids)
     }
@@ -153,7 +153,8 @@ extension PlayerEngine {
     /// Removes the licenses that have ended, and those that the service revoked. Where the clock is not sure, nothing is removed.
     ///
     /// - Returns: their number.
-    /// - Throws: `player.clock` where only the service could tell the time; `player.store`.
+    /// - Throws: `player.clock` where only the service could tell the time; `player.store`; `player.outdated` for a player's file that does not
+    ///   know what is revoked.
     @discardableResult
     public func expungeExpiredLicenses() async throws(PlayerError) -> Int {
         let reading = try await licenses().clock().read(on: host)

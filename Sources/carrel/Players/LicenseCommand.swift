@@ -34,14 +34,14 @@ struct LicenseList: Command {
         let tag = tag
         let (licenses, revoked) = try await engine.use(console) { engine in
             let store = try await engine.licenses()
-            var (all, last, revoked): ([StoredLicense], String, Set<String>) = ([], "", [])
+            var (all, last): ([StoredLicense], String) = ([], "")
             while true {
                 let page = try await store.licenses(tag: tag, after: last, limit: 1000)
                 all += page
-                revoked.formUnion(try await engine.revokedLicenses(of: page.map(\.id)))
-                guard page.count == 1000, let end = page.last?.id else { return (all, revoked) }
+                guard page.count == 1000, let end = page.last?.id else { break }
                 last = end
             }
+            return (all, await Self.revoked(all, engine, console))
         }
         let known = tag == nil ? try await lcp.kept?.knownLicenses() ?? [] : []
         if engine.json {
@@ -61,6 +61,16 @@ struct LicenseList: Command {
         }
         for license in known { table.add([license.id, "LCP, \(license.provider)", license.refusal ?? "", "", ""]) }
         console.print(table)
+    }
+
+    /// The ids of revoked licenses; a warning where the player's file cannot tell, as the list is of use all the same.
+    private static func revoked(_ licenses: [StoredLicense], _ engine: PlayerEngine, _ console: Console) async -> Set<String> {
+        do throws(PlayerError) {
+            return try await engine.revokedLicenses(of: licenses.map(\.id))
+        } catch {
+            console.warning("it is not known which licenses are revoked: \(error.message)", hint: error.recommendation)
+            return []
+        }
     }
 
     static func json(_ license: StoredLicense, isRevoked: Bool) -> JSON {

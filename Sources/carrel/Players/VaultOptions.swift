@@ -155,7 +155,7 @@ extension PlayerError: ReportableError {
         case .network, .host: .tryAgain
         case .tls, .untrustedServer, .otherServer: .unavailable
         case .revoked, .rejected, .deviceLimit, .fingerprint, .vault, .notPersonalized: .noPermission
-        case .store: .inputOutput
+        case .store, .outdated: .inputOutput
         default: .badInput
         }
     }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelReader
