@@ -31,6 +31,11 @@ enum DecimalInteger {
 
     /// A decimal floating-point number in place, to the microsecond.
     static func parseSeconds(_ bytes: RawSpan, _ range: Range<Int>) -> Duration? {
+        parseMicroseconds(bytes, range).map { .microseconds($0) }
+    }
+
+    /// A decimal floating-point number of seconds in place, in microseconds.
+    static func parseMicroseconds(_ bytes: RawSpan, _ range: Range<Int>) -> Int64? {
         var place = range.lowerBound
         let end = range.upperBound
         var whole: Int64 = 0
@@ -55,7 +60,7 @@ enum DecimalInteger {
                 place += 1
             }
         }
-        return .microseconds(whole * 1_000_000 + millionths)
+        return whole * 1_000_000 + millionths
     }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }

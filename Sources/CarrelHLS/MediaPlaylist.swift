@@ -30,7 +30,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     /// The longest duration of a part (EXT-X-PART-INF).
     package var partTarget: Duration?
     package var skipped: SkippedSegments?
-    package var segments: [MediaSegment] = []
+    package var segments = MediaSegments()
     /// Parts of the segment that is being made.
     package var trailingParts: [PartialSegment] = []
     /// Date ranges behind the last segment.

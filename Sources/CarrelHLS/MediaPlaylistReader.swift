@@ -11,18 +11,27 @@ struct MediaPlaylistReader {
     /// The least version that the lines so far ask for, why, and where.
     private var needed = (version: 1, why: "", offset: 0)
     private var newerNeeds: [(version: Int, why: String, offset: Int)] = []
-    private var keys: [EncryptionKey] = []
-    private var initialization: MediaSegment.Initialization?
-    private var bitrate: UInt64?
+    private var keys: [EncryptionKey] = [] { didSet { isStateStale = true } }
+    private var initialization: MediaSegment.Initialization? { didSet { isStateStale = true } }
+    private var bitrate: UInt64? { didSet { isStateStale = true } }
+    private var isStateStale = false
+    private var records: SegmentRecords
+    /// The segment before the first one, when lines are read again.
+    private var before: MediaSegment?
 
     // the segment whose URI has not come yet
-    private var segment = MediaSegment(uri: "", duration: .zero)
+    private var microseconds: Int64 = 0
+    private var discontinuity = false
+    private var isGap = false
+    private var details = SegmentDetails.Values()
+    private var hasDetails = false
     private var hasDuration = false
     private var range: (length: UInt64, offset: UInt64?)?
     private var passageStart: Int
     private var headerEnd: Int?
     /// The longest segment, rounded, and where its URI is.
     private var longest: (seconds: UInt64, offset: Int) = (0, 0)
+    private var longer: [(seconds: UInt64, offset: Int)] = []
     /// Segments without a duration, by their places, for a lenient reader.
     private var withoutDuration: [Int] = []
     private var lastPart: (uri: String, end: UInt64)?
@@ -31,6 +40,7 @@ struct MediaPlaylistReader {
         self.context = context
         self.limit = limit
         passageStart = start
+        records = SegmentRecords(context.text)
     }
 
     /// Reads a whole playlist.
@@ -47,6 +57,8 @@ struct MediaPlaylistReader {
         limit: Int
     ) throws(Malformed) -> MediaPlaylist {
         var reader = MediaPlaylistReader(context, limit: limit, start: 0)
+        // a segment has two lines at least
+        reader.records.list.reserveCapacity(min(limit, bytes.byteCount / 40))
         try reader.take(bytes, first..<bytes.byteCount)
         try reader.finish(bytes.byteCount)
         context = reader.context
@@ -59,6 +71,7 @@ struct MediaPlaylistReader {
     static func read(
         _ passage: PlaylistPassage,
         after last: MediaSegment?,
+        part: PartialSegment?,
         in playlist: MediaPlaylist
     ) -> MediaSegment? {
         let text = passage.text
@@ -69,18 +82,19 @@ struct MediaPlaylistReader {
         var reader = MediaPlaylistReader(context, limit: 2, start: passage.range.lowerBound)
         reader.playlist.iFramesOnly = playlist.iFramesOnly
         if let last {
-            reader.playlist.segments = [last]
+            reader.before = last
             (reader.keys, reader.initialization, reader.bitrate) = (last.keys, last.initialization, last.bitrate)
             if let part = last.parts.last, let range = part.byteRange {
                 reader.lastPart = (part.uri, range.offset &+ range.length)
             }
         }
-        let count = reader.playlist.segments.count
+        if let part, let range = part.byteRange { reader.lastPart = (part.uri, range.offset &+ range.length) }
+        reader.isStateStale = true
         let stored = text.bytes
         do { try reader.take(stored.rawSpan, passage.range) } catch { return nil }
-        guard reader.playlist.segments.count == count + 1 else { return nil }
-        var segment = reader.playlist.segments.last
-        if !reader.withoutDuration.isEmpty { segment?.duration = .seconds(Int64(clamping: playlist.targetDuration)) }
+        guard reader.records.list.count == 1 else { return nil }
+        var segment = reader.records[0]
+        if !reader.withoutDuration.isEmpty { segment.duration = .seconds(Int64(clamping: playlist.targetDuration)) }
         return segment
     }
 
@@ -107,11 +121,11 @@ struct MediaPlaylistReader {
     }
 
     private mutating func finish(_ end: Int) throws(Malformed) {
-        if hasDuration || range != nil || segment.discontinuity && segment.parts.isEmpty {
+        if hasDuration || range != nil || discontinuity && details.parts.isEmpty {
             try context.tolerate(.segmentIncomplete, "last segment has no URI", at: end)
         }
-        playlist.trailingParts = segment.parts
-        playlist.trailingDateRanges = segment.dateRanges
+        playlist.trailingParts = details.parts
+        playlist.trailingDateRanges = details.dateRanges
         if once & Self.bit(.targetDuration) == 0 {
             try context.tolerate(.targetDurationMissing, "playlist has no target duration", at: end)
         }
@@ -121,10 +135,12 @@ struct MediaPlaylistReader {
             context.warnings.note(.versionTooLow, need.why, at: need.offset)
         }
         if longest.seconds > playlist.targetDuration {
-            let offset = playlist.segments.first { $0.duration.roundedSeconds > playlist.targetDuration }?.source.place?.uriOffset
+            let offset = longer.first { $0.seconds > playlist.targetDuration }?.offset
             try context.tolerate(.durationAboveTarget, "segment is longer than the target duration", at: offset ?? longest.offset)
         }
-        for place in withoutDuration { playlist.segments[place].duration = .seconds(Int64(clamping: playlist.targetDuration)) }
+        let target = Int64(clamping: min(playlist.targetDuration, 1 << 40)) * 1_000_000
+        for place in withoutDuration { records.list[place].microseconds = target }
+        playlist.segments = MediaSegments(records)
         var original = playlist
         original.segments = []
         let header = 0..<(headerEnd ?? end)
@@ -154,18 +170,23 @@ struct MediaPlaylistReader {
             else { throw line.malformed("byte range is not one") }
             self.range = range
             need(4, "byte ranges need version 4", line)
-        case .discontinuity: segment.discontinuity = true
-        case .gap: segment.isGap = true
+        case .discontinuity: discontinuity = true
+        case .gap: isGap = true
         case .key: try readKey(bytes, value, line)
         case .map: try readMap(bytes, value, line)
         case .programDateTime:
             guard let value, !value.isEmpty else {
                 return try context.tolerate(.tagInvalid, "date has no value", at: line.offset)
             }
-            segment.programDateTime = bytes.text(value)
+            details.programDateTime = bytes.text(value)
+            hasDetails = true
         case .bitrate: bitrate = value.flatMap { DecimalInteger.parse(bytes, bytes.trimmed($0)) } ?? bitrate
-        case .dateRange: segment.dateRanges.append(DateRange(try context.attributes(bytes, value, line)))
-        case .tiles: segment.tiles = try context.newerAttributes(bytes, value, line) ?? segment.tiles
+        case .dateRange:
+            details.dateRanges.append(DateRange(try context.attributes(bytes, value, line)))
+            hasDetails = true
+        case .tiles:
+            details.tiles = try context.newerAttributes(bytes, value, line) ?? details.tiles
+            hasDetails = true
         case .part: try readPart(bytes, value, line)
         case .preloadHint:
             if let list = try context.newerAttributes(bytes, value, line) { playlist.preloadHints.append(PreloadHint(list)) }
@@ -214,10 +235,10 @@ struct MediaPlaylistReader {
             playlist.targetDuration = seconds
             hasTarget = true
         case .mediaSequence:
-            guard playlist.segments.isEmpty else { throw line.malformed("media sequence comes after a segment") }
+            guard records.list.isEmpty else { throw line.malformed("media sequence comes after a segment") }
             playlist.mediaSequence = try context.integer(bytes, value, line) ?? playlist.mediaSequence
         case .discontinuitySequence:
-            guard playlist.segments.isEmpty, !segment.discontinuity else {
+            guard records.list.isEmpty, !discontinuity else {
                 return try context.tolerate(.discontinuitySequenceLate, "discontinuity sequence comes late", at: line.offset)
             }
             playlist.discontinuitySequence = try context.integer(bytes, value, line) ?? playlist.discontinuitySequence
@@ -262,10 +283,10 @@ struct MediaPlaylistReader {
         while comma < value.upperBound, bytes.u8(at: comma) != UInt8(ascii: ",") { comma += 1 }
         if comma == value.upperBound { try context.tolerate(.missingComma, "duration is not ended by a comma", at: line.offset) }
         var number = value.lowerBound..<comma
-        var found = DecimalInteger.parseSeconds(bytes, number)
+        var found = DecimalInteger.parseMicroseconds(bytes, number)
         if found == nil, context.isLenient {
             number = bytes.trimmed(number)
-            found = DecimalInteger.parseSeconds(bytes, number)
+            found = DecimalInteger.parseMicroseconds(bytes, number)
             if found != nil { context.warnings.note(.blank, "number has blanks beside it", at: line.offset) }
         }
         guard let found else {
@@ -277,9 +298,14 @@ struct MediaPlaylistReader {
                 need(3, "fractional durations need version 3", line)
             }
         }
-        segment.duration = found
+        microseconds = found
         hasDuration = true
-        segment.title = comma + 1 < value.upperBound ? bytes.text(comma + 1..<value.upperBound) : ""
+        if comma + 1 < value.upperBound {
+            details.title = bytes.text(comma + 1..<value.upperBound)
+            hasDetails = true
+        } else if hasDetails {
+            details.title = ""
+        }
     }
 
     private mutating func readKey(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
@@ -334,11 +360,12 @@ struct MediaPlaylistReader {
         } else {
             lastPart = nil
         }
-        segment.parts.append(part)
+        details.parts.append(part)
+        hasDetails = true
     }
 
     private mutating func finishSegment(_ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) {
-        guard playlist.segments.count < limit else { throw line.malformed("playlist has too many segments") }
+        guard records.list.count < limit else { throw line.malformed("playlist has too many segments") }
         beginSegment(line)
         var place = line.range
         if bytes.hasBlank(place) {
@@ -348,30 +375,66 @@ struct MediaPlaylistReader {
         if !hasDuration {
             guard context.isLenient else { throw line.malformed("segment has no duration") }
             context.warnings.note(.durationMissing, "segment has no duration", at: line.offset)
-            withoutDuration.append(playlist.segments.count)
+            withoutDuration.append(records.list.count)
         }
-        segment.uri = bytes.text(place)
-        if !context.variables.isEmpty { segment.uri = try context.expand(segment.uri, line) }
-        segment.keys = keys
-        segment.initialization = initialization
-        segment.bitrate = bitrate
-        if let range {
-            var offset = range.offset
-            if offset == nil, let last = playlist.segments.last, last.uri == segment.uri, let before = last.byteRange {
-                offset = before.offset + before.length
+        var record = SegmentRecords.Record(
+            uri: place,
+            lines: passageStart..<line.next,
+            microseconds: microseconds,
+            discontinuity: discontinuity,
+            isGap: isGap,
+            state: 0
+        )
+        if !context.variables.isEmpty {
+            let uri = bytes.text(place)
+            let expanded = try context.expand(uri, line)
+            if expanded != uri {
+                record.address = Int32(clamping: records.addresses.count)
+                records.addresses.append(expanded)
             }
-            guard let offset else { throw line.malformed("byte range has no offset, and none goes before it") }
+        }
+        if isStateStale {
+            records.states.append(SegmentState(keys: keys, initialization, bitrate, context.text))
+            isStateStale = false
+        }
+        record.state = Int32(clamping: records.states.count - 1)
+        if let range {
+            guard let offset = range.offset ?? endOfLast(record) else {
+                throw line.malformed("byte range has no offset, and none goes before it")
+            }
             guard !offset.addingReportingOverflow(range.length).overflow else { throw line.malformed("byte range is not one") }
-            segment.byteRange = MediaSegment.ByteRange(offset: offset, length: range.length)
+            (record.offset, record.length, record.hasRange) = (offset, range.length, true)
             self.range = nil
         }
-        let seconds = segment.duration.roundedSeconds
-        if seconds > longest.seconds { longest = (seconds, line.offset) }
-        segment.source.place = PlaylistPassage(text: context.text, range: passageStart..<line.next, uriOffset: line.offset)
-        playlist.segments.append(segment)
-        segment = MediaSegment(uri: "", duration: .zero)
+        if hasDetails, details != SegmentDetails.Values() {
+            record.details = Int32(clamping: records.details.count)
+            records.details.append(SegmentDetails(details))
+        }
+        let seconds = UInt64(clamping: (microseconds + 500_000) / 1_000_000)
+        if seconds > longest.seconds {
+            longest = (seconds, line.offset)
+            // the first above any target duration is one of those above all before them
+            if longer.count < 1000 { longer.append(longest) }
+        }
+        records.list.append(record)
+        microseconds = 0
+        discontinuity = false
+        isGap = false
+        if hasDetails {
+            details = SegmentDetails.Values()
+            hasDetails = false
+        }
         hasDuration = false
         passageStart = line.next
+    }
+
+    /// The end of the range of the segment before, when it is of the same resource.
+    private func endOfLast(_ record: SegmentRecords.Record) -> UInt64? {
+        if let last = records.list.last {
+            return last.hasRange && records.uri(last) == records.uri(record) ? last.offset + last.length : nil
+        }
+        guard let before, before.uri == records.uri(record) else { return nil }
+        return before.byteRange.map { $0.offset + $0.length }
     }
 
     /// `length[@offset]` (§4.3.2.2).

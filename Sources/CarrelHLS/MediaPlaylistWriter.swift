@@ -5,12 +5,19 @@ struct MediaPlaylistWriter {
     private(set) var out: [UInt8] = []
     private let playlist: MediaPlaylist
     private let source: MediaPlaylistSource?
+    /// The playlist as a reader of what is written knows it before the first segment.
+    private var known: MediaPlaylist
+    /// The last part of the segments that are written.
+    private var lastPart: PartialSegment?
     /// Fields of the playlist that are written already, or have a line somewhere that stays.
     private var settled: Set<MediaPlaylistField> = []
 
     init(_ playlist: MediaPlaylist) {
         self.playlist = playlist
         source = playlist.source.place
+        known = source?.original ?? MediaPlaylist(targetDuration: playlist.targetDuration)
+        known.variables = playlist.variables
+        known.iFramesOnly = playlist.iFramesOnly
         out.reserveCapacity(source.map { $0.text.bytes.count } ?? 256 + playlist.segments.count * 72)
     }
 
@@ -20,6 +27,7 @@ struct MediaPlaylistWriter {
         for segment in playlist.segments {
             try write(segment, after: last)
             last = segment
+            if let part = segment.parts.last { lastPart = part }
         }
         try writeEnd()
     }
@@ -68,7 +76,7 @@ struct MediaPlaylistWriter {
         look(source.header)
         look(source.trailer)
         for segment in playlist.segments {
-            if let passage = segment.source.place, passage.text === source.text { look(passage.range) }
+            if segment.text === source.text { look(segment.lines) }
         }
         return fields
     }
@@ -122,27 +130,19 @@ struct MediaPlaylistWriter {
 
     private mutating func write(_ segment: MediaSegment, after last: MediaSegment?) throws(PlaylistError) {
         let before = last ?? MediaSegment(uri: "", duration: .zero)
-        guard let passage = segment.source.place else {
+        guard let text = segment.text else {
             try checkDuration(segment)
             for field in MediaSegmentField.allCases {
                 try field.write(segment, after: before, version: playlist.version, to: &out)
             }
             return
         }
-        let isHome = source.map { $0.text === passage.text } ?? false
-        let known = source.map(\.original) ?? playlist
-        let read = MediaPlaylistReader.read(passage, after: last, in: variablesOf(known))
+        let passage = PlaylistPassage(text: text, range: segment.lines)
+        let isHome = source.map { $0.text === text } ?? false
+        let read = MediaPlaylistReader.read(passage, after: last, part: lastPart, in: known)
         let isTargetSame = source.map { isSame(.targetDuration, $0) } ?? false
         if read.map({ $0.duration != segment.duration }) ?? true || !isTargetSame { try checkDuration(segment) }
         try write(segment, read, passage, after: before, isHome: isHome)
-    }
-
-    /// The playlist as a reader of what is written would know it before the first segment.
-    private func variablesOf(_ original: MediaPlaylist) -> MediaPlaylist {
-        var known = original
-        known.variables = playlist.variables
-        known.iFramesOnly = playlist.iFramesOnly
-        return known
     }
 
     private func checkDuration(_ segment: MediaSegment) throws(PlaylistError) {
@@ -183,7 +183,7 @@ struct MediaPlaylistWriter {
         while next < passage.range.upperBound {
             let line = PlaylistLine(bytes, at: next)
             next = line.next
-            let isURI = line.offset == passage.uriOffset
+            let isURI = line.next == passage.range.upperBound
             let tag = line.tag(bytes)?.tag
             if let tag, MediaPlaylistField(tag) != nil {
                 guard isHome, let source else { continue }

@@ -56,7 +56,7 @@ struct MultivariantPlaylistReader {
     }
 
     private func passage(_ line: PlaylistLine, from start: Int? = nil) -> PlaylistPassage {
-        PlaylistPassage(text: context.text, range: (start ?? line.offset)..<line.next, uriOffset: line.offset)
+        PlaylistPassage(text: context.text, range: (start ?? line.offset)..<line.next)
     }
 
     private mutating func read(

@@ -61,7 +61,18 @@ extension RawSpan {
 
     /// Whether spaces or tabs are in a range.
     func hasBlank(_ range: Range<Int>) -> Bool {
-        for place in range where u8(at: place) == 0x20 || u8(at: place) == 0x09 { return true }
+        var place = range.lowerBound
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        while place &+ 8 <= range.upperBound {
+            let word = u64(at: place)
+            // a high bit where a byte is below 0x21
+            if (word &- ones &* 0x21) & ~word & (ones << 7) != 0 { break }
+            place &+= 8
+        }
+        while place < range.upperBound {
+            if u8(at: place) == 0x20 || u8(at: place) == 0x09 { return true }
+            place &+= 1
+        }
         return false
     }
 }

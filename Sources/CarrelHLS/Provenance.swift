@@ -25,6 +25,4 @@ final class PlaylistText: Sendable {
 struct PlaylistPassage: Sendable {
     let text: PlaylistText
     let range: Range<Int>
-    /// The line of the segment's URI.
-    let uriOffset: Int
 }

@@ -71,13 +71,15 @@ struct `Newer tags of media playlists` {
         made.trailingParts = read.trailingParts
         made.preloadHints = read.preloadHints
         made.renditionReports = read.renditionReports
-        made.segments = read.segments.map { segment in
-            var new = MediaSegment(uri: segment.uri, duration: segment.duration)
-            (new.bitrate, new.isGap, new.parts, new.dateRanges) = (
-                segment.bitrate, segment.isGap, segment.parts, segment.dateRanges
-            )
-            return new
-        }
+        made.segments = MediaSegments(
+            read.segments.map { segment in
+                var new = MediaSegment(uri: segment.uri, duration: segment.duration)
+                (new.bitrate, new.isGap, new.parts, new.dateRanges) = (
+                    segment.bitrate, segment.isGap, segment.parts, segment.dateRanges
+                )
+                return new
+            }
+        )
         let text = String(decoding: try made.write(), as: UTF8.self)
         #expect(!text.contains("VENDOR"))
         #expect(plain(try media(text)) == plain(read))
