@@ -23,8 +23,22 @@ enum MPDText {
 
     static func integer(_ text: String?, _ what: StaticString) throws(MPDFault) -> Int64? {
         guard let text else { return nil }
-        guard let number = Int64(text) ?? Int64(trimmed(text)) else { throw MPDFault("\(what) is not an integer") }
+        if let number = digits(text) { return number }
+        guard let number = Int64(trimmed(text)) else { throw MPDFault("\(what) is not an integer") }
         return number
+    }
+
+    /// A number of at most 18 digits, which most are.
+    private static func digits(_ text: String) -> Int64? {
+        let bytes = text.utf8.span
+        guard 1...18 ~= bytes.count else { return nil }
+        var value: Int64 = 0
+        for place in bytes.indices {
+            let byte = bytes[place]
+            guard 0x30...0x39 ~= byte else { return nil }
+            value = value &* 10 &+ Int64(byte & 15)
+        }
+        return value
     }
 
     static func duration(_ text: String?, _ what: StaticString) throws(MPDFault) -> Duration? {

@@ -5,7 +5,7 @@ import CarrelXML
 final class MPDVisitor: XMLVisitor {
     /// The elements with a meaning.
     enum Element {
-        case mpd, period, adaptationSet, representation, information, timeline, entry, listed, preselection
+        case mpd, period, adaptationSet, representation, information, timeline, listed, preselection
         case protection, segmentEncryption, cryptoTimeline, marlinContentIDs, eventStream, inbandEventStream, event
         /// Its text is wanted when it ends.
         case text(Text)
@@ -37,7 +37,7 @@ final class MPDVisitor: XMLVisitor {
     private var representation: MPDRepresentation?
     private var preselection: MPDPreselection?
     private var information: SegmentInformation?
-    private var timeline: [SegmentInformation.TimelineEntry] = []
+    private var timeline = TimelineState()
     private var protection: MPDContentProtection?
     private var stream: MPDEventStream?
     private var event: MPDEventStream.Event?
@@ -45,6 +45,10 @@ final class MPDVisitor: XMLVisitor {
     func start(_ tag: borrowing XMLTag) {
         number += 1
         guard fault == nil else { return }
+        if timeline.isOpen {
+            do throws(MPDFault) { try timeline.start(tag) } catch { fault = (error.what, number) }
+            return
+        }
         do throws(MPDFault) {
             stack.append(try open(tag))
         } catch {
@@ -62,7 +66,12 @@ final class MPDVisitor: XMLVisitor {
     }
 
     func end() {
-        guard fault == nil, let element = stack.popLast() else { return }
+        guard fault == nil else { return }
+        if timeline.isOpen {
+            guard let entries = timeline.end() else { return }
+            information?.timeline = entries
+        }
+        guard let element = stack.popLast() else { return }
         close(element)
         text = ""
         takesText = false
@@ -76,11 +85,7 @@ final class MPDVisitor: XMLVisitor {
             return .mpd
         }
         switch parent {
-        case .timeline:
-            guard tag.isNamed("S") else { return .other }
-            timeline.append(try SegmentInformation.TimelineEntry(tag))
-            return .entry
-        case .other, .entry, .text, .listed: return .other
+        case .other, .timeline, .text, .listed: return .other
         case .mpd: return try openInMPD(tag)
         case .period: return try openInPeriod(tag)
         case .adaptationSet: return try openInSet(tag)
@@ -198,7 +203,7 @@ final class MPDVisitor: XMLVisitor {
 
     private func openInInformation(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
         if tag.isNamed("SegmentTimeline") {
-            timeline = []
+            timeline.open()
             return .timeline
         }
         if tag.isNamed("SegmentURL") {
@@ -258,9 +263,6 @@ final class MPDVisitor: XMLVisitor {
     private func close(_ element: Element) {
         switch element {
         case .text(let kind): close(kind)
-        case .timeline:
-            information?.timeline = timeline
-            timeline = []
         case .information:
             guard let done = information else { return }
             information = nil
@@ -301,7 +303,7 @@ final class MPDVisitor: XMLVisitor {
         case .period:
             if let done = period, done.link?.href != MPDLink.nothing { mpd?.periods.append(done) }
             period = nil
-        case .mpd, .entry, .listed, .segmentEncryption, .cryptoTimeline, .marlinContentIDs, .inbandEventStream, .other: break
+        case .mpd, .timeline, .listed, .segmentEncryption, .cryptoTimeline, .marlinContentIDs, .inbandEventStream, .other: break
         }
     }
 
