@@ -175,7 +175,7 @@ struct PackageCommand: Command {
         let manifest = options.isTransport ? nil : "\(outputPath)/\(PackageSummary.manifestName)"
         if output.json {
             console.print([
-                "output": .string(outputPath), "scheme": .string(scheme.rawValue), "duration": .double(summary.seconds),
+                "output": .string(outputPath), "scheme": .string(scheme.rawValue), "duration": .real(summary.seconds),
                 "playlist": playlist.map { .string($0) } ?? .null, "manifest": manifest.map { .string($0) } ?? .null,
                 "tracks": .array(summary.tracks.map(Self.json)),
             ])
