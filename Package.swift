@@ -185,8 +185,9 @@ let package = Package(
         library(
             "CarrelIngest",
             bytes: true,
-            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads XML Zlib")
+            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads Transcoding XML Zlib")
         ),
+        library("CarrelTranscoding", bytes: true, ["CLinux"] + carrel("Bytes Files")),
         library("CarrelSubscription", bytes: true, carrel("Bytes XML")),
         library(
             "CarrelPublication",
@@ -326,7 +327,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 
@@ -367,6 +368,7 @@ let package = Package(
             "CarrelMediaTests",
             carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media TS Testing Threads Video")
         ),
+        tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
         tests("CarrelJSONTests", carrel("Bytes JSON")),
         tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
         tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),

@@ -48,10 +48,14 @@ package struct Packager {
     ///
     /// - Parameters:
     ///   - folder: gets them.
+    ///   - thumbnails: thumbnails that were written into the folder; nil without any.
     ///   - progress: gets the bytes of samples written so far, and those of all; it may throw to end the work.
     /// - Returns: what was written.
     /// - Throws: `unwritable`, `malformed`; what the reader and `progress` throw.
-    package func write(to folder: PackageFolder, progress: (Int64, Int64) throws -> Void = { _, _ in }) throws -> PackageSummary {
+    package func write(
+        to folder: PackageFolder,
+        thumbnails: PackagedThumbnails? = nil,
+        progress: (Int64, Int64) throws -> Void = { _, _ in }) throws -> PackageSummary {
         var vectors = VectorSequence()
         var renditions: [PackagedRendition] = []
         var done: Int64 = 0
@@ -80,9 +84,9 @@ package struct Packager {
         for (i, text) in texts.enumerated() {
             subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, folder))
         }
-        try PackagePlaylists(renditions, subtitles, options).write(to: folder)
+        try PackagePlaylists(renditions, subtitles, thumbnails, options).write(to: folder)
         if !options.isTransport {
-            try folder.write(PackageSummary.manifestName, PackageManifest(renditions, subtitles, options).bytes)
+            try folder.write(PackageSummary.manifestName, PackageManifest(renditions, subtitles, thumbnails, options).bytes)
         }
         return PackageSummary(renditions, subtitles, options)
     }

@@ -9,8 +9,7 @@ enum PackageProtection: String, CaseIterable, Sendable, TextValue {
     case cenc, cbcs, cens, cbc1
     case aes128 = "aes-128"
     case sampleAES = "sample-aes"
-    case cissa
-    case none
+    case cissa, dcf, none
 
     /// The scheme of fragments.
     var common: CommonEncryptionScheme? { CommonEncryptionScheme(rawValue: rawValue) }
@@ -31,12 +30,14 @@ struct PackageCommand: Command {
     var keyURI: String?
     var licenseURI: String?
     var contentID: String?
+    var isAligned = false
+    var thumbnails = Duration.zero
     var output = OutputOptions()
 
     static let name = "package"
     static let abstract = "Package media for HTTP streaming, encrypted with keys of yours."
     static let discussion = """
-        Reads MP4 and MOV files, one for each bit rate or language, and WebVTT subtitles. Writes one set of CMAF segments with HLS \
+        Reads MP4 and MOV files, one for each bit rate or language, and WebVTT subtitles; other formats are copied by ffmpeg. Writes one set of CMAF segments with HLS \
         playlists (master.m3u8) and a DASH manifest (manifest.mpd), or MPEG-2 transport streams with HLS playlists. All renditions \
         are cut at the same sync samples; files that cannot be are refused with the time of the difference. The folder appears \
         whole or not at all. The language of subtitles is in their name: film.de.vtt.
@@ -58,7 +59,7 @@ struct PackageCommand: Command {
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.inputs, "input", help: "MP4, MOV and WebVTT files.", required: true),
+            .positional(\.inputs, "input", help: "MP4, MOV and WebVTT files, and others that ffmpeg reads; with dcf any file.", required: true),
             .option(
                 \.outputPath,
                 "-o",
@@ -73,7 +74,7 @@ struct PackageCommand: Command {
                 value: "scheme",
                 help:
                     "How media are encrypted: cenc, cbcs, cens or cbc1 (Common Encryption); aes-128, sample-aes or cissa "
-                    + "(transport streams); none."
+                    + "(transport streams); dcf (each file as an OMA DCF); none."
             ),
             .option(\.segmentDuration, "--segment", value: "duration", help: "Target duration of a segment."),
             .flag(\.isSingleFile, "--single-file", help: "Write one file for each track; segments are byte ranges of it."),
@@ -102,8 +103,10 @@ struct PackageCommand: Command {
                 \.contentID,
                 "--content-id",
                 value: "id",
-                help: "The content id in the key messages of cissa; default: the key's id."
+                help: "The content id in the key messages of cissa and in a DCF; default: the key's id."
             ),
+            .flag(\.isAligned, "--align", help: "Encode pictures anew with ffmpeg, so that all files are cut alike."),
+            .option(\.thumbnails, "--thumbnails", value: "interval", help: "Draw a thumbnail at every interval; 0 = none."),
         ] + Parameter.group(\.keys) + Parameter.group(\.output)
 
     func validate() throws(UsageError) {
@@ -111,6 +114,9 @@ struct PackageCommand: Command {
             throw UsageError(.badValue, "--segment must be from 500ms to 60s")
         }
         if let contentID, contentID.utf8.count > 255 { throw UsageError(.badValue, "--content-id is longer than 255 bytes") }
+        guard thumbnails == .zero || (.milliseconds(500)...(.seconds(600))).contains(thumbnails) else {
+            throw UsageError(.badValue, "--thumbnails must be 0, or from 500ms to 10m")
+        }
         if isTransport, scheme.common != nil {
             throw UsageError(.contradiction, "--ts and --scheme \(scheme.rawValue) exclude each other")
         }
@@ -145,29 +151,55 @@ struct PackageCommand: Command {
         if scheme != .none, keys.isEmpty {
             throw MediaError(.missingKey, "--scheme \(scheme.rawValue) encrypts, and no key is given")
         }
-        var sources: [PackagingSource] = []
-        var texts: [PackagingText] = []
-        for input in inputs {
-            let reader = try LocalFile(input)
-            if PackagingText.isText(try reader.read(0..<min(reader.length, 16))) {
-                guard reader.length <= WebVTTFile.limit else {
-                    throw MediaError(.malformed, "\(input): subtitles have more than 16 MiB")
-                }
-                let language = PackagingText.language(ofFile: input)
-                texts.append(try PackagingText(name: input, reader.read(0..<reader.length), language: language))
-            } else {
-                sources.append(try await PackagingSource(name: input, reader))
-            }
-        }
+        if scheme == .dcf { return try packageDCF(keys, console) }
         let (path, options) = (outputPath, options(keys))
-        let packager = try Packager(sources, texts: texts, options)
+        let folder = try PackageFolder(path)
+        let alignment = isAligned ? segmentDuration.wholeMilliseconds : nil
+        let inputs = try await PackageInputs(self.inputs, alignment: alignment, folder, console)
+        let packager = try Packager(inputs.sources, texts: inputs.texts, options)
+        var drawn: PackagedThumbnails?
+        if thumbnails > .zero { drawn = try inputs.thumbnails(every: thumbnails.wholeMilliseconds, to: folder) }
         let bar = console.progress("packaging \(path)", totalBytes: packager.byteCount)
         defer { bar.finish() }
-        let folder = try PackageFolder(path)
-        let summary = try packager.write(to: folder) { done, _ in bar.advance(to: done) }
+        let summary = try packager.write(to: folder, thumbnails: drawn) { done, _ in bar.advance(to: done) }
         try folder.commit()
         bar.finish()
         report(summary, options, console)
+    }
+
+    /// Each file as a DCF of its own.
+    private func packageDCF(_ keys: PackagingKeys, _ console: Console) throws {
+        guard let key = keys.video.first ?? keys.audio.first else {
+            throw MediaError(.missingKey, "--scheme dcf encrypts, and no key is given")
+        }
+        let readers = try inputs.map { try LocalFile($0) }
+        let folder = try PackageFolder(outputPath)
+        let bar = console.progress("packaging \(outputPath)", totalBytes: readers.reduce(0) { $0 + $1.length })
+        defer { bar.finish() }
+        var done: Int64 = 0
+        var written: [JSON] = []
+        for reader in readers {
+            let name = "\(reader.path.split(separator: "/").last ?? "file").dcf"
+            let content = readers.count == 1 ? contentID : contentID.map { "\($0)/\(name)" }
+            let start = done
+            try DCFPackage.write(
+                reader,
+                contentType: DCFPackage.contentType(ofFile: reader.path),
+                contentID: content ?? "cid:\(key.id)",
+                key: key,
+                isCounter: false,
+                to: folder.create(name)
+            ) { done in bar.advance(to: start + done) }
+            done += reader.length
+            written.append(.string("\(outputPath)/\(name)"))
+        }
+        try folder.commit()
+        bar.finish()
+        if output.json {
+            console.print(["output": .string(outputPath), "scheme": .string(scheme.rawValue), "files": .array(written)])
+        } else {
+            for path in written { console.print(path.string ?? "") }
+        }
     }
 
     private func report(_ summary: PackageSummary, _ options: PackagingOptions, _ console: Console) {

@@ -25,6 +25,13 @@ package struct PackagingSource {
         }
     }
 
+    /// Whether a file begins with a box of MP4 or MOV.
+    package static func isMP4(_ beginning: [UInt8]) -> Bool {
+        guard beginning.count >= 8 else { return false }
+        let boxes: Set<FourCC> = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "moof", "sidx"]
+        return boxes.contains(FourCC(beginning.rawSpan.u32(at: 4)))
+    }
+
     /// An error with the name of the file that it is about.
     static func naming(_ name: String, _ error: any Error) -> any Error {
         switch error {

@@ -70,6 +70,20 @@ package final class PackageFolder {
         try file.close()
     }
 
+    /// Makes a file for the time of the work: it is not part of the package.
+    ///
+    /// - Parameter body: writes it.
+    /// - Returns: the file, which is gone when the value is.
+    /// - Throws: `unwritable`; what `body` throws.
+    package func scratch(_ body: (PackageFile) throws -> Void) throws -> LocalFile {
+        let place = "\(hidden)/.scratch"
+        let file = try PackageFile(place, shownAs: "\(path)/.scratch")
+        defer { unsafe unlink(place) }
+        try body(file)
+        try file.close()
+        return try LocalFile(place)
+    }
+
     /// Gives the folder its name, once all of it is on the disk.
     ///
     /// - Throws: `unwritable`; then there is no folder.

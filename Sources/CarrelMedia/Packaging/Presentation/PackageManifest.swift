@@ -5,11 +5,13 @@ import CarrelMP4
 struct PackageManifest {
     private let renditions: [PackagedRendition]
     private let texts: [PackagedText]
+    private let thumbnails: PackagedThumbnails?
     private let options: PackagingOptions
 
-    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
+    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ thumbnails: PackagedThumbnails?, _ options: PackagingOptions) {
         self.renditions = renditions
         self.texts = texts
+        self.thumbnails = thumbnails
         self.options = options
     }
 
@@ -42,9 +44,38 @@ struct PackageManifest {
             xml.close("Representation")
             xml.close("AdaptationSet")
         }
+        if let thumbnails { write(thumbnails, to: &xml) }
         xml.close("Period")
         xml.close("MPD")
         return Array(xml.lines.utf8)
+    }
+
+    /// Grids of thumbnails (DASH-IF IOP 4.3 §6.2.6).
+    private func write(_ thumbnails: PackagedThumbnails, to xml: inout XMLLines) {
+        xml.open("AdaptationSet", [("contentType", "image"), ("mimeType", "image/jpeg")])
+        xml.empty(
+            "SegmentTemplate",
+            [
+                ("timescale", "1000"), ("duration", "\(thumbnails.gridDuration)"), ("media", "thumbnails/$Number$.jpg"),
+                ("startNumber", "1"),
+            ]
+        )
+        xml.open(
+            "Representation",
+            [
+                ("id", "thumbnails"), ("bandwidth", "\(max(1, thumbnails.bandwidth))"), ("width", "\(thumbnails.width)"),
+                ("height", "\(thumbnails.height)"),
+            ]
+        )
+        xml.empty(
+            "EssentialProperty",
+            [
+                ("schemeIdUri", "http://dashif.org/guidelines/thumbnail_tile"),
+                ("value", "\(thumbnails.columns)x\(thumbnails.rows)"),
+            ]
+        )
+        xml.close("Representation")
+        xml.close("AdaptationSet")
     }
 
     private static func duration(_ seconds: Double) -> String {

@@ -7,13 +7,15 @@ import CarrelMP4
 struct PackagePlaylists {
     private let renditions: [PackagedRendition]
     private let texts: [PackagedText]
+    private let thumbnails: PackagedThumbnails?
     private let options: PackagingOptions
 
     private static let textGroup = "text"
 
-    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
+    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ thumbnails: PackagedThumbnails?, _ options: PackagingOptions) {
         self.renditions = renditions
         self.texts = texts
+        self.thumbnails = thumbnails
         self.options = options
     }
 
@@ -29,6 +31,7 @@ struct PackagePlaylists {
             try folder.write("\(rendition.name)-iframes.m3u8", pictures.write())
         }
         for text in texts { try folder.write("\(text.name).m3u8", playlist(of: text).write()) }
+        if let thumbnails { try folder.write("thumbnails.m3u8", playlist(of: thumbnails).write()) }
         try folder.write(PackageSummary.playlistName, multivariant().write())
     }
 
@@ -144,6 +147,29 @@ struct PackagePlaylists {
         return playlist
     }
 
+    /// Grids of thumbnails (`EXT-X-IMAGES-ONLY`, `EXT-X-TILES`).
+    private func playlist(of thumbnails: PackagedThumbnails) -> MediaPlaylist {
+        var playlist = MediaPlaylist(targetDuration: 1)
+        playlist.version = 7
+        playlist.kind = .vod
+        playlist.isEnded = true
+        playlist.imagesOnly = true
+        let end = (renditions.map { $0.track.microseconds($0.track.end) }.max() ?? 0) / 1000
+        var tiles = AttributeList()
+        tiles["RESOLUTION"] = .bare("\(thumbnails.width / thumbnails.columns)x\(thumbnails.height / thumbnails.rows)")
+        tiles["LAYOUT"] = .bare("\(thumbnails.columns)x\(thumbnails.rows)")
+        tiles["DURATION"] = .bare(SegmentPlan.seconds(thumbnails.interval * 1000))
+        for (i, grid) in thumbnails.grids.enumerated() {
+            let start = Int64(i) * thumbnails.gridDuration
+            let length = max(1, min(thumbnails.gridDuration, end - start))
+            playlist.targetDuration = max(playlist.targetDuration, UInt64((length + 500) / 1000))
+            var segment = MediaSegment(uri: grid.path, duration: .milliseconds(length))
+            segment.tiles = tiles
+            playlist.segments.append(segment)
+        }
+        return playlist
+    }
+
     // MARK: - The multivariant playlist
 
     /// Renditions of sound that a player chooses one of: those of one group have one coding and different languages.
@@ -183,6 +209,14 @@ struct PackagePlaylists {
                 for (number, group) in groups.enumerated() { playlist.variants.append(variant(video, group, number: number + 1)) }
                 if let pictures = pictureVariant(of: video) { playlist.iFrameVariants.append(pictures) }
             }
+        }
+        if let thumbnails {
+            var list = AttributeList()
+            list["BANDWIDTH"] = .bare("\(thumbnails.bandwidth)")
+            list["RESOLUTION"] = .bare("\(thumbnails.width / thumbnails.columns)x\(thumbnails.height / thumbnails.rows)")
+            list["CODECS"] = .quoted("jpeg")
+            list["URI"] = .quoted("thumbnails.m3u8")
+            playlist.imageVariants.append(MultivariantPlaylist.PictureVariant(list))
         }
         var named: Set<KeyID> = []
         for rendition in renditions where options.transport != .cissa {

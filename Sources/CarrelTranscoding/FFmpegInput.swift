@@ -1,0 +1,142 @@
+import CarrelBytes
+import CarrelFiles
+import Glibc
+
+/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded anew into fragments of MP4, or as thumbnails.
+///
+/// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
+package final class FFmpegInput {
+    /// The only formats that ffmpeg may open here: all hold their media themselves.
+    private static let formats = [
+        "matroska", "mov", "mpegts", "mpeg", "avi", "asf", "flv", "ogg", "mp3", "flac", "wav", "aac", "ac3", "eac3", "h264", "hevc",
+        "caf", "aiff",
+    ].joined(separator: ",")
+    /// The time by the clock that a copy has, and an encoding besides for every second of the file.
+    private static let patience = Duration.seconds(600)
+    private static let longest = Duration.seconds(4 * 3600)
+
+    private let path: String
+    private let descriptor: Int32
+
+    /// - Parameter path: a regular file.
+    /// - Throws: `failed` when it cannot be read.
+    package init(_ path: String) throws(TranscodingError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw TranscodingError(.failed, "\(path) cannot be read: \(systemReason())") }
+        self.descriptor = descriptor
+        if let resolved = unsafe realpath(path, nil) {
+            self.path = unsafe String(cString: resolved)
+            unsafe free(resolved)
+        } else {
+            self.path = path
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private func run(_ output: [String], within limit: Duration, _ body: (RawSpan) throws -> Void) throws {
+        let input = [
+            "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
+            "-i", "file:\(path)",
+        ]
+        do {
+            try ConfinedProgram("ffmpeg").run(input + output, reading: descriptor, within: limit, body)
+        } catch let error as TranscodingError where error.code == .refused {
+            throw TranscodingError(.refused, error.message.replacing("file:\(path): ", with: ""))
+        }
+    }
+
+    private static let fragments = ["-movflags", "frag_keyframe+delay_moov+default_base_moof", "-f", "mp4", "pipe:1"]
+
+    /// Copies pictures and sound as they are coded.
+    ///
+    /// - Parameter body: gets a fragmented MP4 file as it comes.
+    /// - Throws: ``TranscodingError``, or what `body` throws.
+    package func copy(_ body: (RawSpan) throws -> Void) throws {
+        try run(
+            ["-map", "0:V?", "-map", "0:a?", "-c", "copy", "-strict", "experimental", "-map_chapters", "-1"] + Self.fragments,
+            within: Self.patience,
+            body
+        )
+    }
+
+    /// Encodes pictures anew as H.264 with a sync sample at every multiple of a time, and copies sound as it is coded.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: between sync samples.
+    ///   - body: gets a fragmented MP4 file as it comes.
+    /// - Throws: ``TranscodingError``, or what `body` throws.
+    package func align(every milliseconds: Int64, _ body: (RawSpan) throws -> Void) throws {
+        let rest = String(milliseconds % 1000 + 1000).dropFirst()
+        try run(
+            [
+                "-map", "0:V?", "-map", "0:a?", "-c:a", "copy", "-c:v", "libx264", "-preset", "fast", "-crf", "20", "-pix_fmt",
+                "yuv420p", "-sc_threshold", "0", "-force_key_frames", "expr:gte(t,n_forced*\(milliseconds / 1000).\(rest))",
+                "-strict", "experimental", "-map_chapters", "-1",
+            ] + Self.fragments,
+            within: Self.longest,
+            body
+        )
+    }
+
+    /// Draws thumbnails side by side, in grids.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: between two pictures.
+    ///   - width: pixels of one picture; its height follows from its form.
+    ///   - columns: pictures beside each other.
+    ///   - rows: pictures below each other.
+    ///   - body: gets each grid as a JPEG file.
+    /// - Throws: ``TranscodingError``, or what `body` throws.
+    package func thumbnails(
+        every milliseconds: Int64,
+        width: Int,
+        columns: Int,
+        rows: Int,
+        _ body: ([UInt8]) throws -> Void
+    ) throws {
+        var splitter = JPEGSplitter()
+        try run(
+            [
+                "-map", "0:V:0", "-an", "-vf",
+                "fps=1000/\(milliseconds):start_time=0:round=up,scale=\(width):-2,tile=\(columns)x\(rows)", "-c:v", "mjpeg", "-q:v",
+                "4", "-f", "image2pipe", "pipe:1",
+            ],
+            within: Self.longest
+        ) { span in
+            for picture in try splitter.consume(span) { try body(picture) }
+        }
+    }
+}
+
+/// Finds JPEG files that follow each other (ITU-T T.81 annex B).
+struct JPEGSplitter {
+    private var held: [UInt8] = []
+    private var searched = 0
+
+    /// Bytes of a file, at most.
+    private static let limit = 64 << 20
+
+    /// The files that are whole with these bytes.
+    mutating func consume(_ bytes: RawSpan) throws(TranscodingError) -> [[UInt8]] {
+        held.append(copying: bytes)
+        var found: [[UInt8]] = []
+        var start = 0
+        // the end marker cannot be inside: coded data has a zero byte behind each 0xff
+        while searched + 1 < held.count {
+            if held[searched] == 0xff, held[searched + 1] == 0xd9 {
+                found.append(Array(held[start..<searched + 2]))
+                start = searched + 2
+                searched += 2
+            } else {
+                searched += 1
+            }
+        }
+        held.removeFirst(start)
+        searched -= start
+        guard held.count <= Self.limit else { throw TranscodingError(.failed, "a thumbnail has more than 64 MiB") }
+        return found
+    }
+}

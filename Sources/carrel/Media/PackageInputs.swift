@@ -1,0 +1,101 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelMedia
+import CarrelTranscoding
+
+/// The files that `carrel package` reads, and what ffmpeg makes of those that are neither MP4 nor WebVTT.
+struct PackageInputs {
+    /// Files with tracks.
+    private(set) var sources: [PackagingSource] = []
+    /// Subtitles.
+    private(set) var texts: [PackagingText] = []
+    /// The first file, of which thumbnails are drawn.
+    private var first: String?
+
+    /// Milliseconds between sync samples of pictures that are encoded anew; nil leaves them.
+    let alignment: Int64?
+
+    /// Opens the files.
+    ///
+    /// - Parameters:
+    ///   - paths: MP4, MOV and WebVTT files, and others that ffmpeg reads.
+    ///   - alignment: milliseconds between sync samples of pictures that are encoded anew; nil leaves them.
+    ///   - folder: holds copies for the time of the work.
+    ///   - console: shows what takes long.
+    init(_ paths: [String], alignment: Int64?, _ folder: PackageFolder, _ console: Console) async throws {
+        self.alignment = alignment
+        for path in paths { try await add(path, folder, console) }
+    }
+
+    private mutating func add(_ path: String, _ folder: PackageFolder, _ console: Console) async throws {
+        let reader = try LocalFile(path)
+        let beginning = try reader.read(0..<min(reader.length, 16))
+        if PackagingText.isText(beginning) {
+            guard reader.length <= WebVTTFile.limit else {
+                throw MediaError(.malformed, "\(path): subtitles have more than 16 MiB")
+            }
+            let language = PackagingText.language(ofFile: path)
+            return texts.append(try PackagingText(name: path, reader.read(0..<reader.length), language: language))
+        }
+        if first == nil { first = path }
+        guard alignment != nil || !PackagingSource.isMP4(beginning) else {
+            return sources.append(try await PackagingSource(name: path, reader))
+        }
+        let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(path)", totalBytes: nil)
+        defer { bar.finish() }
+        var done: Int64 = 0
+        let copy = try folder.scratch { file in
+            func take(_ bytes: RawSpan) throws {
+                try file.write(bytes)
+                done += Int64(bytes.byteCount)
+                bar.advance(to: done)
+            }
+            do {
+                let input = try FFmpegInput(path)
+                if let alignment { try input.align(every: alignment, take) } else { try input.copy(take) }
+            } catch let error as TranscodingError {
+                throw UnreadableInput(path: path, error: error)
+            }
+        }
+        sources.append(try await PackagingSource(name: path, copy))
+    }
+
+    /// Draws thumbnails of the first file with pictures.
+    ///
+    /// - Parameters:
+    ///   - interval: milliseconds between two pictures.
+    ///   - folder: gets them.
+    func thumbnails(every interval: Int64, to folder: PackageFolder) throws -> PackagedThumbnails? {
+        guard let first else { return nil }
+        var thumbnails = PackagedThumbnails(interval: interval, columns: 5, rows: 5)
+        do {
+            try FFmpegInput(first).thumbnails(every: interval, width: 160, columns: 5, rows: 5) { picture in
+                try thumbnails.append(picture, to: folder)
+            }
+        } catch let error as TranscodingError {
+            throw UnreadableInput(path: first, error: error)
+        }
+        return thumbnails
+    }
+}
+
+/// A file that ffmpeg does not read.
+struct UnreadableInput: ReportableError {
+    let path: String
+    let error: TranscodingError
+
+    var message: String {
+        switch error.code {
+        case .refused: "\(path) is neither MP4 nor WebVTT, and ffmpeg does not read it: \(error.message)"
+        default: "\(path) needs ffmpeg to be read: \(error.message)"
+        }
+    }
+    var hint: String? {
+        switch error.code {
+        case .notInstalled: "install the package ffmpeg"
+        case .notConfined: "use a kernel that has Landlock (Linux 5.13 or later, not switched off) and seccomp"
+        default: nil
+        }
+    }
+    var exitStatus: ExitStatus { error.code == .refused ? .badInput : .unavailable }
+}
