@@ -81,7 +81,7 @@ package struct AESStream: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: holds them.
-    ///   - range: a protected range; the pattern begins anew with it. Traps when it does not lie in `bytes`.
+    ///   - range: a protected range; the pattern starts again with it. Traps when it does not lie in `bytes`.
     ///   - pattern: which of its blocks are encrypted.
     package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, pattern: BlockPattern) {
         guard !pattern.isWhole else { return apply(to: &bytes, in: range.lowerBound..<range.upperBound - range.count % 16) }

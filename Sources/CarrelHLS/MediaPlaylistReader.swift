@@ -287,7 +287,7 @@ struct MediaPlaylistReader {
         if found == nil, context.isLenient {
             number = bytes.trimmed(number)
             found = DecimalInteger.parseMicroseconds(bytes, number)
-            if found != nil { context.warnings.note(.blank, "number has blanks beside it", at: line.offset) }
+            if found != nil { context.warnings.note(.blank, "number has spaces beside it", at: line.offset) }
         }
         guard let found else {
             // the target duration stands for it once the playlist is read

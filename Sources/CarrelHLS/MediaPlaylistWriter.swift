@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// Writes a media playlist: lines that were read and still say the same as they are, all others anew.
+/// Writes a media playlist: lines that were read and still say the same as they are, all others again.
 struct MediaPlaylistWriter {
     private(set) var out: [UInt8] = []
     private let playlist: MediaPlaylist

@@ -78,7 +78,7 @@ struct PlaylistContext {
         var reader = AttributeReader(isLenient: isLenient)
         switch reader.read(bytes, value) {
         case .success(let list):
-            if reader.blankFound { warnings.note(.blank, "attributes have blanks beside them", at: line.offset) }
+            if reader.blankFound { warnings.note(.blank, "attributes have spaces beside them", at: line.offset) }
             return try expand(list, line)
         case .failure(let fault): throw line.malformed(fault.what)
         }
@@ -95,7 +95,7 @@ struct PlaylistContext {
         var reader = AttributeReader(isLenient: true)
         switch value.map({ reader.read(bytes, $0) }) ?? .failure(AttributeFault("tag has no attributes")) {
         case .success(let list):
-            if reader.blankFound { warnings.note(.blank, "attributes have blanks beside them", at: line.offset) }
+            if reader.blankFound { warnings.note(.blank, "attributes have spaces beside them", at: line.offset) }
             return try expand(list, line)
         case .failure(let fault):
             if fault.what == "attribute appears twice" { throw line.malformed(fault.what) }
@@ -130,7 +130,7 @@ struct PlaylistContext {
         guard let value else { throw line.malformed("tag is not followed by a number") }
         if let number = DecimalInteger.parse(bytes, value) { return number }
         if isLenient, let number = DecimalInteger.parse(bytes, bytes.trimmed(value)) {
-            warnings.note(.blank, "number has blanks beside it", at: line.offset)
+            warnings.note(.blank, "number has spaces beside it", at: line.offset)
             return number
         }
         try tolerate(code, "tag is not followed by a number", at: line.offset)

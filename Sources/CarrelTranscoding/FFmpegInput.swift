@@ -2,13 +2,14 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded anew into fragments of MP4, or as thumbnails.
+/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails.
 ///
 /// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
 package final class FFmpegInput {
     /// The only formats that ffmpeg may open here: all hold their media themselves.
     private static let formats = [
-        "matroska", "mov", "mpegts", "mpeg", "avi", "asf", "flv", "ogg", "mp3", "flac", "wav", "aac", "ac3", "eac3", "h264", "hevc",
+        "matroska", "mov", "mpegts", "mpeg", "avi", "asf", "flv", "ogg", "mp3", "flac", "wav", "aac", "ac3", "eac3", "h264",
+        "hevc",
         "caf", "aiff",
     ].joined(separator: ",")
     /// The time by the clock that a copy has, and an encoding besides for every second of the file.
@@ -38,7 +39,8 @@ package final class FFmpegInput {
 
     private func run(_ output: [String], within limit: Duration, _ body: (RawSpan) throws -> Void) throws {
         let input = [
-            "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
+            "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
+            Self.formats,
             "-i", "file:\(path)",
         ]
         do {
@@ -62,7 +64,7 @@ package final class FFmpegInput {
         )
     }
 
-    /// Encodes pictures anew as H.264 with a sync sample at every multiple of a time, and copies sound as it is coded.
+    /// Encodes pictures again as H.264 with a sync sample at every multiple of a time, and copies sound as it is coded.
     ///
     /// - Parameters:
     ///   - milliseconds: between sync samples.
@@ -101,7 +103,8 @@ package final class FFmpegInput {
         try run(
             [
                 "-map", "0:V:0", "-an", "-vf",
-                "fps=1000/\(milliseconds):start_time=0:round=up,scale=\(width):-2,tile=\(columns)x\(rows)", "-c:v", "mjpeg", "-q:v",
+                "fps=1000/\(milliseconds):start_time=0:round=up,scale=\(width):-2,tile=\(columns)x\(rows)", "-c:v", "mjpeg",
+                "-q:v",
                 "4", "-f", "image2pipe", "pipe:1",
             ],
             within: Self.longest

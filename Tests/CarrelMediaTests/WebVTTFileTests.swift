@@ -34,7 +34,9 @@ struct `A WebVTT file` {
 
     @Test func `has each cue in all segments that it reaches into`() throws {
         let file = try WebVTTFile(Array(Self.text.utf8).rawSpan)
-        let parts = [0..<2000, 2000..<4000, 4000..<60_000, 60_000..<62_000].map { String(decoding: file.segment($0), as: UTF8.self) }
+        let parts = [0..<2000, 2000..<4000, 4000..<60_000, 60_000..<62_000].map {
+            String(decoding: file.segment($0), as: UTF8.self)
+        }
         #expect(parts.map { $0.contains("Hello") } == [true, true, false, false])
         #expect(parts.map { $0.contains("Good bye") } == [false, false, false, true])
         for part in parts {
@@ -58,7 +60,9 @@ struct `A WebVTT file` {
         var random = SplitMix(seed: 5)
         for _ in 0..<2000 {
             var changed = bytes
-            for _ in 0..<3 { changed[Int.random(in: 0..<changed.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            for _ in 0..<3 {
+                changed[Int.random(in: 0..<changed.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
             _ = try? WebVTTFile(changed.rawSpan)
         }
     }

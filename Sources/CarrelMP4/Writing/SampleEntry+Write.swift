@@ -40,7 +40,7 @@ extension SampleEntry {
     /// Whether the entry's first child is a box of QuickTime alone.
     private var isQuickTime: Bool { bytes.count >= 44 && FourCC(bytes.rawSpan.u32(at: 40)) == "wave" }
 
-    /// The box that configures the decoder of a format of sound.
+    /// The box that configures the decoder of an audio format.
     private static func configurationType(_ format: FourCC) -> FourCC? {
         switch format {
         case "mp4a": "esds"

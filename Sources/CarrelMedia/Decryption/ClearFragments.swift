@@ -4,7 +4,7 @@ package import CarrelMP4
 /// Decrypts fragments in pieces of any size as they arrive: a `FragmentReader` whose samples are clear.
 ///
 /// The bytes of its events make a clear stream of the same length (`ProtectionRemoval`). `resolveKeys` is called behind each `movie` and
-/// `fragment` event; samples whose keys were not asked for are not handed out.
+/// `fragment` event; samples whose keys were not asked for are not returned.
 package struct ClearFragments {
     private var reader: FragmentReader
     private var keys: ContentKeys
@@ -13,7 +13,7 @@ package struct ClearFragments {
 
     /// - Parameters:
     ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
-    ///   - keys: keys that are there already.
+    ///   - keys: existing keys.
     package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
         reader = FragmentReader(tracks: tracks)
         self.keys = keys

@@ -8,7 +8,7 @@ package enum CommonEncryptionScheme: String, Sendable, Hashable, CaseIterable {
     case cens
     /// AES-CBC over whole samples or subsamples.
     case cbc1
-    /// AES-CBC with a pattern; each subsample begins anew.
+    /// AES-CBC with a pattern; each subsample starts again.
     case cbcs
 
     /// The scheme of a track.

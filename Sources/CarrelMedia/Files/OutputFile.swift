@@ -15,7 +15,7 @@ package final class OutputFile: MediaSink {
     /// Begins a file.
     ///
     /// - Parameters:
-    ///   - path: its place; a file that is there stays until `commit`.
+    ///   - path: its place; an existing file stays until `commit`.
     ///   - permissions: those of the file; nil for the usual ones of a new file.
     /// - Throws: `unwritable` when nothing can be written there.
     package init(_ path: String, permissions: UInt32? = nil) throws(MediaError) {

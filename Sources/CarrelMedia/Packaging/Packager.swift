@@ -55,7 +55,8 @@ package struct Packager {
     package func write(
         to folder: PackageFolder,
         thumbnails: PackagedThumbnails? = nil,
-        progress: (Int64, Int64) throws -> Void = { _, _ in }) throws -> PackageSummary {
+        progress: (Int64, Int64) throws -> Void = { _, _ in }
+    ) throws -> PackageSummary {
         var vectors = VectorSequence()
         var renditions: [PackagedRendition] = []
         var done: Int64 = 0

@@ -18,7 +18,7 @@ package struct PackagingOptions: Sendable {
     package var contentID: String?
     /// The keys of pictures, one after the other where they rotate.
     package var videoKeys: [PackagingKey] = []
-    /// The keys of sound, one after the other where they rotate.
+    /// The audio keys, one after the other where they rotate.
     package var audioKeys: [PackagingKey] = []
     /// The target duration of segments, in milliseconds.
     package var segmentDuration: Int64 = 4000

@@ -15,7 +15,7 @@ package struct FragmentRemux: ~Copyable {
 
     /// - Parameters:
     ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
-    ///   - keys: keys that are there already.
+    ///   - keys: existing keys.
     package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
         fragments = ClearFragments(tracks: tracks, keys: keys)
     }
@@ -50,7 +50,7 @@ package struct FragmentRemux: ~Copyable {
         try flush(to: &sink)
     }
 
-    /// Writes what the pieces so far give, with keys that are there already.
+    /// Writes what the pieces so far give, with existing keys.
     ///
     /// - Parameter sink: gets packets.
     /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.

@@ -33,9 +33,9 @@ package struct TransportRemuxer: ~Copyable {
         /// By sample description.
         var codings: [Coding?]
         var timescale: Int64
-        /// What is added to times of presentation, in ticks.
+        /// The ticks that are added to times of presentation.
         var shift: Int64
-        /// What decoding comes earlier than the samples say, in ticks: where composition offsets are negative.
+        /// The ticks by which decoding comes earlier than the samples say: where composition offsets are negative.
         var advance: Int64
 
         func ticks(_ time: Int64) -> Int64 {
@@ -85,7 +85,7 @@ package struct TransportRemuxer: ~Copyable {
         self.omitted = omitted
     }
 
-    /// What the first edit says: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
+    /// The shift that the first edit asks for: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
     private static func shift(_ track: MP4Track, _ stream: Stream) -> Int64 {
         var delay: Int64 = 0
         for edit in track.editList.edits {

@@ -58,7 +58,7 @@ struct PlaylistDecryption: ~Copyable {
         switch container {
         case .other:
             guard samples == nil else {
-                throw MediaError(.unsupported, "\(segment.media.path): samples of sound without a container are encrypted")
+                throw MediaError(.unsupported, "\(segment.media.path): audio samples without a container are encrypted")
             }
         case .transportStream:
             guard samples != nil || stream != nil else { return }

@@ -37,7 +37,7 @@ struct DecryptCommand: Command {
                 "-o",
                 "--output",
                 value: "file",
-                help: "Where the clear media go; a file that is there is replaced.",
+                help: "Where the clear media go; an existing file is replaced.",
                 required: true
             ),
             .option(\.object, "--object", value: "number", help: "Which object of a DCF with several, from 1."),

@@ -59,7 +59,12 @@ struct PackageCommand: Command {
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.inputs, "input", help: "MP4, MOV and WebVTT files, and others that ffmpeg reads; with dcf any file.", required: true),
+            .positional(
+                \.inputs,
+                "input",
+                help: "MP4, MOV and WebVTT files, and others that ffmpeg reads; with dcf any file.",
+                required: true
+            ),
             .option(
                 \.outputPath,
                 "-o",
@@ -105,7 +110,7 @@ struct PackageCommand: Command {
                 value: "id",
                 help: "The content id in the key messages of cissa and in a DCF; default: the key's id."
             ),
-            .flag(\.isAligned, "--align", help: "Encode pictures anew with ffmpeg, so that all files are cut alike."),
+            .flag(\.isAligned, "--align", help: "Encode pictures again with ffmpeg, so that all files are cut alike."),
             .option(\.thumbnails, "--thumbnails", value: "interval", help: "Draw a thumbnail at every interval; 0 = none."),
         ] + Parameter.group(\.keys) + Parameter.group(\.output)
 

@@ -12,14 +12,14 @@ struct PackageInputs {
     /// The first file, of which thumbnails are drawn.
     private var first: String?
 
-    /// Milliseconds between sync samples of pictures that are encoded anew; nil leaves them.
+    /// Milliseconds between sync samples of pictures that are encoded again; nil leaves them.
     let alignment: Int64?
 
     /// Opens the files.
     ///
     /// - Parameters:
     ///   - paths: MP4, MOV and WebVTT files, and others that ffmpeg reads.
-    ///   - alignment: milliseconds between sync samples of pictures that are encoded anew; nil leaves them.
+    ///   - alignment: milliseconds between sync samples of pictures that are encoded again; nil leaves them.
     ///   - folder: holds copies for the time of the work.
     ///   - console: shows what takes long.
     init(_ paths: [String], alignment: Int64?, _ folder: PackageFolder, _ console: Console) async throws {

@@ -52,7 +52,7 @@ package struct SampleLayout: Sendable {
     /// - Throws: `Malformed` with the byte of the sample.
     package mutating func read(_ sample: RawSpan, into encryption: inout SampleEncryption) throws(Malformed) {
         guard case .slices(var headers, let lengthSize) = coding else {
-            // programs disagree whether `cens` encrypts the last part of a block of sound: said in parts there is no doubt
+            // programs disagree whether `cens` encrypts the last part of an audio block: said in parts there is no doubt
             let rest = sample.byteCount % 16
             if scheme == .cens { encryption.append(clear: rest, protected: sample.byteCount - rest) }
             return

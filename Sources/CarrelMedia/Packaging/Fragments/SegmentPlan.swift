@@ -8,7 +8,7 @@ struct SegmentPlan {
     /// Microseconds by which sync samples of renditions may differ: rounding of their clocks.
     private static let tolerance: Int64 = 1500
 
-    /// Cuts at sync samples of the first track of pictures, or at frames of the first track of sound.
+    /// Cuts at sync samples of the first track of pictures, or at frames of the first audio track.
     ///
     /// - Parameters:
     ///   - tracks: all of them.

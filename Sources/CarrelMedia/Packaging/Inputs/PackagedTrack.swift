@@ -103,7 +103,7 @@ struct PackagedTrack {
         sample.decodeTime &+ sample.compositionOffset &+ delay &- mediaStart
     }
 
-    /// Whether a sample of sound lies behind the presented part.
+    /// Whether an audio sample lies behind the presented part.
     func isBehindEnd(_ sample: MP4Sample) -> Bool {
         guard kind == .audio, let presentedEnd else { return false }
         return time(of: sample) >= presentedEnd
@@ -144,7 +144,7 @@ struct PackagedTrack {
         return Double(sampleCount) * Double(timescale) / Double(end - start)
     }
 
-    /// Channels of sound as they are heard; 0 when they are not known.
+    /// Audio channels as they are heard; 0 when they are not known.
     var channels: Int {
         if case .aac(let config) = entry.codec { return config.parametricStereo != .none ? 2 : max(config.channels, 0) }
         return entry.channels

@@ -59,8 +59,10 @@ package enum DCFPackage {
     package static func contentType(ofFile path: String) -> String {
         let types = [
             "mp4": "video/mp4", "m4v": "video/mp4", "mov": "video/quicktime", "mkv": "video/x-matroska", "webm": "video/webm",
-            "mp3": "audio/mpeg", "m4a": "audio/mp4", "m4b": "audio/mp4", "aac": "audio/aac", "ogg": "audio/ogg", "flac": "audio/flac",
-            "wav": "audio/wav", "epub": "application/epub+zip", "pdf": "application/pdf", "txt": "text/plain", "html": "text/html",
+            "mp3": "audio/mpeg", "m4a": "audio/mp4", "m4b": "audio/mp4", "aac": "audio/aac", "ogg": "audio/ogg",
+            "flac": "audio/flac",
+            "wav": "audio/wav", "epub": "application/epub+zip", "pdf": "application/pdf", "txt": "text/plain",
+            "html": "text/html",
             "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
             "zip": "application/zip", "ts": "video/mp2t",
         ]

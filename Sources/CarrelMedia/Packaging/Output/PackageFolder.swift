@@ -7,7 +7,7 @@ import Glibc
 package final class PackageFolder {
     /// Its place.
     package let path: String
-    /// Where it is written.
+    /// The folder it is written to.
     package let hidden: String
     private var isCommitted = false
 

@@ -8,7 +8,12 @@ struct PackageManifest {
     private let thumbnails: PackagedThumbnails?
     private let options: PackagingOptions
 
-    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ thumbnails: PackagedThumbnails?, _ options: PackagingOptions) {
+    init(
+        _ renditions: [PackagedRendition],
+        _ texts: [PackagedText],
+        _ thumbnails: PackagedThumbnails?,
+        _ options: PackagingOptions
+    ) {
         self.renditions = renditions
         self.texts = texts
         self.thumbnails = thumbnails

@@ -12,7 +12,12 @@ struct PackagePlaylists {
 
     private static let textGroup = "text"
 
-    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ thumbnails: PackagedThumbnails?, _ options: PackagingOptions) {
+    init(
+        _ renditions: [PackagedRendition],
+        _ texts: [PackagedText],
+        _ thumbnails: PackagedThumbnails?,
+        _ options: PackagingOptions
+    ) {
         self.renditions = renditions
         self.texts = texts
         self.thumbnails = thumbnails
@@ -172,7 +177,7 @@ struct PackagePlaylists {
 
     // MARK: - The multivariant playlist
 
-    /// Renditions of sound that a player chooses one of: those of one group have one coding and different languages.
+    /// Audio renditions that a player chooses one of: those of one group have one coding and different languages.
     private func audioGroups() -> [[PackagedRendition]] {
         var groups: [[PackagedRendition]] = []
         for audio in audios {
