@@ -6,9 +6,11 @@ struct AudioSplitter {
     private let pid: UInt16
     private var markers = TimeMarkers()
     private var buffer: [UInt8] = []
-    /// Bytes of the stream before the buffer.
+    /// Bytes at the front of the buffer that are done; they go all together.
+    private var head = 0
+    /// Bytes of the stream before those that are not done.
     private var base = 0
-    /// Bytes at the front of the buffer that are a unit already, which frames behind it may extend.
+    /// Bytes behind the head that are a unit already, which frames behind it may extend.
     private var unitLength = 0
     private var unit = AudioFraming.Frame(length: 0, samples: 0, sampleRate: 1)
     /// Whether the next frame is expected where the last one ended.
@@ -25,14 +27,14 @@ struct AudioSplitter {
 
     mutating func mark(presentationTime: Int64) {
         markers.append(
-            TimeMarkers.Marker(position: base + buffer.count, presentationTime: presentationTime, decodeTime: presentationTime)
+            TimeMarkers.Marker(position: base + available, presentationTime: presentationTime, decodeTime: presentationTime)
         )
     }
 
     /// Drops the frame that misses a packet, and those behind it until there is a time stamp.
     mutating func reportGap(_ events: inout EventQueue) {
         if unitLength > 0 { emit(&events) }
-        drop(buffer.count)
+        drop(available)
         markers = TimeMarkers()
         origin = nil
         isLocked = false
@@ -41,6 +43,9 @@ struct AudioSplitter {
     }
 
     mutating func append(_ bytes: RawSpan, _ events: inout EventQueue) {
+        // a search that finds no frame drops byte after byte
+        buffer.removeFirst(head)
+        head = 0
         buffer.append(copying: bytes)
         split(isLast: false, &events)
     }
@@ -48,22 +53,25 @@ struct AudioSplitter {
     mutating func finish(_ events: inout EventQueue) {
         split(isLast: true, &events)
         if unitLength > 0 { emit(&events) }
-        if !buffer.isEmpty { events.report(.truncatedUnit, pid: pid) }
-        drop(buffer.count)
+        if available > 0 { events.report(.truncatedUnit, pid: pid) }
+        drop(available)
         (isLocked, hasReported) = (false, false)
     }
 
+    /// Bytes not done.
+    private var available: Int { buffer.count - head }
+
     private mutating func split(isLast: Bool, _ events: inout EventQueue) {
-        while buffer.count - unitLength >= framing.headerLength {
+        while available - unitLength >= framing.headerLength {
             let at = unitLength
-            guard let frame = framing.frame(buffer.rawSpan, at: at), isConfirmed(frame, at, isLast) ?? true else {
+            guard let frame = framing.frame(buffer.rawSpan, at: head + at), isConfirmed(frame, at, isLast) ?? true else {
                 if at > 0 { emit(&events) }
                 if !hasReported, isLocked || base > 0 { events.report(.lostFrameSync, pid: pid) }
                 (isLocked, hasReported) = (false, true)
                 drop(1)
                 continue
             }
-            guard at + frame.length <= buffer.count, isLocked || isConfirmed(frame, at, isLast) != nil else { return }
+            guard at + frame.length <= available, isLocked || isConfirmed(frame, at, isLast) != nil else { return }
             (isLocked, hasReported) = (true, false)
             if at > 0, !frame.isExtension { emit(&events) }
             if unitLength == 0 { unit = frame }
@@ -81,12 +89,12 @@ struct AudioSplitter {
     private func isConfirmed(_ frame: AudioFraming.Frame, _ at: Int, _ isLast: Bool) -> Bool? {
         if isLocked { return true }
         let next = at + frame.length
-        guard next + framing.headerLength <= buffer.count else { return isLast ? true : nil }
-        return framing.frame(buffer.rawSpan, at: next) != nil
+        guard next + framing.headerLength <= available else { return isLast ? true : nil }
+        return framing.frame(buffer.rawSpan, at: head + next) != nil
     }
 
     private mutating func drop(_ count: Int) {
-        buffer.removeFirst(count)
+        head += count
         base += count
     }
 
@@ -98,7 +106,7 @@ struct AudioSplitter {
             origin = marker.presentationTime
             samples = 0
         }
-        let data = Array(buffer[0..<unitLength])
+        let data = Array(buffer[head..<head + unitLength])
         drop(unitLength)
         unitLength = 0
         guard let origin else { return events.report(.untimedUnit, pid: pid) }
