@@ -263,6 +263,19 @@ struct `The store of licenses` {
         #expect(try list() == second)
     }
 
+    @Test(arguments: [1, 2, 3, 4, 500])
+    func `removes licenses of a set, a page at a time`(limit: Int) async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        var ids: [String] = []
+        for _ in 0..<4 { ids.append(try await engine.process(try await world.action()).license) }
+        let store = try await engine.licenses()
+        #expect(try await store.expunge(["none"], limit: limit) == 0)
+        #expect(try await store.expunge([ids[0], ids[3], "none"], limit: limit) == 2)
+        #expect(try await store.licenses().map(\.id) == [ids[1], ids[2]].sorted())
+        #expect(try await store.expunge(Set(ids), limit: limit) == 2)
+    }
+
     @Test func `lists, finds by priority and tag, and removes`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
