@@ -38,7 +38,7 @@ struct PackagedRendition {
     var segments: [PackagedSegment] = []
     /// Bytes of the initialization segment.
     var initializationLength: Int64 = 0
-    /// Where the index lies in the file of the track.
+    /// The place of the index in the file of the track.
     var index: Range<Int64> = 0..<0
     /// The key that the initialization segment names.
     var defaultKey: PackagingKey?

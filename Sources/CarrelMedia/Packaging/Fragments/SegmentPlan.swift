@@ -1,6 +1,6 @@
 import CarrelMP4
 
-/// Where all tracks of a package are cut: at the same moments, so that a player can change between renditions at any of them.
+/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any of them.
 struct SegmentPlan {
     /// When each segment begins, in microseconds of the presentation; the first begins with the media.
     let cuts: [Int64]

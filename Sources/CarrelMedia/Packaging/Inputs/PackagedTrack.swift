@@ -28,7 +28,7 @@ struct PackagedTrack {
     let codecs: String
     /// Units a second.
     let timescale: Int64
-    /// What is added to decode times: the silence before the track.
+    /// The time that is added to decode times: the silence before the track.
     let delay: Int64
     /// The media time that is presented first.
     let mediaStart: Int64
