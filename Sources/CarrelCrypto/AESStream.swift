@@ -12,7 +12,7 @@ import COpenSSL
 /// cipher.apply(to: &sample, in: 16..<4000)
 /// ```
 package struct AESStream: ~Copyable, Sendable {
-    /// What is done with the bytes.
+    /// The operation on the bytes.
     package enum Mode: Sendable, Hashable {
         /// CTR; to encrypt and to decrypt are the same. The low 64 bits of the block count and wrap without a carry.
         case counter
@@ -22,10 +22,10 @@ package struct AESStream: ~Copyable, Sendable {
         case chainedDecrypt
     }
 
-    /// What is done with the bytes.
+    /// The operation on the bytes.
     package let mode: Mode
     private var context: CipherContext
-    /// Where the counter stands: the block of the next byte, and bytes of it that are used up.
+    /// The state of the counter: the block of the next byte, and bytes of it that are used up.
     private var counter = AESBlock(high: 0, low: 0)
     private var used = 0
     private var gathered: PatternBuffer

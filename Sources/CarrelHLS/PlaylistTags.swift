@@ -20,7 +20,7 @@ package struct DateRange: Sendable, Hashable {
     package var endsOnNext: Bool { attributes.isYes("END-ON-NEXT") }
 }
 
-/// What a server offers to those who reload a playlist (draft-pantos-hls-rfc8216bis §4.4.3.8, EXT-X-SERVER-CONTROL).
+/// The offers of a server to those who reload a playlist (draft-pantos-hls-rfc8216bis §4.4.3.8, EXT-X-SERVER-CONTROL).
 package struct ServerControl: Sendable, Hashable {
     /// All attributes of the tag.
     package var attributes: AttributeList
@@ -93,7 +93,7 @@ package struct RenditionReport: Sendable, Hashable {
     package var lastPart: UInt64? { attributes.integer("LAST-PART") }
 }
 
-/// Where to begin to play (RFC 8216 §4.3.5.2, EXT-X-START).
+/// The point at which to begin to play (RFC 8216 §4.3.5.2, EXT-X-START).
 package struct StartPoint: Sendable, Hashable {
     /// All attributes of the tag.
     package var attributes: AttributeList

@@ -20,7 +20,7 @@ package struct MP4File {
 
     /// Its `pssh` boxes, those of fragments left out; PIFF's too.
     package private(set) var systems: [ProtectionSystemHeader] = []
-    /// Where its `sidx` boxes lie, in file order; 1,000 of them at most.
+    /// Its `sidx` boxes, in file order; 1,000 of them at most.
     package private(set) var indexes: [MP4Box] = []
 
     private var fragments: [MP4Box] = []

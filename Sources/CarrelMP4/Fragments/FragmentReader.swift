@@ -11,7 +11,7 @@ import CarrelBytes
 /// while let event = try reader.next() { … }
 /// ```
 package struct FragmentReader {
-    /// What comes next. Ranges are positions in `bytes`, true until the next call of a mutating method.
+    /// The next part of the stream. Ranges are positions in `bytes`, true until the next call of a mutating method.
     package enum Event: Sendable {
         /// A movie: `tracks` and `systems` are known from here on.
         case movie(Range<Int>)

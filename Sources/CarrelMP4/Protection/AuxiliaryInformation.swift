@@ -1,14 +1,14 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// Where the vectors and subsamples of a track's samples lie, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
+/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
 /// §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
 struct AuxiliaryInformation {
     /// `senc`, or PIFF's box: where its entries lie, and whether they have subsamples.
     private var entries: Range<Int64>?
     private var entriesCount = 0
     private var hasSubsamples = false
-    /// What PIFF's box has instead of the track's defaults.
+    /// The parameters in PIFF's box, which replace the track's defaults.
     private(set) var replacement: TrackEncryption?
     /// `saiz`: bytes of each, or one size for all.
     private var sizes = SampleTables.Table()

@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// What turns a file of Common Encryption or PIFF into one that says it is clear, without moving a byte.
+/// The changes that turn a file of Common Encryption or PIFF into one that says it is clear, without moving a byte.
 ///
 /// Protected sample entries get their original type. Boxes that speak of the protection (`sinf`, `pssh`, `senc`, `saiz`, `saio`, `seig`
 /// groups, PIFF's `uuid` boxes) become free space of the same length (`free`, ISO/IEC 14496-12 §8.1.2). So every offset in the file
@@ -8,7 +8,7 @@ import CarrelBytes
 package struct ProtectionRemoval: Sendable {
     /// Bytes that take the place of others.
     package struct Patch: Sendable, Hashable {
-        /// Where they lie in the file.
+        /// Their offset in the file.
         package var offset: Int64
         /// The bytes.
         package var bytes: [UInt8]

@@ -1,12 +1,12 @@
 import CarrelBytes
 
-/// What a protection system wants its players to know (`pssh`, ISO/IEC 23001-7 §8.1).
+/// The data of a protection system for its players (`pssh`, ISO/IEC 23001-7 §8.1).
 package struct ProtectionSystemHeader: Sendable, Hashable {
     /// The 16 bytes of the system's id.
     package let system: [UInt8]
     /// The keys it speaks of; none in version 0.
     package let keyIDs: [KeyID]
-    /// What only the system understands.
+    /// Data that only the system understands.
     package let data: [UInt8]
 
     /// - Parameters:

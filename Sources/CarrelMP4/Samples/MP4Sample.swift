@@ -8,7 +8,7 @@ package struct MP4Sample: Sendable, Hashable {
     package var duration: Int64
     /// When it is decoded, in units of the track's time scale.
     package var decodeTime: Int64
-    /// What its presentation comes later than its decoding, in units of the track's time scale; may be negative.
+    /// The time from its decoding to its presentation, in units of the track's time scale; may be negative.
     package var compositionOffset: Int64
     /// Whether decoding can begin with it.
     package var isSync: Bool

@@ -19,7 +19,7 @@ struct TrackFragment {
     ///
     /// - Parameters:
     ///   - fragment: a `moof` box.
-    ///   - tracks: what the movie says of its tracks; parts of others are passed over.
+    ///   - tracks: the tracks of the movie; parts of others are passed over.
     ///   - window: reads the file.
     /// - Returns: the parts of those tracks, in order.
     /// - Throws: when a box is malformed or cannot be read.

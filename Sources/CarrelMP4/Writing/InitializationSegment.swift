@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// What a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19 §7.3.1).
+/// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19 §7.3.1).
 package struct InitializationSegment: Sendable {
     /// Units a second of the movie's times.
     package static let movieTimescale: UInt32 = 1000
@@ -56,7 +56,7 @@ package struct InitializationSegment: Sendable {
     }
 }
 
-/// What a media segment says of itself (`styp`, ISO/IEC 14496-12 §8.16.2).
+/// The kind of a media segment (`styp`, ISO/IEC 14496-12 §8.16.2).
 package enum SegmentType {
     /// The bytes of the box, as CMAF wants them (ISO/IEC 23000-19 §7.3.2).
     package static var bytes: [UInt8] {

@@ -11,7 +11,7 @@ package struct MediaFragment: Sendable {
         package var group: TrackEncryption?
         /// The headers of protection systems that the fragment brings.
         package var systems: [ProtectionSystemHeader] = []
-        /// What `senc` has of each sample, back to back: the vector, and the subsamples.
+        /// The entries of `senc`, back to back: the vector, and the subsamples.
         package var information: [UInt8] = []
         /// Bytes of each sample's part; 0 where there is nothing to say.
         package var sizes: [UInt8] = []
@@ -26,7 +26,7 @@ package struct MediaFragment: Sendable {
             sizes.removeAll(keepingCapacity: true)
         }
 
-        /// Adds what is to be said of one sample.
+        /// Adds the entry of one sample.
         ///
         /// - Parameters:
         ///   - encryption: how it is encrypted.

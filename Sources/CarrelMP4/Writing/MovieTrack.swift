@@ -4,7 +4,7 @@ package import CarrelBytes
 package struct MovieTrack: Sendable {
     /// Which track; not 0.
     package var id: UInt32
-    /// What its samples are: `vide`, `soun`, `text`, `subt`.
+    /// The kind of its samples: `vide`, `soun`, `text`, `subt`.
     package var handler: FourCC
     /// Units a second of its times.
     package var timescale: UInt32

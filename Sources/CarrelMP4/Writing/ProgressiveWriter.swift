@@ -65,10 +65,10 @@ package struct ProgressiveWriter: Sendable {
         return writer.bytes
     }
 
-    /// What comes before the samples where the index comes behind them.
+    /// The bytes before the samples of a file whose index comes behind them.
     package var beginning: [UInt8] { fileType + mediaHeader }
 
-    /// Where `mediaHeader` lies in such a file.
+    /// The offset of `mediaHeader` in such a file.
     package var mediaHeaderOffset: Int64 { Int64(fileType.count) }
 
     /// The header of `mdat` for the samples named so far.
@@ -83,7 +83,7 @@ package struct ProgressiveWriter: Sendable {
     /// The index of a file in which it comes behind the samples.
     package var index: [UInt8] { movie(mediaStart: mediaHeaderOffset + Int64(Self.mediaHeaderLength)) }
 
-    /// What comes before the samples where the index does too, once all samples are named.
+    /// The bytes before the samples of a file whose index comes first, once all samples are named.
     package var beginningWithIndex: [UInt8] {
         let type = fileType
         // the length of the index does not depend on the offsets in it, but on their size

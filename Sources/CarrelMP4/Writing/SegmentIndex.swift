@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// Where the subsegments of a file lie, and when they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
+/// The places of a file's subsegments, and the times at which they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
 package struct SegmentIndex: Sendable, Hashable {
     /// One subsegment.
     package struct Reference: Sendable, Hashable {

@@ -1,4 +1,4 @@
-/// Where written media go.
+/// A destination of written media.
 package protocol MediaSink {
     /// Appends bytes.
     mutating func write(_ bytes: RawSpan) throws

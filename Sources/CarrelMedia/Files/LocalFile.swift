@@ -5,7 +5,7 @@ import Glibc
 /// A file on this machine, read in ranges. Reading blocks: never on threads that run tasks.
 package final class LocalFile: ByteReader, Sendable {
     private let descriptor: Int32
-    /// Where it lies.
+    /// Its path.
     package let path: String
     /// Bytes in all, when it was opened.
     package let length: Int64

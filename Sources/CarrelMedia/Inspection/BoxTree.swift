@@ -54,7 +54,7 @@ package struct BoxTree: Sendable {
         return boxes
     }
 
-    /// Where the boxes in a box lie; nil when it holds none.
+    /// The bytes of the boxes in a box; nil when it holds none.
     private static func children(of box: MP4Box, _ window: inout FileWindow) throws -> Range<Int64>? {
         let type = "\(box.type)"
         var skipped: Int64

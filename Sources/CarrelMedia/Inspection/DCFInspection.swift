@@ -2,7 +2,7 @@ import CarrelDCF
 import CarrelJSON
 import CarrelMP4
 
-/// What an OMA DCF holds, for people and programs.
+/// The contents of an OMA DCF, for people and programs.
 enum DCFInspection {
     static func describe(_ reader: any ByteReader) throws -> JSON {
         let file = try DCFFile(reader)

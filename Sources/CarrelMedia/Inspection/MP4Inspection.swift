@@ -5,7 +5,7 @@ import CarrelDCF
 package import CarrelJSON
 package import CarrelMP4
 
-/// What an MP4 file holds, for people and programs.
+/// The contents of an MP4 file, for people and programs.
 package enum MP4Inspection {
     /// Looks into a file.
     ///

@@ -3,7 +3,7 @@ import CarrelDCF
 package import CarrelJSON
 package import CarrelMP4
 
-/// What a media file holds, for people and programs.
+/// The contents of a media file, for people and programs.
 package enum MediaInspection {
     /// Looks into a file. Blocks.
     ///

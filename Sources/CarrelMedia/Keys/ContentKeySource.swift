@@ -31,7 +31,7 @@ package struct ContentKeyGrant: Sendable {
     }
 }
 
-/// What a source of keys answers.
+/// The answer of a source of keys.
 package enum ContentKeyAnswer: Sendable {
     /// The key.
     case granted(ContentKeyGrant)
@@ -43,7 +43,7 @@ package enum ContentKeyAnswer: Sendable {
     case unknown
 }
 
-/// Where keys come from: a caller, a key server, a license. Nothing in this target stores a key.
+/// A source of keys: a caller, a key server, a license. Nothing in this target stores a key.
 package protocol ContentKeySource: Sendable {
     /// Asks for a key.
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer

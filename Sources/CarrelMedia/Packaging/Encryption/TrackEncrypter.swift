@@ -73,7 +73,7 @@ package final class TrackEncrypter {
     ///   - bytes: holds it.
     ///   - range: which bytes are the sample. Traps when it does not lie in `bytes`.
     ///   - vectors: gives the vector.
-    ///   - protection: gets what the fragment says of the sample.
+    ///   - protection: gets the entry of the sample.
     /// - Throws: `Malformed` with the byte of the sample.
     package func encrypt(
         _ bytes: inout MutableRawSpan,

@@ -16,7 +16,7 @@ final class TrackPackager {
     private var defaults: TrackEncryption?
 
     private var fragment: MediaFragment?
-    /// How the samples of the fragment are encrypted; nothing is said of clear ones.
+    /// The encryption of the fragment's samples; clear ones have no entry.
     private var protection = MediaFragment.Protection()
     private var isProtected = false
     private var media: [UInt8] = []

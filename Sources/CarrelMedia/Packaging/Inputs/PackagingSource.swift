@@ -49,7 +49,7 @@ package struct PackagingSource {
         do {
             for track in file.tracks where track.isEnabled {
                 guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty else { continue }
-                // a picture of the cover is no track of pictures
+                // a cover is not a track of pictures
                 if kind == .video, ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries[0].format) { continue }
                 found.append(try PackagedTrack(track, kind, of: self))
             }

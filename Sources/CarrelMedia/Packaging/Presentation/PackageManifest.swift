@@ -199,7 +199,7 @@ struct PackageManifest {
             ]
         )
         xml.open("SegmentTimeline", [])
-        // the timeline begins with the presentation: what a player drops before it is no part of it
+        // the timeline begins with the presentation: what a player drops before it does not count
         let spans = rendition.segments.map { segment in
             (start: max(0, segment.start), end: max(0, segment.start + segment.duration))
         }
