@@ -37,7 +37,7 @@ package struct MediaDecryption: Sendable {
     ///   - output: the form of the output.
     ///   - object: which object of a DCF, from 1.
     ///   - source: who has the keys.
-    /// - Throws: `unsupported` when the file is not protected, its protection is not one that Carrel opens, or the output is none that
+    /// - Throws: `unsupported` when the file is not protected, its protection is unknown to Carrel, or the output is none that
     ///   it can have; `missingKey`, `refusedKey`, `wrongKey`; `Malformed`, and what the reader throws.
     package init(
         of reader: any ByteReader & Sendable,

@@ -27,7 +27,7 @@ final class TrackPackager {
 
     /// Bytes of a fragment, at most, unless one sample has more.
     private static let fragmentLength = 4 << 20
-    /// Half a second: fragments of pictures that are sync samples one and all are no shorter.
+    /// Half a second: fragments of pictures that are sync samples one and all are not shorter.
     private static let shortest = 2
 
     init(_ track: PackagedTrack, name: String, _ plan: SegmentPlan, _ options: PackagingOptions, _ folder: PackageFolder) {
