@@ -81,6 +81,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - reference: absolute or relative.
     ///   - base: the address of the document that contains it; nil or empty leaves the reference as it is.
+    /// - Returns: the address.
     package static func resolve(_ reference: String, against base: String?) -> String {
         guard let base, !base.isEmpty else { return reference }
         return URIReference(base).resolving(URIReference(reference)).description

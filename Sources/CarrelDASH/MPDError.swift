@@ -25,6 +25,7 @@ extension URLTemplate {
     /// A template for writing.
     ///
     /// - Parameter text: such as `$RepresentationID$/$Number%05d$.m4s`.
+    /// - Returns: the template.
     /// - Throws: `template` for a single dollar sign, an unknown identifier or a width that is not one.
     package static func parse(_ text: String) throws(MPDError) -> URLTemplate {
         do throws(Fault) { return try URLTemplate(text) } catch { throw MPDError(.template, error.what) }

@@ -41,6 +41,7 @@ extension MPD {
     /// Every representation in its place, in the order of the MPD.
     ///
     /// - Parameter url: the address of the MPD; relative addresses stay relative without it.
+    /// - Returns: the representations with all that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
         let whole = Base(url: url ?? "", offset: nil).below(baseURLs)

@@ -157,7 +157,7 @@ final class MPDVisitor: XMLVisitor {
         try openProperty(tag) { properties in self.change(\.representation) { $0.properties = properties($0.properties) } }
     }
 
-    /// The properties that adaptation sets and representations share.
+    /// Takes an element that adaptation sets and representations share.
     private func openProperty(
         _ tag: borrowing XMLTag,
         _ change: ((MPDMediaProperties) -> MPDMediaProperties) -> Void

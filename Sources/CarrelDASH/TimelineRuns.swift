@@ -11,6 +11,8 @@ enum TimelineRuns {
     ///   - length: of the period, in units of the timescale; nil when not known.
     ///   - startNumber: of the first segment.
     ///   - limit: most segments; nil for no limit.
+    /// - Returns: runs of segments of one duration; the last one may have no end.
+    /// - Throws: for numbers out of range, and repeats without an end; the place is zero.
     static func make(
         _ timeline: [SegmentInformation.TimelineEntry],
         _ offset: Int64,

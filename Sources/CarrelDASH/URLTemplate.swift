@@ -33,6 +33,7 @@ package struct URLTemplate: Sendable, Hashable {
     }
 
     /// - Parameter text: as written.
+    /// - Throws: for a single dollar sign, an unknown identifier, sub-numbers, and a width that is not `%0Nd`.
     init(_ text: String) throws(Fault) {
         self.text = text
         var parts: [Part] = []

@@ -83,7 +83,7 @@ package struct AttributeList: Sendable, Hashable {
         attributes = attributes.map { Attribute(name: $0.name, value: change($0.value)) }
     }
 
-    /// Adds an attribute without a look at the existing ones.
+    /// Adds an attribute without a search for its name.
     mutating func append(_ name: String, _ value: Value) {
         attributes.append(Attribute(name: name, value: value))
     }

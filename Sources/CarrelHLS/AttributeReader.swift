@@ -84,7 +84,7 @@ struct AttributeReader {
         return true
     }
 
-    /// A bare value may hold spaces inside for a lenient reader, as tabs in RECENTLY-REMOVED-DATERANGES.
+    /// A bare value may hold spaces and tabs for a lenient reader, such as RECENTLY-REMOVED-DATERANGES.
     private mutating func isBare(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
         for place in range {
             let byte = bytes.u8(at: place)

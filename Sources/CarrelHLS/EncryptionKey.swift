@@ -78,6 +78,7 @@ package struct EncryptionKey: Sendable, Hashable {
     /// - Parameters:
     ///   - list: of the tag.
     ///   - tolerate: takes a breach that leaves the meaning plain, and returns false to refuse it.
+    /// - Returns: the key, nil, or what is wrong.
     static func parse(
         _ list: AttributeList,
         tolerate: (PlaylistWarning.Code, String) -> Bool

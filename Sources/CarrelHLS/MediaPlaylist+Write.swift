@@ -1,7 +1,7 @@
 extension MediaPlaylist {
     /// The playlist as text.
     ///
-    /// Lines that were read and not changed are written as they were read, unknown tags, comments and blank lines included. Of anything else,
+    /// Lines that were read and not changed are written as they were read, unknown tags, comments and blank lines included. In new lines,
     /// segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
     /// - Throws: when a playlist cannot contain a URI or string, or a segment is longer than the target duration.

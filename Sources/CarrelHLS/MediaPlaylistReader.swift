@@ -50,6 +50,8 @@ struct MediaPlaylistReader {
     ///   - first: the first line behind `#EXTM3U`.
     ///   - context: gets the warnings.
     ///   - limit: most segments.
+    /// - Returns: the playlist.
+    /// - Throws: what is wrong, and at which line's first byte.
     static func read(
         _ bytes: RawSpan,
         from first: Int,

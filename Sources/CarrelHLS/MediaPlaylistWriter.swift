@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// Writes a media playlist: lines that were read and still say the same as they are, all others again.
+/// Writes a media playlist: lines that were read and still mean the same as they are, and new lines for all else.
 struct MediaPlaylistWriter {
     private(set) var out: [UInt8] = []
     private let playlist: MediaPlaylist
@@ -159,6 +159,7 @@ struct MediaPlaylistWriter {
     ///   - passage: the lines.
     ///   - before: the segment before, as it was written.
     ///   - isHome: whether the lines are of this playlist's own text, so that tags of the whole playlist among them count.
+    /// - Throws: when a playlist cannot contain a URI or string.
     private mutating func write(
         _ segment: MediaSegment,
         _ read: MediaSegment?,

@@ -154,7 +154,7 @@ extension MediaSegment: Hashable {
     }
 }
 
-/// The properties that a segment shares with those that follow it, until a tag changes it; and the text that all were read from.
+/// The keys, initialization and bit rate that a segment shares with those that follow it, and the text that all were read from.
 final class SegmentState: Sendable {
     let keys: [EncryptionKey]
     let initialization: MediaSegment.Initialization?
@@ -180,7 +180,7 @@ final class SegmentState: Sendable {
     }
 }
 
-/// The properties that few segments have.
+/// The parts that few segments have.
 final class SegmentDetails: Sendable {
     struct Values: Sendable, Hashable {
         var title = ""

@@ -44,6 +44,7 @@ enum MediaSegmentField: CaseIterable {
     ///   - last: the segment before, whose keys, initialization and bit rate go on.
     ///   - version: of the playlist.
     ///   - out: gets the lines.
+    /// - Throws: when a playlist cannot contain a URI or string.
     func write(
         _ segment: MediaSegment,
         after last: MediaSegment,

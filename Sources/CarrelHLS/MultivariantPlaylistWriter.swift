@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// Writes a multivariant playlist: entries that were read and not changed as they are, all others again.
+/// Writes a multivariant playlist: entries that were read and not changed as they are, and new lines for all else.
 struct MultivariantPlaylistWriter {
     /// The lists of a playlist, in the order in which they are written.
     private enum Group: CaseIterable {

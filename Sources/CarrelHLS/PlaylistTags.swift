@@ -20,7 +20,7 @@ package struct DateRange: Sendable, Hashable {
     package var endsOnNext: Bool { attributes.isYes("END-ON-NEXT") }
 }
 
-/// The offers of a server to those who reload a playlist (draft-pantos-hls-rfc8216bis §4.4.3.8, EXT-X-SERVER-CONTROL).
+/// The offers of a server to clients that reload a playlist (draft-pantos-hls-rfc8216bis §4.4.3.8, EXT-X-SERVER-CONTROL).
 package struct ServerControl: Sendable, Hashable {
     /// All attributes of the tag.
     package var attributes: AttributeList
