@@ -31,7 +31,7 @@ extension MPD {
             throw Malformed(fault.what, at: StartTags.offset(ofElement: fault.element, in: bytes))
         }
         guard let mpd = visitor.mpd else { throw Malformed("document is not an MPD", at: 0) }
-        for stream in mpd.streams() {
+        for stream in mpd.streams() where stream.hasInformationOfItsOwn {
             do throws(Malformed) { _ = try stream.segments() } catch {
                 let place = stream.place
                 let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0

@@ -62,6 +62,19 @@ package struct MPDContentProtection: Sendable, Hashable {
         return digits
     }
 
+    /// The descriptor with the content of the one that it refers to.
+    func completed(by references: [String: MPDContentProtection]) -> MPDContentProtection {
+        guard let source = ref.flatMap({ references[$0] }) else { return self }
+        var merged = self
+        merged.value = value ?? source.value
+        if merged.defaultKeyIDs.isEmpty { merged.defaultKeyIDs = source.defaultKeyIDs }
+        if merged.protectionBoxes.isEmpty { merged.protectionBoxes = source.protectionBoxes }
+        merged.playReadyObject = playReadyObject ?? source.playReadyObject
+        if merged.licenseURLs.isEmpty { merged.licenseURLs = source.licenseURLs }
+        if merged.marlinContentIDs.isEmpty { merged.marlinContentIDs = source.marlinContentIDs }
+        return merged
+    }
+
     /// The descriptors in force where a lower level has some too: the lower one overrides one of the same scheme and adds others.
     static func merged(_ upper: [MPDContentProtection], _ lower: [MPDContentProtection]) -> [MPDContentProtection] {
         guard !upper.isEmpty, !lower.isEmpty else { return upper + lower }

@@ -7,11 +7,49 @@ package struct MPDStream: Sendable {
     package let place: (period: Int, adaptationSet: Int, representation: Int)
     package let id: String
     package let bandwidth: UInt64
-    package let properties: MPDMediaProperties
+    /// Its own properties, and those of the set.
+    private let own: MPDMediaProperties
+    private let upper: MPDMediaProperties
+    /// Descriptors of content protection that others refer to, by their ids.
+    private let references: [String: MPDContentProtection]
     package let baseURL: String
     /// How segments are addressed; nil for one segment that is the base address itself.
     package let information: SegmentInformation?
     package let availabilityTimeOffset: MPDTimeOffset?
+    /// Whether another representation of the set before it is not addressed in the same way.
+    let hasInformationOfItsOwn: Bool
+
+    init(
+        period: MPD.Timing,
+        place: (period: Int, adaptationSet: Int, representation: Int),
+        representation: MPDRepresentation,
+        upper: MPDMediaProperties,
+        references: [String: MPDContentProtection],
+        baseURL: String,
+        information: SegmentInformation?,
+        availabilityTimeOffset: MPDTimeOffset?
+    ) {
+        self.period = period
+        self.place = place
+        id = representation.id
+        bandwidth = representation.bandwidth
+        own = representation.properties
+        self.upper = upper
+        self.references = references
+        self.baseURL = baseURL
+        self.information = information
+        self.availabilityTimeOffset = availabilityTimeOffset
+        hasInformationOfItsOwn = place.representation == 0 || representation.information != nil
+    }
+
+    /// Its properties with those of the set, merged when they are asked for.
+    package var properties: MPDMediaProperties {
+        var properties = own.inheriting(upper)
+        if !references.isEmpty {
+            properties.contentProtections = properties.contentProtections.map { $0.completed(by: references) }
+        }
+        return properties
+    }
 
     /// The key ids of all descriptors, without repetition.
     package var keyIDs: [String] {
@@ -44,6 +82,7 @@ extension MPD {
     /// - Returns: the representations with all that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
+        let references = references
         let whole = Base(url: url ?? "", offset: nil).below(baseURLs)
         for (periodPlace, (period, timing)) in zip(periods, timings).enumerated() {
             let periodBase = whole.below(period.baseURLs)
@@ -53,17 +92,15 @@ extension MPD {
                 for (place, representation) in set.representations.enumerated() {
                     let base = setBase.below(representation.baseURLs)
                     let information = Self.merged(representation.information, setInformation)
-                    var properties = representation.properties.inheriting(set.properties)
-                    properties.contentProtections = resolved(properties.contentProtections)
                     var offset = information?.availabilityTimeOffset
                     if let own = offset { offset = own + base.offset } else { offset = base.offset }
                     streams.append(
                         MPDStream(
                             period: timing,
                             place: (periodPlace, setPlace, place),
-                            id: representation.id,
-                            bandwidth: representation.bandwidth,
-                            properties: properties,
+                            representation: representation,
+                            upper: set.properties,
+                            references: references,
                             baseURL: base.url,
                             information: information,
                             availabilityTimeOffset: offset
@@ -93,28 +130,23 @@ extension MPD {
         lower.map { $0.inheriting(upper) } ?? upper
     }
 
-    /// Descriptors with the content of those that they refer to (ISO/IEC 23009-1 §5.8.4.1, @ref).
-    private func resolved(_ list: [MPDContentProtection]) -> [MPDContentProtection] {
-        guard list.contains(where: { $0.ref != nil }) else { return list }
+    /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none when none does.
+    private var references: [String: MPDContentProtection] {
         var known: [String: MPDContentProtection] = [:]
-        var all = contentProtections
-        for period in periods {
-            for set in period.adaptationSets {
-                all += set.properties.contentProtections
-                for representation in set.representations { all += representation.properties.contentProtections }
+        var hasReferences = false
+        func add(_ list: [MPDContentProtection]) {
+            for protection in list {
+                if let id = protection.refID { known[id] = protection }
+                if protection.ref != nil { hasReferences = true }
             }
         }
-        for protection in all { if let id = protection.refID { known[id] = protection } }
-        return list.map { protection in
-            guard let source = protection.ref.flatMap({ known[$0] }) else { return protection }
-            var merged = protection
-            merged.value = protection.value ?? source.value
-            if merged.defaultKeyIDs.isEmpty { merged.defaultKeyIDs = source.defaultKeyIDs }
-            if merged.protectionBoxes.isEmpty { merged.protectionBoxes = source.protectionBoxes }
-            merged.playReadyObject = protection.playReadyObject ?? source.playReadyObject
-            if merged.licenseURLs.isEmpty { merged.licenseURLs = source.licenseURLs }
-            if merged.marlinContentIDs.isEmpty { merged.marlinContentIDs = source.marlinContentIDs }
-            return merged
+        add(contentProtections)
+        for period in periods {
+            for set in period.adaptationSets {
+                add(set.properties.contentProtections)
+                for representation in set.representations { add(representation.properties.contentProtections) }
+            }
         }
+        return hasReferences ? known : [:]
     }
 }

@@ -35,6 +35,9 @@ final class MPDVisitor: XMLVisitor {
     private var period: MPDPeriod?
     private var set: MPDAdaptationSet?
     private var representation: MPDRepresentation?
+    private var representations = 0
+    /// Descriptors and the like of the open set or representation.
+    private var properties = 0
     private var preselection: MPDPreselection?
     private var information: SegmentInformation?
     private var timeline = TimelineState()
@@ -124,6 +127,7 @@ final class MPDVisitor: XMLVisitor {
     private func openInPeriod(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
         if tag.isNamed("AdaptationSet") {
             set = try MPDAdaptationSet(tag)
+            properties = 0
             return .adaptationSet
         }
         if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
@@ -143,7 +147,10 @@ final class MPDVisitor: XMLVisitor {
     private func openInSet(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
         if tag.isNamed("Representation") {
             elements[[mpd?.periods.count ?? 0, period?.adaptationSets.count ?? 0, set?.representations.count ?? 0]] = number
+            representations += 1
+            guard representations <= 10_000 else { throw MPDFault("MPD has too many representations") }
             representation = try MPDRepresentation(tag)
+            properties = 0
             return .representation
         }
         if tag.isNamed("Role") { set?.roles.append(MPDDescriptor(tag)) }
@@ -169,6 +176,8 @@ final class MPDVisitor: XMLVisitor {
                 return properties
             }
         }
+        properties += 1
+        guard properties <= 1000 else { throw MPDFault("set or representation has too many elements") }
         if tag.isNamed("ContentProtection") { return try openProtection(tag) }
         if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
         if tag.isNamed("Label") { return .text(.label(MPDLabel(tag))) }

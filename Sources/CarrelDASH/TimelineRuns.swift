@@ -28,6 +28,7 @@ enum TimelineRuns {
         let end: Int64? =
             if let length { offset.addingReportingOverflow(length).overflow ? nil : offset + length } else { nil }
         for (place, entry) in timeline.enumerated() {
+            if let limit, count >= limit { break }
             if let own = entry.time { time = own }
             if let own = entry.number { number = own }
             guard entry.duration > 0, entry.duration < latest, abs(time) < latest, abs(number) < latest else {

@@ -37,7 +37,27 @@ package enum Playlist: Sendable, Hashable {
         imports: [PlaylistVariable] = [],
         limit: Int = 200_000
     ) throws(Malformed) -> PlaylistReading {
-        let text = PlaylistText([UInt8](copying: bytes), isLenient: strictness == .lenient)
+        try read([UInt8](copying: bytes), strictness: strictness, url: url, imports: imports, limit: limit)
+    }
+
+    /// Reads a playlist with its warnings, and keeps the array instead of a copy.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole resource.
+    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - url: the address of the playlist, whose query may define variables.
+    ///   - imports: variables of the multivariant playlist that names this one.
+    ///   - limit: most segments or variants.
+    /// - Returns: the playlist and the warnings.
+    /// - Throws: what is wrong, and at which line's first byte.
+    package static func read(
+        _ bytes: [UInt8],
+        strictness: PlaylistStrictness = .strict,
+        url: String? = nil,
+        imports: [PlaylistVariable] = [],
+        limit: Int = 200_000
+    ) throws(Malformed) -> PlaylistReading {
+        let text = PlaylistText(bytes, isLenient: strictness == .lenient)
         let stored = text.bytes
         let bytes = stored.rawSpan
         var context = PlaylistContext(text, PlaylistWarnings(strictness), url: url, imports: imports)

@@ -5,6 +5,8 @@ struct PlaylistContext {
     let text: PlaylistText
     var warnings: PlaylistWarnings
     var variables = PlaylistVariables()
+    /// Bytes of values with variables so far.
+    private var expandedBytes = 0
     private let url: String?
     private let imports: [PlaylistVariable]
     /// Variables with values that an earlier reading found.
@@ -145,6 +147,7 @@ struct PlaylistContext {
             throw line.malformed("value with variables is too long")
         }
         if unknown != nil { try tolerate(.variableUnknown, "variable is not defined", at: line.offset) }
+        try count(expanded, line)
         return expanded
     }
 
@@ -166,7 +169,17 @@ struct PlaylistContext {
         }
         if isTooLong { throw line.malformed("value with variables is too long") }
         if unknown { try tolerate(.variableUnknown, "variable is not defined", at: line.offset) }
+        for attribute in list.attributes { try count(attribute.value.text, line) }
         return list
+    }
+
+    /// Most bytes of all values with variables.
+    private static let expansionLimit = 8 << 20
+
+    /// Refuses variables that make a large playlist of a small one.
+    private mutating func count(_ expanded: String, _ line: PlaylistLine) throws(Malformed) {
+        expandedBytes += expanded.utf8.count
+        guard expandedBytes <= Self.expansionLimit else { throw line.malformed("values with variables are too long") }
     }
 
     /// Reads EXT-X-DEFINE (draft-pantos-hls-rfc8216bis §4.4.2.3).

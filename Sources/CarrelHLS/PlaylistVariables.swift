@@ -35,9 +35,10 @@ package struct PlaylistVariable: Sendable, Hashable {
 /// The variables that were defined so far.
 struct PlaylistVariables {
     private(set) var list: [PlaylistVariable] = []
+    private var places: [String: Int] = [:]
 
     init(_ list: [PlaylistVariable] = []) {
-        self.list = list
+        for variable in list { append(variable) }
     }
 
     var isEmpty: Bool { list.isEmpty }
@@ -45,9 +46,12 @@ struct PlaylistVariables {
     /// Most variables of a playlist.
     static let countLimit = 1000
 
-    subscript(name: some StringProtocol) -> PlaylistVariable? { list.first { $0.name == name } }
+    subscript(name: some StringProtocol) -> PlaylistVariable? { places[String(name)].map { list[$0] } }
 
-    mutating func append(_ variable: PlaylistVariable) { list.append(variable) }
+    mutating func append(_ variable: PlaylistVariable) {
+        if places[variable.name] == nil { places[variable.name] = list.count }
+        list.append(variable)
+    }
 
     /// A text with the values of the variables that it refers to as `{$name}`.
     ///

@@ -36,7 +36,7 @@ struct DASHPrint: Command {
     private static let limit = 1_000_000
 
     func run(_ console: Console) async throws {
-        let bytes = try ManifestFile.read(file, atMost: 64 << 20)
+        let bytes = try ManifestFile.read(file, atMost: ManifestFile.limit)
         let now = now ?? Instant.now()
         do throws(Malformed) {
             let mpd = try MPD.parse(bytes.rawSpan)

@@ -38,10 +38,10 @@ struct HLSPrint: Command {
         ] + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
-        let bytes = try ManifestFile.read(file, atMost: 64 << 20)
+        let bytes = try ManifestFile.read(file, atMost: ManifestFile.limit)
         let reading: PlaylistReading
         do throws(Malformed) {
-            reading = try Playlist.read(bytes.rawSpan, strictness: isLenient ? .lenient : .strict, url: url)
+            reading = try Playlist.read(bytes, strictness: isLenient ? .lenient : .strict, url: url)
         } catch {
             throw ManifestFailure(
                 file,

@@ -5,6 +5,9 @@ import Glibc
 
 /// A playlist or an MPD in a local file.
 enum ManifestFile {
+    /// Most bytes of a file: some 200,000 segments.
+    static let limit = 8 << 20
+
     /// Reads a file.
     ///
     /// - Parameters:
