@@ -20,6 +20,9 @@ enum ManifestFile {
         guard descriptor >= 0 else { throw unreadable(path) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         var bytes: [UInt8] = []
+        var about = stat()
+        // of a regular file the size is known, so that the array does not grow to twice of it
+        if unsafe fstat(descriptor, &about) == 0, about.st_size > 0 { bytes.reserveCapacity(min(limit, Int(about.st_size))) }
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
