@@ -47,6 +47,8 @@ package struct MPDSegments: Sendable {
     package let timescale: Int64
 
     private let addresses: Addresses
+    /// Whether addresses of the template merely follow the base's folder, whatever the numbers.
+    private let isTemplatePlain: Bool
     /// Whether durations come from @duration alone, so that the last segment ends with the period.
     private let isByDuration: Bool
     private let runs: [Run]
@@ -74,6 +76,8 @@ package struct MPDSegments: Sendable {
         id = stream.id
         bandwidth = stream.bandwidth
         availabilityTimeOffset = stream.availabilityTimeOffset
+        let sample = URLTemplate.Values(representationID: stream.id, bandwidth: stream.bandwidth)
+        isTemplatePlain = information.media.map { Self.isPlain($0.expand(sample)) } ?? false
         isByDuration = information.kind != .base && information.timeline == nil && information.duration != nil
         let length = stream.period.duration.map { Self.ticks($0, information.timescale ?? 1) }
         switch information.kind {
@@ -169,7 +173,12 @@ package struct MPDSegments: Sendable {
                 number: number,
                 time: hasTimeline ? time : time - offset
             )
-            segment.url = resolve(template.expand(values))
+            if isTemplatePlain {
+                segment.url = folder
+                template.append(values, to: &segment.url)
+            } else {
+                segment.url = resolve(template.expand(values))
+            }
         }
         return segment
     }
@@ -267,8 +276,10 @@ package struct MPDSegments: Sendable {
     /// Units of media time as a duration.
     static func duration(_ ticks: Int64, _ timescale: Int64) -> Duration {
         let (whole, rest) = ticks.quotientAndRemainder(dividingBy: timescale)
-        let attoseconds = Int128(rest) * 1_000_000_000_000_000_000 / Int128(timescale)
-        return .seconds(whole) + Duration(secondsComponent: 0, attosecondsComponent: Int64(attoseconds))
+        // the rest is less than the timescale, so that the quotient fits
+        let attoseconds = timescale.magnitude.dividingFullWidth(rest.magnitude.multipliedFullWidth(by: 1_000_000_000_000_000_000))
+            .quotient
+        return Duration(secondsComponent: whole, attosecondsComponent: rest < 0 ? -Int64(attoseconds) : Int64(attoseconds))
     }
 
     /// A duration in units of media time, rounded down.

@@ -98,6 +98,12 @@ package struct URLTemplate: Sendable, Hashable {
     /// The address.
     package func expand(_ values: Values) -> String {
         var out = ""
+        append(values, to: &out)
+        return out
+    }
+
+    /// Appends the address to a text.
+    func append(_ values: Values, to out: inout String) {
         for part in parts {
             switch part {
             case .text(let text): out += text
@@ -107,7 +113,6 @@ package struct URLTemplate: Sendable, Hashable {
             case .time(let width): Self.append(values.time, width, to: &out)
             }
         }
-        return out
     }
 
     private static func append(_ value: Int64, _ width: Int, to out: inout String) {
