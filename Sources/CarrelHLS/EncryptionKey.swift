@@ -57,7 +57,12 @@ package struct EncryptionKey: Sendable, Hashable {
     }
 
     /// The names that ``attributes`` writes by itself.
-    private static let known: Set<String> = ["METHOD", "URI", "IV", "KEYFORMAT", "KEYFORMATVERSIONS"]
+    private static func isKnown(_ name: String) -> Bool {
+        switch name {
+        case "METHOD", "URI", "IV", "KEYFORMAT", "KEYFORMATVERSIONS": true
+        default: false
+        }
+    }
 
     /// The attributes of the tag.
     var attributes: AttributeList {
@@ -67,7 +72,7 @@ package struct EncryptionKey: Sendable, Hashable {
         if let initializationVector { list["IV"] = .bare("0x" + Hex.encode(initializationVector)) }
         if let keyFormat { list["KEYFORMAT"] = .quoted(keyFormat) }
         if let keyFormatVersions { list["KEYFORMATVERSIONS"] = .quoted(keyFormatVersions) }
-        for attribute in otherAttributes.attributes where !Self.known.contains(attribute.name) {
+        for attribute in otherAttributes.attributes where !Self.isKnown(attribute.name) {
             list[attribute.name] = attribute.value
         }
         return list
@@ -104,7 +109,7 @@ package struct EncryptionKey: Sendable, Hashable {
             if let value = list["IV"] { key.initializationVector = try vector(value, tolerate) }
             key.keyFormat = try text("KEYFORMAT", "key format is not a quoted string").get()
             key.keyFormatVersions = try text("KEYFORMATVERSIONS", "key format is not a quoted string").get()
-            for attribute in list.attributes where !known.contains(attribute.name) {
+            for attribute in list.attributes where !isKnown(attribute.name) {
                 key.otherAttributes.append(attribute.name, attribute.value)
             }
             return .success(key)
@@ -119,18 +124,29 @@ package struct EncryptionKey: Sendable, Hashable {
         _ tolerate: (PlaylistWarning.Code, String) -> Bool
     ) throws(AttributeFault) -> [UInt8] {
         let fault = AttributeFault("initialization vector is not hexadecimal")
-        var digits = value.text[...]
+        let text = value.text
         if case .quoted = value, !tolerate(.quotation, "initialization vector is a quoted string") { throw fault }
-        if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
-            digits = digits.dropFirst(2)
+        let digits = text.utf8.span
+        var first = 0
+        if digits.count >= 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") {
+            first = 2
         } else {
-            guard digits.utf8.count == 32, tolerate(.vectorPrefix, "initialization vector does not begin with 0x") else {
-                throw fault
-            }
+            guard digits.count == 32, tolerate(.vectorPrefix, "initialization vector does not begin with 0x") else { throw fault }
         }
-        guard !digits.isEmpty, digits.utf8.count <= 32,
-            let bytes = Hex.decode(String(repeating: "0", count: 32 - digits.utf8.count) + digits)
-        else { throw fault }
+        let count = digits.count - first
+        guard 1...32 ~= count else { throw fault }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        for place in 0..<count {
+            let digit = digits[digits.count - 1 - place]
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
+            default: throw fault
+            }
+            bytes[15 - place / 2] |= place % 2 == 0 ? value : value << 4
+        }
         return bytes
     }
 }
