@@ -307,6 +307,21 @@ struct `An MPD` {
         #expect(throws: Malformed.self) { try read(text) }
     }
 
+    /// Elements by the thousand.
+    @Test(arguments: [
+        ("<Representation id=\"r\"/>", 10_001, "MPD has too many representations"),
+        ("<EssentialProperty schemeIdUri=\"u\"/>", 1001, "set or representation has too many elements"),
+    ])
+    func `of too many elements is refused`(element: String, count: Int, what: String) throws {
+        func text(_ count: Int) -> String {
+            "<MPD><Period><AdaptationSet>\(String(repeating: element, count: count))</AdaptationSet></Period></MPD>"
+        }
+        #expect(try read(text(count - 1)).periods.count == 1)
+        var caught: Malformed?
+        do { _ = try read(text(count)) } catch { caught = error }
+        #expect(caught?.what == what)
+    }
+
     @Test func `is written with what a packager knows`() throws {
         var mpd = MPD()
         mpd.profiles = "urn:mpeg:dash:profile:isoff-live:2011"

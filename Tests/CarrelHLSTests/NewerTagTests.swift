@@ -191,6 +191,16 @@ struct `Variables of playlists` {
         #expect(throws: Malformed.self) { try media("#EXTM3U\n#EXT-X-VERSION:11\n#EXT-X-TARGETDURATION:1\n\(body)\n") }
     }
 
+    @Test func `do not make a large playlist of a small one`() throws {
+        let value = String(repeating: "x", count: 60_000)
+        let head = "#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:1\n#EXT-X-DEFINE:NAME=\"a\",VALUE=\"\(value)\"\n"
+        #expect(try media(head + String(repeating: "#EXTINF:1,\n{$a}\n", count: 10)).segments.count == 10)
+        #expect(throws: Malformed.self) { try media(head + String(repeating: "#EXTINF:1,\n{$a}\n", count: 200)) }
+        #expect(throws: Malformed.self) { try media(head + "#EXTINF:1,\n{$a}{$a}{$a}\n") }
+        let many = (0..<1001).map { "#EXT-X-DEFINE:NAME=\"v\($0)\",VALUE=\"\"\n" }.joined()
+        #expect(throws: Malformed.self) { try media("#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:1\n" + many) }
+    }
+
     @Test func `do not exist without a definition`() throws {
         #expect(try media("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{$b}\n").segments[0].uri == "{$b}")
     }
