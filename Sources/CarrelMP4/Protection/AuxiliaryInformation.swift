@@ -34,6 +34,7 @@ struct AuxiliaryInformation {
     ///   - box: any box.
     ///   - base: what offsets count from: 0, or the start of a fragment's data.
     ///   - window: reads the file.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     mutating func read(_ box: MP4Box, base: Int64, _ window: inout FileWindow) throws {
         let start = box.content.lowerBound
         switch box.type {

@@ -30,6 +30,7 @@ struct FragmentRun {
     ///   - previousEnd: the end of the data before it, where it says no offset.
     ///   - defaults: of the fragment.
     ///   - window: reads the file.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     init(_ box: MP4Box, base: Int64, previousEnd: Int64, _ defaults: FragmentDefaults, _ window: inout FileWindow) throws {
         let at = box.content.lowerBound
         let word = try window.u32(at: at, "track run")
@@ -78,6 +79,7 @@ struct FragmentRun {
     ///   - decodeTime: when it is decoded.
     ///   - window: reads the file.
     /// - Returns: the sample.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     func sample(_ index: Int, offset: Int64, decodeTime: Int64, _ window: inout FileWindow) throws -> MP4Sample {
         var at = entries + Int64(index) * entryLength
         var sample = MP4Sample(offset: offset, size: defaults.size, duration: defaults.duration, decodeTime: decodeTime)

@@ -32,6 +32,8 @@ struct FragmentSamples {
     /// The next sample; nil after the last.
     ///
     /// - Parameter time: when the samples before it end.
+    /// - Returns: the sample; nil after the last.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     mutating func next(from time: Int64) throws -> MP4Sample? {
         while true {
             if let sample = try walk.next(&window) { return sample }

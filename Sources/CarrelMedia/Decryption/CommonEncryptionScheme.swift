@@ -16,7 +16,6 @@ package enum CommonEncryptionScheme: String, Sendable, Hashable, CaseIterable {
     /// - Parameters:
     ///   - protection: the track's.
     ///   - encryption: its parameters.
-    /// - Returns: nil when it is another scheme.
     package init?(_ protection: MP4Protection, _ encryption: TrackEncryption) {
         if let scheme = Self(rawValue: protection.scheme) {
             self = scheme

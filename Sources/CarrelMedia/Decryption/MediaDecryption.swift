@@ -37,8 +37,8 @@ package struct MediaDecryption: Sendable {
     ///   - output: the form of the output.
     ///   - object: which object of a DCF, from 1.
     ///   - source: who has the keys.
-    /// - Throws: `unsupported` when the file is not protected, its protection is unknown to Carrel, or the output is none that
-    ///   it can have; `missingKey`, `refusedKey`, `wrongKey`; `Malformed`, and what the reader throws.
+    /// - Throws: `unsupported` when nothing in the file is protected, its protection is unknown to Carrel, or it cannot have that output;
+    ///   `missingKey`, `refusedKey`, `wrongKey`; `Malformed`, and what the reader throws.
     package init(
         of reader: any ByteReader & Sendable,
         as output: Output = .same,

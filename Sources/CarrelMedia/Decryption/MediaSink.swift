@@ -8,6 +8,7 @@ package protocol MediaSink {
     /// - Parameters:
     ///   - bytes: the new ones.
     ///   - offset: of the first, from the start of the output.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws
 }
 

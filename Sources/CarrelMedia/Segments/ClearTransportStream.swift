@@ -21,6 +21,7 @@ struct ClearTransportStream: ~Copyable {
     /// - Parameters:
     ///   - key: 16 bytes; nil of a clear segment.
     ///   - iv: its vector.
+    /// - Throws: `crypto.key-length`, `crypto.refused`.
     mutating func beginSegment(key: Secret?, iv: AESBlock) throws {
         demuxer = TransportStreamDemuxer()
         cipher = try key.map { try SampleAES(.decrypt, key: $0, iv: iv) }

@@ -22,6 +22,7 @@ struct PackageInputs {
     ///   - alignment: milliseconds between sync samples of pictures that are encoded again; nil leaves them.
     ///   - folder: holds copies for the time of the work.
     ///   - console: shows what takes long.
+    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` when a file is damaged.
     init(_ paths: [String], alignment: Int64?, _ folder: PackageFolder, _ console: Console) async throws {
         self.alignment = alignment
         for path in paths { try await add(path, folder, console) }
@@ -65,6 +66,8 @@ struct PackageInputs {
     /// - Parameters:
     ///   - interval: milliseconds between two pictures.
     ///   - folder: gets them.
+    /// - Returns: the pictures; nil where no file has pictures.
+    /// - Throws: `TranscodingError`, `MediaError`.
     func thumbnails(every interval: Int64, to folder: PackageFolder) throws -> PackagedThumbnails? {
         guard let first else { return nil }
         var thumbnails = PackagedThumbnails(interval: interval, columns: 5, rows: 5)

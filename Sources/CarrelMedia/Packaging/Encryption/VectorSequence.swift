@@ -23,6 +23,7 @@ package struct VectorSequence: Sendable {
     /// - Parameters:
     ///   - key: the key.
     ///   - isLong: whether the vector has 16 bytes of its own; else the low half is 0.
+    /// - Returns: the vector.
     package mutating func next(for key: Secret, isLong: Bool) -> AESBlock {
         let i = counters.firstIndex { $0.key == key } ?? add(key)
         let high = counters[i].next

@@ -93,6 +93,7 @@ extension PackagedTrack {
     ///   - cuts: when segments begin, in units of the track.
     ///   - sample: the sample.
     ///   - isFirst: whether nothing was written yet.
+    /// - Returns: whether a segment begins there.
     func isCut(_ next: Int, _ cuts: [Int64], _ sample: MP4Sample, isFirst: Bool) -> Bool {
         if next == 0 { return isFirst }
         guard next < cuts.count else { return false }

@@ -46,6 +46,7 @@ final class TrackPackager {
     ///   - vectors: gives initialization vectors.
     ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
     /// - Returns: what was written.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try begin(&vectors)
         let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)

@@ -51,6 +51,7 @@ package final class PackageFolder {
     /// Begins a file.
     ///
     /// - Parameter name: its path within the folder; folders on the way are made.
+    /// - Returns: the file, open for writing.
     /// - Throws: `unwritable`.
     package func create(_ name: String) throws(MediaError) -> PackageFile {
         var at = hidden

@@ -49,6 +49,8 @@ package struct PackagingText: Sendable {
     ///   - cuts: when each segment begins, in microseconds.
     ///   - end: when the last one ends.
     ///   - folder: gets the files.
+    /// - Returns: the rendition.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     func write(name: String, cuts: [Int64], end: Int64, _ folder: PackageFolder) throws(MediaError) -> PackagedText {
         var text = PackagedText(name: name, language: language)
         try folder.write(text.wholePath, bytes)

@@ -102,6 +102,7 @@ final class TransportTrackPackager {
     ///   - vectors: gives initialization vectors.
     ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
     /// - Returns: what was written.
+    /// - Throws: `Malformed`, and what reading or writing throws.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)
         var next = 0
