@@ -47,11 +47,20 @@ package struct MediaDecryption: Sendable {
     ) async throws {
         self.reader = reader
         if let file = reader as? LocalFile, try PlaylistSegments.isPlaylist(file) {
-            work = .playlist(try await PlaylistSegments(file, from: source), output)
+            let playlist = try await PlaylistSegments(file, from: source)
+            let joined = try playlist.transportStream()
+            if let joined, let stream = try await ScrambledStream(joined, from: source) {
+                work = .scrambled(stream)
+            } else {
+                work = .playlist(playlist, output)
+            }
             return
         }
         if try ScrambledStream.isTransportStream(reader) {
-            work = .scrambled(try await ScrambledStream(reader, from: source))
+            guard let stream = try await ScrambledStream(reader, from: source) else {
+                throw MediaError(.unsupported, "no packet of the stream is scrambled")
+            }
+            work = .scrambled(stream)
             return
         }
         if try Self.isDCF(reader) {
@@ -110,7 +119,8 @@ package struct MediaDecryption: Sendable {
     package var totalLength: Int64? {
         switch work {
         case .payload(let payload, _): payload.clearLength
-        case .copy, .scrambled: reader.length
+        case .copy: reader.length
+        case .scrambled(let stream): stream.length
         case .playlist(let playlist, _): try? playlist.length()
         case .samples, .transport: nil
         }

@@ -62,11 +62,14 @@ struct PlaylistDecryption: ~Copyable {
             }
         case .transportStream:
             guard samples != nil || stream != nil else { return }
+            if let samples, try playlist.key(segment.media) == nil {
+                throw MediaError(.unsupported, "keys of the format \(samples.keyFormat ?? "identity") are not for files")
+            }
             if stream == nil { stream = ClearTransportStream() }
             try stream?.beginSegment(key: samples == nil ? nil : playlist.key(segment.media), iv: segment.media.iv)
         case .fragments:
             guard isNew || fragments == nil && remux == nil else { return }
-            var keys = ContentKeys()
+            var keys = playlist.fragmentKeys
             if samples != nil, let key = try playlist.key(segment.media) { keys.useForEverything(ContentKeyGrant(key: key)) }
             if output == .transportStream {
                 if remux == nil { remux = FragmentRemux(keys: keys) }

@@ -21,6 +21,8 @@ package struct PlaylistSegments: Sendable {
 
     let segments: [Segment]
     private var keys: [String: Secret] = [:]
+    /// The keys of fragments whose key lines name no address of one, by the ids in the fragments.
+    private(set) var fragmentKeys = ContentKeys()
 
     /// Bytes of a playlist, at most.
     private static let playlistLimit: Int64 = 16 << 20
@@ -67,8 +69,48 @@ package struct PlaylistSegments: Sendable {
         self.segments = segments
         for segment in segments {
             for part in [segment.media, segment.initialization] {
-                guard let key = part?.key, keys[key.uri] == nil else { continue }
+                guard let key = part?.key, keys[key.uri] == nil, !Self.isByID(key) else { continue }
                 keys[key.uri] = try await Self.key(key, in: folder, source)
+            }
+        }
+        try await resolveFragmentKeys(from: source)
+    }
+
+    /// Whether the key is found by its id: key systems of samples name it by their own means.
+    private static func isByID(_ key: EncryptionKey) -> Bool {
+        (key.method == .sampleAES || key.method == .sampleAESCTR) && key.keyFormat != nil && key.keyFormat != "identity"
+    }
+
+    /// Reads through the fragments whose keys are found by their ids, and asks for these.
+    private mutating func resolveFragmentKeys(from source: some ContentKeySource) async throws {
+        var current: Part?
+        var reader = FragmentReader()
+        for segment in segments {
+            guard let key = segment.media.key, Self.isByID(key), let initialization = segment.initialization else { continue }
+            if current != initialization {
+                reader = FragmentReader()
+                try await resolve(initialization, &reader, source)
+                current = initialization
+            }
+            try await resolve(segment.media, &reader, source)
+        }
+    }
+
+    private mutating func resolve(_ part: Part, _ reader: inout FragmentReader, _ source: some ContentKeySource) async throws {
+        let file = try LocalFile(part.path)
+        let range = try Self.range(part, of: file)
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let end = min(range.upperBound, at + 262_144)
+            let piece = try file.readAll(at..<end)
+            reader.append(piece.rawSpan)
+            at = end
+            while let event = try reader.next() {
+                switch event {
+                case .movie, .fragment:
+                    for (track, id) in reader.keyIDs { try await fragmentKeys.resolve(id, track: track, from: source) }
+                case .box, .sample, .data: continue
+                }
             }
         }
     }
@@ -77,6 +119,7 @@ package struct PlaylistSegments: Sendable {
     private static func key(of keys: [EncryptionKey]) throws(MediaError) -> EncryptionKey? {
         guard let first = keys.first else { return nil }
         if let key = keys.first(where: { $0.keyFormat == nil || $0.keyFormat == "identity" }) { return key }
+        if let key = keys.first(where: isByID) { return key }
         throw MediaError(.unsupported, "keys of the format \(first.keyFormat ?? "identity") are not for files")
     }
 
@@ -116,9 +159,20 @@ package struct PlaylistSegments: Sendable {
     }
 
     func key(_ part: Part) throws(MediaError) -> Secret? {
-        guard let key = part.key else { return nil }
+        guard let key = part.key, !Self.isByID(key) else { return nil }
         guard let secret = keys[key.uri] else { throw MediaError(.missingKey, "no key is given for the address \(key.uri)") }
         return secret
+    }
+
+    /// The segments as one stream, where they are packets of a transport stream and no key line speaks of them; else nil.
+    func transportStream() throws -> JoinedFiles? {
+        var ranges: [(path: String, range: Range<Int64>)] = []
+        for segment in segments {
+            guard segment.media.key == nil, segment.initialization == nil else { return nil }
+            ranges.append((segment.media.path, try Self.range(segment.media, of: try LocalFile(segment.media.path))))
+        }
+        let joined = JoinedFiles(ranges)
+        return try ScrambledStream.isTransportStream(joined) ? joined : nil
     }
 
     /// Bytes of all segments in the files.

@@ -26,14 +26,17 @@ struct ScrambledStream: Sendable {
         return head.count >= 188 && places.allSatisfy { head[$0] == 0x47 }
     }
 
+    /// Bytes of the stream.
+    var length: Int64 { reader.length }
+
     /// Goes through the stream and asks for its keys: by the ids of its key messages, by their content id, or where it has none as
     /// tracks 0 (even) and 1 (odd).
     ///
     /// - Parameters:
     ///   - reader: the stream.
     ///   - source: who has the keys.
-    /// - Throws: `unsupported` when nothing is scrambled; `missingKey`, `refusedKey`; `Malformed` with the byte of the stream.
-    init(_ reader: any ByteReader & Sendable, from source: some ContentKeySource) async throws {
+    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream.
+    init?(_ reader: any ByteReader & Sendable, from source: some ContentKeySource) async throws {
         self.reader = reader
         var descrambler = TransportStreamDescrambler()
         var at: Int64 = 0
@@ -52,7 +55,8 @@ struct ScrambledStream: Sendable {
             }
             at += Int64(count)
         }
-        guard !changes.isEmpty else { throw MediaError(.unsupported, "no packet of the stream is scrambled") }
+        // no packet is scrambled
+        if changes.isEmpty { return nil }
     }
 
     /// Writes the clear stream.
