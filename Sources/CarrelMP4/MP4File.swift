@@ -100,21 +100,33 @@ package struct MP4File {
     /// - Parameter track: one of this file.
     /// - Returns: 65,536 of them at most.
     /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
-    package func keyIDs(of track: MP4Track) throws -> [KeyID] {
-        var found: [KeyID] = []
-        var seen: Set<KeyID> = []
-        func add(_ encryption: TrackEncryption?) {
-            guard let encryption, encryption.isProtected, seen.count < 65_536 else { return }
-            if seen.insert(encryption.keyID).inserted { found.append(encryption.keyID) }
+    package func keyIDs(of track: MP4Track) throws -> [KeyID] { try keyIDs(of: [track]).map(\.id) }
+
+    /// The ids of the keys of some tracks' samples of Common Encryption, each with its track: those of the descriptions and groups, and
+    /// those that fragments bring; in the order in which they appear. The fragments are looked through once.
+    ///
+    /// - Parameter tracks: tracks of this file.
+    /// - Returns: 65,536 of them at most.
+    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    package func keyIDs(of tracks: [MP4Track]) throws -> [(track: UInt32, id: KeyID)] {
+        let protected = tracks.filter { $0.entries.contains { $0.encryption != nil } }
+        guard !protected.isEmpty else { return [] }
+        var found: [(track: UInt32, id: KeyID)] = []
+        var seen: [UInt32: Set<KeyID>] = [:]
+        func add(_ encryption: TrackEncryption?, _ track: UInt32) {
+            guard let encryption, encryption.isProtected, found.count < 65_536 else { return }
+            if seen[track, default: []].insert(encryption.keyID).inserted { found.append((track, encryption.keyID)) }
         }
-        for entry in track.entries { add(entry.encryption) }
-        guard !found.isEmpty || track.entries.contains(where: { $0.encryption != nil }) else { return [] }
-        for group in track.sampleGroups { add(group) }
+        for track in protected {
+            for entry in track.entries { add(entry.encryption, track.id) }
+            for group in track.sampleGroups { add(group, track.id) }
+            add(track.auxiliary.replacement, track.id)
+        }
         var window = FileWindow(reader, capacity: 1 << 14)
         for fragment in fragments {
-            for part in try TrackFragment.read(fragment, of: [track], &window) {
-                for group in part.auxiliary.groups.fragment { add(group) }
-                add(part.auxiliary.replacement)
+            for part in try TrackFragment.read(fragment, of: protected, &window) {
+                for group in part.auxiliary.groups.fragment { add(group, part.trackID) }
+                add(part.auxiliary.replacement, part.trackID)
             }
         }
         return found

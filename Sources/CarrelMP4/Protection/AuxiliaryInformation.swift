@@ -46,7 +46,7 @@ struct AuxiliaryInformation {
             guard AESBlock(high: high, low: low).bytes == TrackEncryption.piffSamples else { return }
             try readEntries(box, at: start + 16, &window)
         case "saiz":
-            let head: Int64 = try hasType(box, &window) ? 8 : 0
+            guard let head = try typeLength(box, &window) else { return }
             constantSize = Int(try window.u8(at: start + 4 + head, "sizes of auxiliary information"))
             let count = Int(try window.u32(at: start + 5 + head, "sizes of auxiliary information"))
             guard constantSize > 0 || Int64(count) <= Int64(box.content.count) - 9 - head else {
@@ -54,7 +54,7 @@ struct AuxiliaryInformation {
             }
             sizes = SampleTables.Table(start: start + 9 + head, count: count)
         case "saio":
-            let head: Int64 = try hasType(box, &window) ? 8 : 0
+            guard let head = try typeLength(box, &window) else { return }
             offsetsAreLong = try window.u8(at: start, "offsets of auxiliary information") == 1
             let count = Int(try window.u32(at: start + 4 + head, "offsets of auxiliary information"))
             guard Int64(count) * (offsetsAreLong ? 8 : 4) <= Int64(box.content.count) - 8 - head else {
@@ -67,8 +67,14 @@ struct AuxiliaryInformation {
         }
     }
 
-    private func hasType(_ box: MP4Box, _ window: inout FileWindow) throws -> Bool {
-        try window.u32(at: box.content.lowerBound, "auxiliary information") & 1 != 0
+    /// The types of information of Common Encryption (ISO/IEC 23001-7 §7.1): the schemes, or none, which means the track's.
+    private static let types: Set<FourCC> = ["cenc", "cens", "cbc1", "cbcs", "piff", FourCC(0)]
+
+    /// Bytes of the type that the box may name; nil when the information is about something else.
+    private func typeLength(_ box: MP4Box, _ window: inout FileWindow) throws -> Int64? {
+        let start = box.content.lowerBound
+        guard try window.u32(at: start, "auxiliary information") & 1 != 0 else { return 0 }
+        return Self.types.contains(FourCC(try window.u32(at: start + 4, "auxiliary information"))) ? 8 : nil
     }
 
     private mutating func readEntries(_ box: MP4Box, at start: Int64, _ window: inout FileWindow) throws {
@@ -89,54 +95,55 @@ struct AuxiliaryInformation {
         self.at = at
     }
 
-    /// Fills `sample` for the next sample.
+    /// Fills `result` for the next sample.
     ///
     /// - Parameters:
-    ///   - defaults: the track's parameters.
+    ///   - defaults: the parameters of the sample's description; nil when that is a clear one.
     ///   - startsRun: whether the sample is the first of a chunk, or of a run.
+    ///   - total: samples that there are.
     ///   - result: gets the parameters.
     ///   - window: reads the file.
     /// - Throws: what the reader throws; `Malformed` when there are no parameters for the sample, or damaged ones.
     mutating func next(
-        _ defaults: TrackEncryption,
+        _ defaults: TrackEncryption?,
         startsRun: Bool,
+        of total: Int,
         into result: inout SampleEncryption,
         _ window: inout FileWindow
     ) throws {
-        let encryption = try groups.next(&window) ?? replacement ?? defaults
-        result.isProtected = encryption.isProtected
-        result.keyID = encryption.isProtected ? encryption.keyID : nil
-        result.pattern = encryption.pattern
+        let group = try groups.next(&window)
+        let encryption = defaults.map { group ?? replacement ?? $0 }
+        let isProtected = encryption?.isProtected ?? false
+        result.isProtected = isProtected
+        result.keyID = isProtected ? encryption?.keyID : nil
+        result.pattern = encryption?.pattern ?? .whole
         result.subsamples.removeAll(keepingCapacity: true)
-        defer { sample += 1 }
+        // a box that does not list all samples leaves out those of a clear description
+        if encryption == nil, entries != nil, entriesCount < total { return }
         let number = sample
-        if let entries {
-            guard number < entriesCount else {
-                guard encryption.isProtected else { return }
-                throw Malformed("sample \(number) has no initialization vector", at: Int(entries.lowerBound))
-            }
+        sample += 1
+        if let entries, number < entriesCount {
             // a clear sample of a protected track may have an entry without a vector
-            try readEntry(encryption, end: entries.upperBound, hasSubsamples: hasSubsamples, into: &result, &window)
-            return
+            return try readEntry(encryption, end: entries.upperBound, hasSubsamples: hasSubsamples, into: &result, &window)
         }
-        guard sizes.count > 0, offsets.count > 0 else {
-            guard encryption.isProtected else { return }
-            guard let iv = encryption.constantIV else {
-                throw Malformed("sample \(number) has no initialization vector", at: Int(max(0, window.start)))
+        if entries == nil, offsets.count > 0, number < sizes.count {
+            if number == 0 || startsRun && offsets.count > 1 { try seekPart(&window) }
+            let size =
+                constantSize > 0
+                ? constantSize : Int(try window.u8(at: sizes.start + Int64(number), "sizes of auxiliary information"))
+            let end = at + Int64(size)
+            if let encryption, isProtected {
+                try readEntry(encryption, end: end, hasSubsamples: size > encryption.ivSize, into: &result, &window)
             }
-            result.iv = iv
+            at = end
             return
         }
-        guard number < sizes.count else { throw Malformed("sample \(number) has no auxiliary information", at: Int(sizes.start)) }
-        if number == 0 || startsRun && offsets.count > 1 { try seekPart(&window) }
-        let size =
-            constantSize > 0
-            ? constantSize : Int(try window.u8(at: sizes.start + Int64(number), "sizes of auxiliary information"))
-        let end = at + Int64(size)
-        if size > 0 || encryption.isProtected {
-            try readEntry(encryption, end: end, hasSubsamples: size > encryption.ivSize, into: &result, &window)
+        guard isProtected else { return }
+        guard let iv = encryption?.constantIV else {
+            let place = entries?.lowerBound ?? (sizes.count > 0 ? sizes.start : max(0, window.start))
+            throw Malformed("sample \(number) has no initialization vector", at: Int(place))
         }
-        at = end
+        result.iv = iv
     }
 
     private mutating func seekPart(_ window: inout FileWindow) throws {
@@ -146,27 +153,28 @@ struct AuxiliaryInformation {
             offsetsAreLong
             ? try window.u64(at: entry, "offsets of auxiliary information")
             : UInt64(try window.u32(at: entry, "offsets of auxiliary information"))
-        guard let offset = Int64(exactly: offset), offset < Int64.max - base else {
+        // room to count on from it
+        guard offset < 1 << 61, base < 1 << 62 else {
             throw Malformed("auxiliary information lies past any file", at: Int(entry))
         }
-        at = base + offset
+        at = base + Int64(offset)
         part += 1
     }
 
     private mutating func readEntry(
-        _ encryption: TrackEncryption,
+        _ encryption: TrackEncryption?,
         end: Int64,
         hasSubsamples: Bool,
         into result: inout SampleEncryption,
         _ window: inout FileWindow
     ) throws {
-        let size = encryption.isProtected ? encryption.ivSize : 0
+        let size = encryption.map { $0.isProtected ? $0.ivSize : 0 } ?? 0
         guard end - at >= Int64(size) else { throw Malformed("initialization vector is cut off", at: Int(at)) }
         if size > 0 {
             result.iv.high = try window.u64(at: at, "initialization vector")
             result.iv.low = size == 16 ? try window.u64(at: at + 8, "initialization vector") : 0
             at += Int64(size)
-        } else if let iv = encryption.constantIV {
+        } else if let iv = encryption?.constantIV {
             result.iv = iv
         }
         guard hasSubsamples else { return }

@@ -21,6 +21,8 @@ package struct ProtectionRemoval: Sendable {
 
     private static let containers: Set<FourCC> = ["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"]
     private static let limit = 1 << 16
+    /// Containers that lie in one another: `moov`, `trak`, `mdia`, `minf`, `stbl`.
+    private static let depthLimit = 5
 
     private init() {}
 
@@ -34,7 +36,7 @@ package struct ProtectionRemoval: Sendable {
     package init(of box: MP4Box, tracks: Set<UInt32>, _ window: inout FileWindow) throws {
         switch box.type {
         case "ftyp", "styp": try patchBrands(box, &window)
-        case "moov", "moof": try descend(box, tracks, isWanted: true, &window)
+        case "moov", "moof": try descend(box, tracks, isWanted: true, depth: 0, &window)
         case "pssh", "uuid": try patch(box, isWanted: true, &window)
         default: break
         }
@@ -58,20 +60,25 @@ package struct ProtectionRemoval: Sendable {
         }
     }
 
-    private mutating func descend(_ parent: MP4Box, _ tracks: Set<UInt32>, isWanted: Bool, _ window: inout FileWindow) throws {
+    private mutating func descend(
+        _ parent: MP4Box,
+        _ tracks: Set<UInt32>,
+        isWanted: Bool,
+        depth: Int,
+        _ window: inout FileWindow
+    ) throws {
+        guard depth < Self.depthLimit else { throw Malformed("boxes lie too deep in each other", at: Int(parent.start)) }
         var isWanted = isWanted
         if parent.type == "trak" || parent.type == "traf" { isWanted = try Self.names(parent, tracks, &window) }
-        var found = self
         try MP4Box.forEach(in: parent.content, &window) { box, window in
             if Self.containers.contains(box.type) {
-                try found.descend(box, tracks, isWanted: isWanted, &window)
+                try descend(box, tracks, isWanted: isWanted, depth: depth + 1, &window)
             } else if box.type == "stsd" {
-                if isWanted { try found.patchEntries(box, &window) }
+                if isWanted { try patchEntries(box, &window) }
             } else {
-                try found.patch(box, isWanted: isWanted, &window)
+                try patch(box, isWanted: isWanted, &window)
             }
         }
-        self = found
     }
 
     /// Whether a track or its part of a fragment is one of `tracks`.
@@ -109,7 +116,6 @@ package struct ProtectionRemoval: Sendable {
     /// Gives protected entries their original type, and makes their `sinf` boxes free space.
     private mutating func patchEntries(_ table: MP4Box, _ window: inout FileWindow) throws {
         guard table.content.count >= 8 else { return }
-        var found = self
         let entries = table.content.lowerBound + 8..<table.content.upperBound
         try MP4Box.forEach(in: entries, &window) { entry, window in
             let fixed: Int64
@@ -130,11 +136,10 @@ package struct ProtectionRemoval: Sendable {
                     guard box.type == "frma", box.content.count >= 4 else { return }
                     var original: [UInt8] = []
                     original.append(bigEndian: try window.u32(at: box.content.lowerBound, "original format"))
-                    try found.add(entry.start + 4, original)
+                    try add(entry.start + 4, original)
                 }
-                try found.blank(child)
+                try blank(child)
             }
         }
-        self = found
     }
 }

@@ -16,6 +16,8 @@ struct SampleGroups {
 
     /// No table describes more groups: a key a sample for ten hours would be an attack.
     private static let limit = 65_536
+    /// A fragment counts its own groups from behind this on (§8.9.4).
+    static let fragmentBase = 0x1_0000
 
     /// Reads the content of an `sgpd` box; nothing when it groups by something else.
     static func entries(_ content: RawSpan) throws(Malformed) -> (entries: [TrackEncryption], defaultIndex: Int)? {
@@ -23,7 +25,7 @@ struct SampleGroups {
         let version = try cursor.u8("sample group description")
         try cursor.skip(3, "sample group description")
         guard FourCC(try cursor.u32("sample group description")) == "seig" else { return nil }
-        let length = version >= 1 ? Int(try cursor.u32("sample group description")) : 20
+        let length = version >= 1 ? Int(try cursor.u32("sample group description")) : 0
         let defaultIndex = version >= 2 ? Int(try cursor.u32("sample group description")) : 0
         let count = Int(try cursor.u32("sample group description"))
         guard count <= limit, count <= cursor.remaining / 20 else {
@@ -31,7 +33,11 @@ struct SampleGroups {
         }
         var entries: [TrackEncryption] = []
         for _ in 0..<count {
-            let size = length == 0 ? Int(try cursor.u32("sample group entry")) : length
+            // in version 0 no entry says its length
+            let size =
+                version == 0
+                ? min(cursor.remaining, TrackEncryption.groupEntryLength(cursor))
+                : length == 0 ? Int(try cursor.u32("sample group entry")) : length
             let at = cursor.position
             do { entries.append(try TrackEncryption(seig: try cursor.slice(size, "sample group entry"))) } catch {
                 throw Malformed(error.what, at: at + error.offset)
@@ -66,8 +72,7 @@ struct SampleGroups {
             group = index
         }
         guard group > 0 else { return nil }
-        // a fragment counts its own groups from 0x10001 on (§8.9.4)
-        let own = group - 0x1_0000
+        let own = group - Self.fragmentBase
         if own > 0, own <= fragment.count { return fragment[own - 1] }
         guard own <= 0, group <= movie.count else {
             throw Malformed("sample group \(group) is not described", at: Int(runs.start))

@@ -46,6 +46,14 @@ package struct TrackEncryption: Sendable, Hashable {
         try self.init(&cursor, pattern: pattern, "sample group entry")
     }
 
+    /// Bytes of the `seig` entry at a cursor, by what it says of itself.
+    static func groupEntryLength(_ cursor: borrowing ByteCursor) -> Int {
+        let bytes = cursor.bytes
+        let start = cursor.position
+        guard cursor.remaining > 20, bytes.u8(at: start + 2) != 0, bytes.u8(at: start + 3) == 0 else { return 20 }
+        return 21 + Int(bytes.u8(at: start + 20))
+    }
+
     private init(_ cursor: inout ByteCursor, pattern: UInt8, _ what: StaticString) throws(Malformed) {
         let start = cursor.position
         isProtected = try cursor.u8(what) != 0

@@ -50,7 +50,7 @@ struct FragmentSamples {
     }
 
     /// Fills `result` for the sample that `next` returned last.
-    mutating func readEncryption(_ defaults: TrackEncryption, into result: inout SampleEncryption) throws {
+    mutating func readEncryption(_ defaults: TrackEncryption?, into result: inout SampleEncryption) throws {
         try walk.readEncryption(defaults, into: &result, &window)
     }
 }
@@ -99,11 +99,12 @@ struct TrackFragmentSamples {
 
     /// Fills `result` for the sample that `next` returned last.
     mutating func readEncryption(
-        _ defaults: TrackEncryption,
+        _ defaults: TrackEncryption?,
         into result: inout SampleEncryption,
         _ window: inout FileWindow
     ) throws {
-        try part?.auxiliary.next(defaults, startsRun: startsRun, into: &result, &window)
+        let total = part?.sampleCount ?? 0
+        try part?.auxiliary.next(defaults, startsRun: startsRun, of: total, into: &result, &window)
         startsRun = false
     }
 }

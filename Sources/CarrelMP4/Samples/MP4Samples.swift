@@ -66,10 +66,10 @@ package struct MP4Samples {
     /// Says how the sample that `next` returned last is encrypted. Each sample of a protected track must be asked for, in order.
     ///
     /// - Parameters:
-    ///   - defaults: the parameters of the sample's description.
+    ///   - defaults: the parameters of the sample's description; nil when that is a clear one.
     ///   - result: gets the parameters of the sample.
     /// - Throws: what the reader throws; `Malformed` when the parameters are damaged or not there.
-    package mutating func readEncryption(_ defaults: TrackEncryption, into result: inout SampleEncryption) throws {
+    package mutating func readEncryption(_ defaults: TrackEncryption?, into result: inout SampleEncryption) throws {
         if isFragment {
             try fragmented.readEncryption(defaults, into: &result)
         } else {

@@ -73,8 +73,8 @@ struct TableSamples {
     }
 
     /// Fills `result` for the sample that `next` returned last.
-    mutating func readEncryption(_ defaults: TrackEncryption, into result: inout SampleEncryption) throws {
-        try auxiliary.next(defaults, startsRun: startsChunk, into: &result, &auxiliaryWindow)
+    mutating func readEncryption(_ defaults: TrackEncryption?, into result: inout SampleEncryption) throws {
+        try auxiliary.next(defaults, startsRun: startsChunk, of: tables.sampleCount, into: &result, &auxiliaryWindow)
         startsChunk = false
     }
 

@@ -15,6 +15,9 @@ struct TrackFragment {
 
     private var end: Int64 = 0
 
+    /// Samples of all runs.
+    private(set) var sampleCount = 0
+
     /// Reads a fragment.
     ///
     /// - Parameters:
@@ -61,6 +64,7 @@ struct TrackFragment {
                     isWanted = true
                     defaults = track.fragmentDefaults
                     part.auxiliary.groups.movie = track.sampleGroups
+                    part.auxiliary.groups.defaultIndex = track.auxiliary.groups.defaultIndex
                 }
                 base = try Self.readHeader(box, flags, base, fragmentStart, &defaults, &window)
                 part.end = base
@@ -79,10 +83,14 @@ struct TrackFragment {
                 guard isWanted, run.count > 0 else { return }
                 guard part.runs.count < Self.runLimit else { throw Malformed("fragment has too many runs", at: Int(box.start)) }
                 part.runs.append(run)
+                part.sampleCount += run.count
             case "sgpd" where isWanted:
                 let content = try box.load(window.reader, limit: 1 << 22)
                 if let found = try SampleGroups.entries(content.rawSpan) {
                     part.auxiliary.groups.fragment = found.entries
+                    if found.defaultIndex > 0 {
+                        part.auxiliary.groups.defaultIndex = SampleGroups.fragmentBase | found.defaultIndex
+                    }
                 }
             default:
                 if isWanted { try part.auxiliary.read(box, base: base, &window) }

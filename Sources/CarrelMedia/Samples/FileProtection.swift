@@ -20,6 +20,7 @@ package struct FileProtection: Sendable {
     ///   reader throws, and `Malformed`.
     package init(_ file: MP4File, from source: some ContentKeySource) async throws {
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
+        var common: [MP4Track] = []
         for track in file.tracks {
             if let protection = marlin[track.id] {
                 try await add(.marlin(protection), track, source)
@@ -30,11 +31,12 @@ package struct FileProtection: Sendable {
             if let protection = try SampleProtection(protection) {
                 try await add(protection, track, source)
             } else if track.entries.contains(where: { $0.encryption != nil }) {
-                for id in try file.keyIDs(of: track) { try await keys.resolve(id, track: track.id, from: source) }
+                common.append(track)
             } else {
                 throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
             }
         }
+        for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
     }
 
     private mutating func add(
