@@ -52,6 +52,8 @@ package struct FragmentReader {
     private var position: Int64 = 0
     /// The end of the box whose bytes pass through; nil before a header.
     private var dataEnd: Int64?
+    /// Whether that box goes on to the end of the stream, wherever that is.
+    private var isOpen = false
     private var isMediaData = false
     private var isEnded = false
     /// The tracks of the fragment on their way, and the next sample of each.
@@ -59,6 +61,16 @@ package struct FragmentReader {
     private var window = FileWindow(BytesReader([]))
     /// When the samples of each track end.
     private var ends: [UInt32: Int64] = [:]
+
+    /// What `keyIDs` has.
+    private var seen: Set<NamedKey> = []
+    /// The offset in the stream of the movie or the fragment that `window` reads.
+    private var held: Int64 = -1
+
+    private struct NamedKey: Hashable {
+        var track: UInt32
+        var id: KeyID
+    }
 
     private struct Walk {
         var track: Int
@@ -138,6 +150,7 @@ package struct FragmentReader {
         while true {
             if let dataEnd {
                 if let event = try nextData(until: dataEnd) { return event }
+                if isOpen, isEnded, available == 0 { return try finish() }
                 guard position == dataEnd else { return try starve("media data") }
                 self.dataEnd = nil
             }
@@ -179,8 +192,8 @@ package struct FragmentReader {
             size = buffer.rawSpan.u64(at: start + 8)
             header = 16
         }
-        // to the end of the stream
-        if size == 0 { size = UInt64(Int64.max - position) }
+        let goesOn = size == 0
+        if goesOn { size = UInt64(Int64.max - position) }
         guard size >= UInt64(header) else {
             throw Malformed("box \(type) is smaller than its header", at: Int(clamping: position))
         }
@@ -195,8 +208,10 @@ package struct FragmentReader {
             }
         if type == "mdat" || size > UInt64(limit) {
             guard type != "moov", type != "moof" else {
-                throw Malformed("box \(type) of \(size) bytes is longer than \(limit)", at: Int(clamping: position))
+                let length = goesOn ? "up to the end" : "of \(size) bytes"
+                throw Malformed("box \(type) \(length) is longer than \(limit)", at: Int(clamping: position))
             }
+            isOpen = goesOn
             dataEnd = position + Int64(size)
             isMediaData = type == "mdat"
             return .data(take(header))
@@ -216,16 +231,16 @@ package struct FragmentReader {
     }
 
     private mutating func readMovie(_ range: Range<Int>, at place: Int64) throws {
-        let reader = PlacedBytes(start: place, bytes: Array(buffer[range]))
-        var window = FileWindow(reader)
-        let box = try MP4Box(&window, at: place, in: place..<reader.length)
+        window = FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
+        held = place
+        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         var found = MovieReader(window)
         try found.read(box.content)
         tracks = found.tracks
         systems = found.systems
         walks = []
         ends = [:]
-        keyIDs = []
+        forgetKeys()
         for track in tracks {
             add(track.entries.compactMap(\.encryption), of: track.id)
             add(track.sampleGroups, of: track.id)
@@ -234,9 +249,14 @@ package struct FragmentReader {
 
     private mutating func add(_ encryptions: [TrackEncryption], of track: UInt32) {
         for encryption in encryptions where encryption.isProtected && keyIDs.count < 65_536 {
-            guard !keyIDs.contains(where: { $0.track == track && $0.id == encryption.keyID }) else { continue }
+            guard seen.insert(NamedKey(track: track, id: encryption.keyID)).inserted else { continue }
             keyIDs.append((track, encryption.keyID))
         }
+    }
+
+    private mutating func forgetKeys() {
+        keyIDs = []
+        seen = []
     }
 
     /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
@@ -246,10 +266,12 @@ package struct FragmentReader {
     ///   - tracks: the tracks that are decrypted.
     /// - Throws: `Malformed` when a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
-        var window = FileWindow(BytesReader(Array(buffer[range])))
-        let box = try MP4Box(&window, at: 0, in: 0..<Int64(range.count))
+        let place = position - Int64(start - range.lowerBound)
+        // a copy of movies and fragments is there already
+        var window = held == place ? self.window : FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
+        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {
-            let at = range.lowerBound + Int(patch.offset)
+            let at = range.lowerBound + Int(patch.offset - place)
             buffer.replaceSubrange(at..<at + patch.bytes.count, with: patch.bytes)
             let zeros = at + patch.bytes.count
             for i in zeros..<zeros + patch.zeros { buffer[i] = 0 }
@@ -259,11 +281,11 @@ package struct FragmentReader {
     private mutating func readFragment(_ range: Range<Int>, at place: Int64) throws {
         _ = try finish()
         guard !tracks.isEmpty else { throw Malformed("a fragment comes before its movie", at: Int(clamping: place)) }
-        let reader = PlacedBytes(start: place, bytes: Array(buffer[range]))
-        window = FileWindow(reader, capacity: 1 << 14)
-        let box = try MP4Box(&window, at: place, in: place..<reader.length)
         walks = []
-        keyIDs = []
+        forgetKeys()
+        window = FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])), capacity: 1 << 14)
+        held = place
+        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         leastComposition = [:]
         for part in try TrackFragment.read(box, of: tracks, &window) {
             guard let track = tracks.firstIndex(where: { $0.id == part.trackID }) else { continue }
@@ -317,12 +339,23 @@ package struct FragmentReader {
         let track = walks[index].track
         let entries = tracks[track].entries
         if sample.entry < entries.count, let defaults = entries[sample.entry].encryption {
-            try walks[index].samples.readEncryption(defaults, into: &encryption, &window)
+            try readEncryption(defaults, index)
         } else {
             encryption = SampleEncryption()
         }
         try walks[index].advance(&ends[tracks[track].id, default: 0], &window)
         return .sample(track: track, sample, take(sample.size))
+    }
+
+    private mutating func readEncryption(_ defaults: TrackEncryption, _ walk: Int) throws {
+        do {
+            try walks[walk].samples.readEncryption(defaults, into: &encryption, &window)
+        } catch let error as Malformed where Int64(error.offset) >= window.reader.length {
+            throw Malformed(
+                "\(error.what): it lies outside the header of its fragment, which only a whole file can have",
+                at: error.offset
+            )
+        }
     }
 
     /// The track whose next sample is the first in the stream.
