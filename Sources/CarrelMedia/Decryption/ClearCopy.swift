@@ -40,24 +40,30 @@ package struct ClearCopy {
         while at < file.reader.length {
             var end = min(file.reader.length, at + Int64(Self.blockLength))
             var block = try file.reader.readAll(at..<end)
+            var isExtended = false
             try patches.apply(to: &block, at: at, file)
             while let i = next(before: end) {
                 guard let sample = walks[i].sample else { break }
                 guard sample.size <= Self.sampleLimit else {
                     throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(sample.offset))
                 }
+                if sample.range.upperBound > end {
+                    // behind the end of a sample no other lies across it
+                    guard !isExtended else { throw Malformed("samples overlap", at: Int(sample.offset)) }
+                    isExtended = true
+                    let more = try file.reader.readAll(end..<sample.range.upperBound)
+                    block += more
+                    end = sample.range.upperBound
+                }
                 if sample.offset < at {
                     // chunks of this file do not lie in the order of their samples
                     var bytes = try file.reader.readAll(sample.range)
                     try walks[i].decrypt(&bytes, at: 0)
-                    try sink.overwrite(bytes.rawSpan, at: sample.offset)
+                    let written = Int(min(at - sample.offset, Int64(bytes.count)))
+                    try sink.overwrite(bytes.rawSpan.extracting(0..<written), at: sample.offset)
+                    block.replaceSubrange(0..<bytes.count - written, with: bytes[written...])
                     try walks[i].advance()
                     continue
-                }
-                if sample.range.upperBound > end {
-                    let more = try file.reader.readAll(end..<sample.range.upperBound)
-                    block += more
-                    end = sample.range.upperBound
                 }
                 try walks[i].decrypt(&block, at: Int(sample.offset - at))
                 try walks[i].advance()
@@ -97,11 +103,7 @@ package struct ClearCopy {
             repeat {
                 sample = try samples.next()
                 guard let sample else { return }
-                guard let defaults = try decrypter.defaults(of: sample) else {
-                    parameters = SampleEncryption()
-                    continue
-                }
-                try samples.readEncryption(defaults, into: &parameters)
+                try samples.readEncryption(decrypter.defaults(of: sample), into: &parameters)
             } while !parameters.isProtected
         }
 

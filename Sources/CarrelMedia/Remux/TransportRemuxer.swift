@@ -72,7 +72,7 @@ package struct TransportRemuxer: ~Copyable {
                 continue
             }
             var plan = Stream(number: elementary.count, codings: codings, timescale: Int64(track.timescale), shift: 0, advance: 0)
-            plan.shift = Self.origin + Self.shift(track, plan)
+            plan.shift = Self.origin &+ Self.shift(track, plan)
             plan.advance = plan.ticks(max(0, -(leastComposition[track.id] ?? 0)))
             streams.append(plan)
             elementary.append(stream)
@@ -90,9 +90,9 @@ package struct TransportRemuxer: ~Copyable {
         var delay: Int64 = 0
         for edit in track.editList.edits {
             guard edit.mediaTime < 0 else {
-                return delay - stream.ticks(edit.mediaTime)
+                return delay &- stream.ticks(edit.mediaTime)
             }
-            if track.movieTimescale > 0 { delay += min(max(0, edit.duration), 1 << 40) * 90_000 / Int64(track.movieTimescale) }
+            if track.movieTimescale > 0 { delay &+= min(max(0, edit.duration), 1 << 40) * 90_000 / Int64(track.movieTimescale) }
         }
         return 0
     }
