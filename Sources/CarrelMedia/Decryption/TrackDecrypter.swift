@@ -16,9 +16,11 @@ package struct TrackDecrypter: Sendable {
         /// The last one, and those of the keys before it: keys take turns in few files, and then few do.
         private var key: KeyID?
         private var cipher: SampleCipher?
+        private var check: ClearSampleCheck
 
-        init(_ scheme: CommonEncryptionScheme) {
+        init(_ scheme: CommonEncryptionScheme, _ entry: SampleEntry) {
             self.scheme = scheme
+            check = ClearSampleCheck(entry)
         }
 
         func apply(
@@ -31,8 +33,12 @@ package struct TrackDecrypter: Sendable {
             if cipher == nil || key != parameters.keyID {
                 cipher = try SampleCipher(scheme, key: keys.key(parameters.keyID, track: track))
                 key = parameters.keyID
+                check.restart()
             }
             try cipher?.apply(to: &bytes, in: range, parameters)
+            if let fault = check.fault(of: bytes.bytes.extracting(range), parameters) {
+                throw keys.wrongKey(parameters.keyID, track: track, fault)
+            }
         }
     }
 
@@ -48,7 +54,7 @@ package struct TrackDecrypter: Sendable {
             guard let encryption = entry.encryption, let scheme = CommonEncryptionScheme(protection, encryption) else {
                 throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
             }
-            ciphers[number] = KeyedCiphers(scheme)
+            ciphers[number] = KeyedCiphers(scheme, entry)
         }
     }
 
@@ -67,7 +73,7 @@ package struct TrackDecrypter: Sendable {
     ///   - range: which bytes are the sample.
     ///   - sample: which sample.
     ///   - parameters: how it is encrypted.
-    /// - Throws: `missingKey`; `Malformed` with the byte of the file.
+    /// - Throws: `missingKey`; `wrongKey` where the samples so far show it; `Malformed` with the byte of the file.
     package mutating func decrypt(
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>,
@@ -91,9 +97,7 @@ package struct TrackDecrypter: Sendable {
     /// - Throws: `missingKey`, `refusedKey`; what the reader throws, and `Malformed`.
     package static func keys(of file: MP4File, from source: some ContentKeySource) async throws -> ContentKeys {
         var keys = ContentKeys()
-        for track in file.tracks {
-            for id in try file.keyIDs(of: track) { try await keys.resolve(id, track: track.id, from: source) }
-        }
+        for (track, id) in try file.keyIDs(of: file.tracks) { try await keys.resolve(id, track: track, from: source) }
         return keys
     }
 }

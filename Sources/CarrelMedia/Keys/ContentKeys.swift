@@ -88,6 +88,20 @@ package struct ContentKeys: Sendable {
         return grant.key
     }
 
+    /// The error that a key is another than that of the samples.
+    ///
+    /// - Parameters:
+    ///   - id: the key's id; nil where the format has none.
+    ///   - track: the track it is for.
+    ///   - fault: what is found behind the decryption, as a lower-case phrase.
+    /// - Returns: `wrongKey`.
+    package func wrongKey(_ id: KeyID?, track: UInt32, _ fault: String) -> MediaError {
+        MediaError(
+            .wrongKey,
+            "the key given for \(Self.words(id, track)) is another, or the samples are damaged: behind the decryption, \(fault)"
+        )
+    }
+
     private static func words(_ id: KeyID?, _ track: UInt32) -> String {
         id.map { "key id \($0) (track \(track))" } ?? "track \(track)"
     }

@@ -18,6 +18,9 @@ package final class ClearTrackReader {
     /// Bytes that are read together, unless one sample is longer.
     private static let runLength: Int64 = 256 << 10
 
+    /// How a sample is encrypted that has no clear part.
+    private static let all = SampleEncryption(iv: AESBlock(high: 0, low: 0))
+
     /// A decrypter of whole samples, which cannot be copied.
     private final class WholeSamples {
         private var decrypter: SampleDecrypter
@@ -36,6 +39,8 @@ package final class ClearTrackReader {
     private var parameters = SampleEncryption()
     private var common: TrackDecrypter?
     private var whole: WholeSamples?
+    private var check: ClearSampleCheck?
+    private let keys: ContentKeys
     private var buffer: [UInt8] = []
     private var start: Int64 = 0
 
@@ -47,6 +52,7 @@ package final class ClearTrackReader {
     package init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
         self.track = track
         reader = file.reader
+        keys = protection.keys
         samples = file.samples(of: track)
         if let protected = protection.whole[track.id] {
             let key = try protection.keys.key(nil, track: track.id)
@@ -54,6 +60,7 @@ package final class ClearTrackReader {
                 guard error.code == .integrity else { throw error }
                 throw MediaError(.wrongKey, "the key of track \(track.id) is another")
             }
+            check = track.entries.first.map { ClearSampleCheck($0) }
         } else if protection.tracks.contains(track.id) {
             common = try TrackDecrypter(track, keys: protection.keys)
         }
@@ -66,11 +73,9 @@ package final class ClearTrackReader {
         guard sample.size <= FragmentReader.sampleLimit else {
             throw Malformed("sample of \(sample.size) bytes is longer than \(FragmentReader.sampleLimit)", at: Int(sample.offset))
         }
-        if let defaults = try common?.defaults(of: sample) {
-            try samples.readEncryption(defaults, into: &parameters)
-        } else {
-            parameters = SampleEncryption()
-        }
+        guard common != nil else { return }
+        let defaults = try common?.defaults(of: sample)
+        try samples.readEncryption(defaults, into: &parameters)
     }
 
     /// Lends the next sample, clear, and goes to the one behind it.
@@ -93,6 +98,9 @@ package final class ClearTrackReader {
         if let whole {
             do throws(Malformed) { clear = try whole.decrypt(&bytes, range) } catch {
                 throw Malformed(error.what, at: Int(sample.offset) + error.offset)
+            }
+            if let fault = check?.fault(of: bytes.bytes.extracting(clear), Self.all) {
+                throw keys.wrongKey(nil, track: track.id, fault)
             }
         } else {
             try common?.decrypt(&bytes, in: range, sample, parameters)

@@ -1,0 +1,205 @@
+import CarrelAudio
+import CarrelBytes
+package import CarrelMP4
+import CarrelVideo
+
+/// Notices a wrong key by what lies behind the decryption, where the coding lets one: lengths of NAL units, starts of slices, sync words
+/// of MP3, AC-3, E-AC-3 and FLAC, first elements of AAC.
+///
+/// Only bytes that were encrypted count. What a wrong key makes of them passes now and then, and programs write odd streams: so samples
+/// are counted, and the key is called wrong when as many are bad as no right key has. Pictures whose slice headers are clear, as most
+/// programs leave them, are not noticed.
+package struct ClearSampleCheck: Sendable {
+    private enum Coding: Sendable {
+        case picture(VideoCodec, lengthSize: Int, allowsAnyOrder: Bool)
+        case sync(mask: UInt32, value: UInt32)
+        /// The first element of every block.
+        case blocks(element: UInt8)
+        case unknown
+    }
+
+    private enum Finding {
+        case good, unknown
+        case bad(String)
+        /// No right key has one.
+        case impossible(String)
+    }
+
+    private let coding: Coding
+    private var pictureParameterSets: Set<Int> = []
+    /// Samples still to look at.
+    private var left = 0
+    private var good = 0
+    private var bad = 0
+
+    /// Samples that are looked at for each key.
+    private static let limit = 32
+    /// Bad samples that a right key may have.
+    private static let tolerance = 2
+
+    /// - Parameter entry: the description of the samples.
+    package init(_ entry: SampleEntry) {
+        var sets: [[UInt8]] = []
+        coding = Self.coding(entry, &sets)
+        if case .picture(let codec, _, _) = coding {
+            for set in sets {
+                if let id = SliceStart.id(ofPictureParameterSet: set.rawSpan, codec: codec) { pictureParameterSets.insert(id) }
+            }
+        }
+        restart()
+    }
+
+    private static func coding(_ entry: SampleEntry, _ sets: inout [[UInt8]]) -> Coding {
+        switch entry.format {
+        case "avc1", "avc3":
+            guard let record = try? AVCDecoderConfigurationRecord(entry.configuration.rawSpan) else { return .unknown }
+            sets = record.pictureParameterSets
+            return .picture(.h264, lengthSize: record.lengthSize, allowsAnyOrder: [66, 88].contains(record.profile))
+        case "hvc1", "hev1":
+            guard let record = try? HEVCDecoderConfigurationRecord(entry.configuration.rawSpan) else { return .unknown }
+            sets = record.arrays.flatMap(\.units)
+            return .picture(.h265, lengthSize: record.lengthSize, allowsAnyOrder: false)
+        case "ac-3", "ec-3": return .sync(mask: 0xffff_0000, value: 0x0b77_0000)
+        case "fLaC": return .sync(mask: 0xfffe_0000, value: 0xfff8_0000)
+        default: break
+        }
+        switch entry.codec {
+        case .mp3: return .sync(mask: 0xffe0_0000, value: 0xffe0_0000)
+        case .other("ac-3"), .other("ec-3"): return .sync(mask: 0xffff_0000, value: 0x0b77_0000)
+        case .aac(let config):
+            // one channel, and three or more, begin with a single element, two with a pair (ISO/IEC 14496-3 table 1.19)
+            guard [1, 2, 3, 4].contains(config.objectType), (1...7).contains(config.channelConfiguration) else { return .unknown }
+            return .blocks(element: config.channelConfiguration == 2 ? 1 : 0)
+        default: return .unknown
+        }
+    }
+
+    /// Begins to count anew, for another key.
+    package mutating func restart() {
+        if case .unknown = coding { left = 0 } else { left = Self.limit }
+        good = 0
+        bad = 0
+    }
+
+    /// Looks at a sample behind its decryption.
+    ///
+    /// - Parameters:
+    ///   - sample: all its bytes.
+    ///   - parameters: how it was encrypted.
+    /// - Returns: by what the key is found to be wrong, as a lower-case phrase; nil when it is not.
+    @inline(__always)
+    package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
+        guard left > 0 else { return nil }
+        return look(sample, parameters)
+    }
+
+    private mutating func look(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
+        left -= 1
+        let finding: Finding =
+            switch coding {
+            case .picture(let codec, let lengthSize, let allowsAnyOrder):
+                pictures(sample, parameters, codec, lengthSize, allowsAnyOrder)
+            case .sync(let mask, let value): Self.sync(sample, parameters, mask, value)
+            case .blocks(let element): Self.block(sample, parameters, element)
+            case .unknown: .unknown
+            }
+        switch finding {
+        case .impossible(let what): return what
+        case .unknown: return nil
+        case .good: good += 1
+        case .bad(let what):
+            bad += 1
+            if bad > Self.tolerance, bad > good { return what }
+        }
+        return nil
+    }
+
+    private mutating func pictures(
+        _ sample: RawSpan,
+        _ parameters: SampleEncryption,
+        _ codec: VideoCodec,
+        _ lengthSize: Int,
+        _ allowsAnyOrder: Bool
+    ) -> Finding {
+        var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
+        var finding = Finding.unknown
+        var isFirst = true
+        var at = 0
+        while true {
+            let range: Range<Int>
+            do throws(Malformed) {
+                guard let next = try units.next() else { return finding }
+                range = next
+            } catch {
+                // a clear length is damaged, whatever the key
+                let protected = parameters.protects(at..<min(at + lengthSize, sample.byteCount), of: sample.byteCount)
+                return protected ? .impossible(error.what) : .unknown
+            }
+            at = range.upperBound
+            guard !range.isEmpty else { continue }
+            let unit = sample.extracting(range)
+            let type = NALUnitType(codec, header: unit.u8(at: 0))
+            if type.isPictureParameterSet, let id = SliceStart.id(ofPictureParameterSet: unit, codec: codec) {
+                pictureParameterSets.insert(id)
+            }
+            guard Self.isSlice(type, unit) else { continue }
+            defer { isFirst = false }
+            let start = range.lowerBound + codec.unitHeaderLength
+            guard parameters.protects(start..<min(start + 1, sample.byteCount), of: sample.byteCount) else { continue }
+            do throws(Malformed) {
+                let slice = try SliceStart(unit, codec: codec)
+                guard pictureParameterSets.isEmpty || pictureParameterSets.contains(slice.pictureParameterSet) else {
+                    return .bad("slice has the parameter set \(slice.pictureParameterSet), which is not there")
+                }
+                guard slice.isFirst || !isFirst || allowsAnyOrder else { return .bad("picture begins with a later slice") }
+            } catch {
+                return .bad(error.what)
+            }
+            finding = .good
+        }
+    }
+
+    /// Whether a unit is a slice of the only layer.
+    private static func isSlice(_ type: NALUnitType, _ unit: RawSpan) -> Bool {
+        switch type.codec {
+        case .h264: return type.number == 1 || type.number == 2 || type.number == 5
+        case .h265:
+            guard unit.byteCount >= 2, unit.u8(at: 0) & 1 == 0, unit.u8(at: 1) & 0xf8 == 0 else { return false }
+            return type.number < 10 || (16...21).contains(type.number)
+        }
+    }
+
+    private static func sync(_ sample: RawSpan, _ parameters: SampleEncryption, _ mask: UInt32, _ value: UInt32) -> Finding {
+        guard sample.byteCount >= 4, parameters.protects(0..<2, of: sample.byteCount) else { return .unknown }
+        return sample.u32(at: 0) & mask == value ? .good : .bad("frame begins without its sync word")
+    }
+
+    /// ISO/IEC 14496-3 §4.4.2.1: a block of raw data begins with an element, whose information has a reserved bit.
+    private static func block(_ sample: RawSpan, _ parameters: SampleEncryption, _ element: UInt8) -> Finding {
+        guard sample.byteCount >= 4, parameters.protects(0..<2, of: sample.byteCount) else { return .unknown }
+        let bits = sample.u32(at: 0)
+        let id = UInt8(bits >> 29)
+        // a coupling, data, program or filling element may come first
+        if id == 2 || id == 4 || id == 5 || id == 6 { return .unknown }
+        guard id == element else { return .bad("block of AAC begins with another element") }
+        let reserved: UInt32 = id == 1 ? (bits >> 24 & 1 == 1 ? 23 : 15) : 16
+        return bits >> reserved & 1 == 0 ? .good : .bad("block of AAC has a reserved bit set")
+    }
+}
+
+extension SampleEncryption {
+    /// Whether one of some bytes of a sample was encrypted. Of a pattern, and of the last part of a block in CBC, the first block counts.
+    fileprivate func protects(_ range: Range<Int>, of size: Int) -> Bool {
+        guard isProtected else { return false }
+        guard !subsamples.isEmpty else { return range.lowerBound < size - size % 16 }
+        var at = 0
+        for part in subsamples {
+            at += part.clear
+            let whole = part.protected - part.protected % 16
+            if range.lowerBound < at + whole, at < range.upperBound { return true }
+            at += part.protected
+            if at >= range.upperBound { return false }
+        }
+        return false
+    }
+}
