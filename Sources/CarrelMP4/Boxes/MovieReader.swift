@@ -13,8 +13,13 @@ struct MovieReader {
     private var defaults: [UInt32: FragmentDefaults] = [:]
     private var gapless: GaplessInfo?
 
-    /// No file has more tracks than this.
-    private static let trackLimit = 1000
+    /// Bytes of boxes that were read whole.
+    private var loaded = 0
+
+    /// Of no movie are more bytes of boxes read whole: what is made of them takes up to four times as much memory.
+    private static let loadLimit = 4 << 20
+    /// No file has more tracks than this: a walk through the samples of each takes 100 KiB.
+    private static let trackLimit = 200
 
     init(_ window: FileWindow) {
         self.window = window
@@ -31,7 +36,7 @@ struct MovieReader {
                 do { try box.type == "udta" ? reader.readUserData(box) : reader.readMetadata(box) } catch is Malformed {}
             case "pssh", "uuid":
                 guard reader.systems.count < Self.trackLimit, box.content.count <= 1 << 20 else { return }
-                let content = try box.load(reader.window.reader, limit: 1 << 20)
+                let content = try reader.load(box, limit: 1 << 20)
                 if let system = ProtectionSystemHeader(box.type, content.rawSpan) { reader.systems.append(system) }
             case "cmov": throw Malformed("index is compressed", at: Int(box.start))
             default: break
@@ -51,6 +56,13 @@ struct MovieReader {
     ) throws {
         var headers = window
         try MP4Box.forEach(in: range, &headers) { box, _ in try visit(&self, box) }
+    }
+
+    /// The content of a box.
+    private mutating func load(_ box: MP4Box, limit: Int) throws -> [UInt8] {
+        loaded += min(box.content.count, limit)
+        guard loaded <= Self.loadLimit else { throw Malformed("index has too many long boxes", at: Int(box.start)) }
+        return try box.load(window.reader, limit: limit)
     }
 
     private mutating func readHeader(_ box: MP4Box) throws {
@@ -78,7 +90,7 @@ struct MovieReader {
         try boxes(in: parent.content) { reader, box in
             switch box.type {
             case "meta": try reader.readMetadata(box)
-            case "chpl": reader.neroChapters = NeroChapters.read(try box.load(reader.window.reader, limit: 1 << 20))
+            case "chpl": reader.neroChapters = NeroChapters.read(try reader.load(box, limit: 1 << 20))
             default: try ItemList.readPlain(box, &reader.window, into: &plain)
             }
         }
@@ -115,13 +127,13 @@ struct MovieReader {
             case "edts":
                 try reader.boxes(in: box.content) { reader, box in
                     guard box.type == "elst" else { return }
-                    let content = try box.load(reader.window.reader, limit: 1 << 20)
+                    let content = try reader.load(box, limit: 1 << 20)
                     track.editList = try EditList(content.rawSpan)
                 }
             case "tref":
                 try reader.boxes(in: box.content) { reader, box in
                     guard box.type == "chap" else { return }
-                    let content = try box.load(reader.window.reader, limit: 4096)
+                    let content = try reader.load(box, limit: 4096)
                     for i in 0..<content.count / 4 { track.chapterTrackIDs.append(content.rawSpan.u32(at: i * 4)) }
                 }
             case "mdia": try reader.readMedia(box, into: &track)
@@ -146,7 +158,7 @@ struct MovieReader {
                         switch box.type {
                         case "stsd": try reader.readDescription(box, into: &track)
                         case "sgpd":
-                            let content = try box.load(reader.window.reader, limit: 1 << 22)
+                            let content = try reader.load(box, limit: 1 << 22)
                             guard let found = try SampleGroups.entries(content.rawSpan) else { return }
                             track.sampleGroups = found.entries
                             track.auxiliary.groups.defaultIndex = found.defaultIndex
@@ -176,8 +188,8 @@ struct MovieReader {
         track.language = letters == "und" ? nil : letters
     }
 
-    private func readDescription(_ box: MP4Box, into track: inout MP4Track) throws {
-        let content = try box.load(window.reader, limit: 1 << 20)
+    private mutating func readDescription(_ box: MP4Box, into track: inout MP4Track) throws {
+        let content = try load(box, limit: 1 << 20)
         track.entries = try SampleEntry.read(content.rawSpan, handler: track.kind)
         guard let entry = track.entries.first else { return }
         track.protection = entry.protection

@@ -4,6 +4,8 @@ import CarrelBytes
 struct TrackFragment {
     /// No track fragment has more runs: a run takes memory, and an empty one would take little of the file.
     private static let runLimit = 16_384
+    /// No fragment has more runs in all.
+    private static let totalRunLimit = 4 * runLimit
     /// No fragment has more parts, those of one track counted.
     private static let limit = 1024
 
@@ -30,12 +32,15 @@ struct TrackFragment {
         var parts: [TrackFragment] = []
         var end = fragment.start
         var count = 0
+        var runs = 0
         try MP4Box.forEach(in: fragment.content, &window) { box, window in
             guard box.type == "traf" else { return }
             count += 1
             guard count <= limit else { throw Malformed("fragment has too many tracks", at: Int(box.start)) }
             let part = try TrackFragment(box, of: tracks, fragmentStart: fragment.start, previousEnd: end, &window)
             end = part.end
+            runs += part.runs.count
+            guard runs <= totalRunLimit else { throw Malformed("fragment has too many runs", at: Int(box.start)) }
             if tracks.contains(where: { $0.id == part.trackID }), !part.runs.isEmpty { parts.append(part) }
         }
         return parts
