@@ -476,7 +476,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ResponseHeadFuzz", carrel("Bytes HTTP HTTPClient")),
         fuzz("MP3Fuzz", carrel("Audio Bytes")),
         fuzz("MP4Fuzz", carrel("Bytes MP4")),
-        fuzz("CommonEncryptionFuzz", carrel("Bytes Crypto MP4 Media")),
+        fuzz("CommonEncryptionFuzz", carrel("Bytes Crypto MP4 Media Threads")),
         fuzz("DCFFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),

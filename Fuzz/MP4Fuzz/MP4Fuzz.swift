@@ -6,6 +6,7 @@ import CarrelMP4
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     guard let file = try? MP4File(BytesReader(bytes)) else { return 0 }
+    _ = try? file.keyIDs(of: file.tracks)
     for track in file.tracks {
         for allowsTruncation in [false, true] {
             var samples = file.samples(of: track, allowsTruncation: allowsTruncation)
@@ -13,6 +14,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
                 guard run.range.lowerBound >= 0, run.range.upperBound <= Int64(count) else {
                     fatalError("a sample outside the file")
                 }
+            }
+            var encrypted = file.samples(of: track, allowsTruncation: allowsTruncation)
+            var encryption = SampleEncryption()
+            while let sample = try? encrypted.next() {
+                guard sample.entry < track.entries.count else { break }
+                let defaults = track.entries[sample.entry].encryption
+                guard (try? encrypted.readEncryption(defaults, into: &encryption)) != nil else { break }
             }
             _ = try? file.stream(track, allowsTruncation: allowsTruncation) { _, _ in }
         }
