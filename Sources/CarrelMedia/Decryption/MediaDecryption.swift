@@ -149,6 +149,13 @@ package struct MediaDecryption: Sendable {
             var decryption = PlaylistDecryption(playlist, as: output)
             try decryption.write(to: &sink, progress: progress)
         case .samples(let protection):
+            // the header of its media is written last
+            guard !sink.isSequential else {
+                throw MediaError(
+                    .unsupported,
+                    "the samples get shorter, and the MP4 file is not written in order: write it to a file, or as a transport stream"
+                )
+            }
             var rewrite = try ClearRewrite(try MP4File(reader), protection)
             try rewrite.write(to: &sink, progress: progress)
         case .transport(let protection):

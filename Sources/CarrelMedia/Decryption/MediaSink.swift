@@ -10,6 +10,13 @@ package protocol MediaSink {
     ///   - offset: of the first, from the start of the output.
     /// - Throws: `Malformed`, and what reading or writing throws.
     mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws
+
+    /// Whether bytes can only be appended: then `overwrite` throws.
+    var isSequential: Bool { get }
+}
+
+extension MediaSink {
+    package var isSequential: Bool { false }
 }
 
 /// Media written into memory.

@@ -75,7 +75,9 @@ package struct MediaFile: Sendable {
     private static func isDCF(_ head: RawSpan) -> Bool { head.matches("ftypodcf", at: 4) }
 
     private static func isMP4(_ head: RawSpan) -> Bool {
-        let boxes: [StaticString] = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "moof", "sidx"]
+        let boxes: [StaticString] = [
+            "ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "moof", "sidx", "emsg", "prft",
+        ]
         return boxes.contains { head.matches($0, at: 4) }
     }
 

@@ -2,15 +2,15 @@ import CarrelDCF
 import CarrelJSON
 import CarrelMP4
 
-/// The contents of an OMA DCF, for people and programs.
+/// The contents of an OMA DCF as JSON.
 enum DCFInspection {
-    static func describe(_ reader: any ByteReader) throws -> JSON {
-        let file = try DCFFile(reader)
+    static func describe(_ reader: any ByteReader, _ file: MediaFile) throws -> JSON {
         let tree = try BoxTree.read(reader)
         return [
             "kind": "dcf", "size": .integer(reader.length),
             "objects": .array(file.objects.map { describe($0) }),
-            "embeddedRights": .bool(file.mutableInformation != nil),
+            "embeddedRights": .bool(try DCFFile(reader).mutableInformation != nil),
+            "protection": ProtectionFacts(file).json,
             "boxes": .array(tree.boxes.map { MP4Inspection.describe($0) }),
         ]
     }

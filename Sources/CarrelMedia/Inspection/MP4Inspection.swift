@@ -2,27 +2,63 @@ import CarrelCrypto
 import CarrelAudio
 import CarrelBytes
 import CarrelDCF
-package import CarrelJSON
-package import CarrelMP4
+import CarrelJSON
+import CarrelMP4
 
-/// The contents of an MP4 file, for people and programs.
-package enum MP4Inspection {
-    /// Looks into a file.
+/// The contents of an MP4 file as JSON.
+enum MP4Inspection {
+    /// Segment indexes that are described.
+    private static let indexLimit = 100
+
+    /// Looks into a file: `kind`, `size`, `brands`, `fragmented`, `fragments`, `tracks`, `indexes`, `systems`, `protection`, `boxes`.
     ///
-    /// - Parameter reader: the file.
-    /// - Returns: `kind`, `size`, `brands`, `fragmented`, `tracks`, `systems`, `boxes`.
+    /// - Parameters:
+    ///   - reader: the file.
+    ///   - media: its protection.
     /// - Throws: what the reader throws; `Malformed`.
-    package static func describe(_ reader: any ByteReader) throws -> JSON {
+    static func describe(_ reader: any ByteReader, _ media: MediaFile) throws -> JSON {
         let file = try MP4File(reader)
         let whole = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         let tree = try BoxTree.read(reader)
+        var fragments = 0
+        try file.forEachBox { box, _ in if box.type == "moof" { fragments += 1 } }
         var facts: [(String, JSON)] = [
-            ("kind", "mp4"), ("size", .integer(reader.length)), ("brands", .array(file.brands.map { .string($0) })),
+            ("kind", "mp4"), ("size", .integer(reader.length)), ("brands", .texts(file.brands)),
             ("fragmented", .bool(file.isFragmented)),
         ]
+        if fragments > 0 { facts.append(("fragments", .integer(fragments))) }
         if let cut = file.truncatedBoxAt { facts.append(("truncatedAt", .integer(cut))) }
         facts.append(("tracks", .array(try file.tracks.map { try describe($0, of: file, marlin: whole[$0.id]) })))
+        if !file.indexes.isEmpty {
+            let indexes = file.indexes.prefix(indexLimit)
+            facts.append(("indexes", .array(try indexes.map { try SegmentIndexFacts.describe($0, reader) })))
+        }
         facts.append(("systems", .array(file.systems.map { describe($0) })))
+        facts.append(("protection", ProtectionFacts(media).json))
+        facts.append(("boxes", .array(tree.boxes.map { describe($0) })))
+        if tree.isCut { facts.append(("boxesLeftOut", true)) }
+        return .object(JSONObject(facts))
+    }
+
+    /// Looks into fragments without their movie: `kind`, `size`, `segment`, `fragments`, `indexes`, `protection`, `boxes`.
+    static func describeSegment(_ reader: any ByteReader, _ media: MediaFile) throws -> JSON {
+        let tree = try BoxTree.read(reader)
+        var window = FileWindow(reader)
+        var fragments = 0
+        var indexes: [JSON] = []
+        var at: Int64 = 0
+        while reader.length - at >= 8 {
+            let box = try MP4Box(&window, at: at, in: 0..<reader.length)
+            if box.isCut { throw Malformed("box \(box.type) reaches past the end of the file", at: Int(clamping: at)) }
+            if box.type == "moof" { fragments += 1 }
+            if box.type == "sidx", indexes.count < indexLimit { indexes.append(try SegmentIndexFacts.describe(box, reader)) }
+            at = box.content.upperBound
+        }
+        var facts: [(String, JSON)] = [
+            ("kind", "mp4"), ("size", .integer(reader.length)), ("segment", true), ("fragments", .integer(fragments)),
+        ]
+        if !indexes.isEmpty { facts.append(("indexes", .array(indexes))) }
+        facts.append(("protection", ProtectionFacts(media).json))
         facts.append(("boxes", .array(tree.boxes.map { describe($0) })))
         if tree.isCut { facts.append(("boxesLeftOut", true)) }
         return .object(JSONObject(facts))
@@ -32,6 +68,7 @@ package enum MP4Inspection {
         var facts: [(String, JSON)] = [("id", .integer(track.id)), ("kind", .string(track.kind))]
         if let entry = track.entries.first {
             facts.append(("format", .string("\(entry.format)")))
+            if let codecs = entry.codecString { facts.append(("codecs", .string(codecs))) }
             if entry.width > 0 {
                 facts.append(("width", .integer(entry.width)))
                 facts.append(("height", .integer(entry.height)))
@@ -46,9 +83,11 @@ package enum MP4Inspection {
         facts.append(("timescale", .integer(track.timescale)))
         let totals = try totals(track, file)
         facts.append(("samples", .integer(totals.count)))
-        if track.timescale > 0 { facts.append(("duration", .real(Double(totals.duration) / Double(track.timescale)))) }
+        if track.timescale > 0 { facts.append(("duration", .seconds(totals.duration, of: track.timescale))) }
         facts.append(("sync", .integer(totals.sync)))
         if track.entries.count > 1 { facts.append(("descriptions", .integer(track.entries.count))) }
+        let edits = track.editList.edits
+        if !edits.isEmpty { facts.append(("edits", .array(edits.map { describe($0, track) }))) }
         let protections = track.entries.filter { $0.protection != nil }
         if let marlin {
             facts.append(
@@ -61,6 +100,14 @@ package enum MP4Inspection {
             facts.append(("protection", try describe(protection, entry, track, file)))
         }
         return .object(JSONObject(facts))
+    }
+
+    /// One edit (ISO/IEC 14496-12 §8.6.6): seconds of the presentation, and the media time at which they begin; null of an empty edit.
+    private static func describe(_ edit: EditList.Edit, _ track: MP4Track) -> JSON {
+        [
+            "mediaTime": edit.mediaTime < 0 ? .null : .seconds(edit.mediaTime, of: track.timescale),
+            "duration": .seconds(edit.duration, of: track.movieTimescale),
+        ]
     }
 
     private static func totals(_ track: MP4Track, _ file: MP4File) throws -> (count: Int, duration: Int64, sync: Int) {

@@ -1,74 +1,59 @@
 import CarrelBytes
-import CarrelDCF
 package import CarrelJSON
 package import CarrelMP4
 
-/// The contents of a media file, for people and programs.
+/// The contents of a media file, for people and programs: nothing is decrypted, and no key is shown.
 package enum MediaInspection {
+    /// How much of the media is read.
+    package enum Extent: Sendable, Hashable {
+        /// All that the facts need: of a transport stream, every packet.
+        case whole
+        /// Headers and indexes, and of long media without them the beginning and the end: for files that are far away.
+        case ends
+    }
+
     /// Looks into a file. Blocks.
     ///
-    /// - Parameter reader: the file.
-    /// - Returns: its `kind`, and what files of that kind have.
-    /// - Throws: what the reader throws; `Malformed` when it is damaged, or of no kind that Carrel knows.
-    package static func describe(_ reader: any ByteReader) throws -> JSON {
-        let head = try reader.readAll(0..<min(12, reader.length))
-        if head.count == 12, head.rawSpan.matches("ftyp", at: 4), head.rawSpan.matches("odcf", at: 8) {
-            return try DCFInspection.describe(reader)
+    /// - Parameters:
+    ///   - reader: the file.
+    ///   - name: of the file, for errors.
+    ///   - extent: how much of the media is read.
+    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
+    /// - Throws: what the reader throws; `unsupported` when it is of no known kind; `Malformed` when it is damaged.
+    package static func describe(_ reader: any ByteReader, name: String = "the file", extent: Extent = .whole) throws -> JSON {
+        let file = try MediaFile(reader)
+        switch file.container {
+        case .dcf: return try DCFInspection.describe(reader, file)
+        case .mp4: return try MP4Inspection.describe(reader, file)
+        case .segment: return try MP4Inspection.describeSegment(reader, file)
+        case .transportStream: return try TransportStreamInspection.describe(reader, file, extent)
+        case .playlist: return try PlaylistInspection.describe(reader, file)
+        case .other:
+            if let facts = try MPDInspection.describe(reader) { return facts }
+            if let facts = try PackedAudioInspection.describe(reader, extent) { return facts }
+            throw MediaError(.unsupported, "\(name) is of no kind that Carrel knows")
         }
-        return try MP4Inspection.describe(reader)
     }
 
     /// The facts as lines of text: names and values, and what belongs together further in.
-    package static func text(_ facts: JSON) -> String {
-        var lines: [String] = []
-        write(facts, indent: "", to: &lines)
-        return lines.joined(separator: "\n")
+    package static func text(_ facts: JSON) -> String { InspectionText(facts).text }
+}
+
+extension JSON {
+    /// Seconds, to the microsecond.
+    static func seconds(_ duration: Duration) -> JSON {
+        let (whole, attoseconds) = duration.components
+        let microseconds = attoseconds / 1_000_000_000_000
+        return microseconds == 0 ? .integer(whole) : .real((Double(whole) * 1e6 + Double(microseconds)) / 1e6)
     }
 
-    private static func write(_ value: JSON, indent: String, to lines: inout [String]) {
-        guard let object = value.object else { return }
-        for member in object {
-            if let items = member.value.array {
-                write(items, named: member.name, indent: indent, to: &lines)
-            } else if member.value.object != nil {
-                lines.append("\(indent)\(member.name):")
-                write(member.value, indent: indent + "  ", to: &lines)
-            } else {
-                lines.append("\(indent)\(member.name): \(plain(member.value))")
-            }
-        }
+    /// Units of a time scale as seconds; null where there is no scale.
+    static func seconds(_ units: Int64, of timescale: Int) -> JSON {
+        timescale > 0 ? .real(Double(units) / Double(timescale)) : .null
     }
 
-    private static func write(_ items: [JSON], named name: String, indent: String, to lines: inout [String]) {
-        if items.contains(where: { $0.object != nil }) {
-            lines.append("\(indent)\(name):")
-            for item in items {
-                if name == "boxes" {
-                    writeBox(item, indent: indent + "  ", to: &lines)
-                    continue
-                }
-                let first = lines.count
-                write(item, indent: indent + "    ", to: &lines)
-                // a dash at the first line shows where one ends and the next begins
-                if first < lines.count { lines[first] = indent + "  - " + lines[first].dropFirst(indent.count + 4) }
-            }
-        } else {
-            lines.append("\(indent)\(name): \(items.isEmpty ? "none" : items.map(plain).joined(separator: ", "))")
-        }
-    }
+    /// A number that may be larger than JSON's readers take: the largest of these then.
+    static func count(_ number: UInt64) -> JSON { .integer(Int64(clamping: number)) }
 
-    private static func writeBox(_ box: JSON, indent: String, to lines: inout [String]) {
-        lines.append(
-            "\(indent)\(plain(box["type"] ?? nil)) at \(plain(box["offset"] ?? nil)), \(plain(box["size"] ?? nil)) bytes"
-        )
-        for child in box["boxes"]?.array ?? [] { writeBox(child, indent: indent + "  ", to: &lines) }
-    }
-
-    private static func plain(_ value: JSON) -> String {
-        if let text = value.string { return text }
-        if let number = value.int { return String(number) }
-        if let number = value.double { return String((number * 1000).rounded() / 1000) }
-        if let isTrue = value.bool { return isTrue ? "yes" : "no" }
-        return "unknown"
-    }
+    static func texts(_ list: [String]) -> JSON { .array(list.map { .string($0) }) }
 }

@@ -153,7 +153,7 @@ package struct PlaylistSegments: Sendable {
     }
 
     /// The bytes of a `data:` address in base64 (RFC 2397).
-    private static func dataAddress(_ uri: String) -> [UInt8]? {
+    static func dataAddress(_ uri: String) -> [UInt8]? {
         guard uri.hasPrefix("data:"), let comma = uri.firstIndex(of: ","), uri[..<comma].hasSuffix(";base64") else { return nil }
         return Base64.decode(String(uri[uri.index(after: comma)...]))
     }

@@ -1,0 +1,279 @@
+import CarrelBytes
+import CarrelCrypto
+package import CarrelDASH
+package import CarrelHLS
+import CarrelMP4
+
+/// Decrypts one media segment of HLS, DASH or Common Encryption: pieces of any size go in, clear bytes come out as they are known.
+///
+/// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH's own segment encryption) come out as they were
+/// before. Samples of fragmented MP4 are decrypted where they lie, and the segment keeps its length; samples of a transport stream are
+/// taken out, decrypted and multiplexed again.
+///
+/// ```swift
+/// var decrypter = try await MediaSegmentDecrypter(keyLine, segment: 7, keys: keys)
+/// while let piece = try await download.next() { try await decrypter.decrypt(piece.rawSpan, to: &output) }
+/// try await decrypter.finish(to: &output)
+/// ```
+package struct MediaSegmentDecrypter: ~Copyable {
+    /// Samples whose container is known with the first bytes.
+    private struct Undecided {
+        var method: EncryptionKey.Method
+        var key: Secret
+        var iv: AESBlock
+        var head: [UInt8] = []
+    }
+
+    private let source: any ContentKeySource
+    private var cipher: SegmentCipher?
+    private var stream: ClearTransportStream?
+    private var fragments: ClearFragments?
+    private var undecided: Undecided?
+    private var clear: [UInt8] = []
+
+    /// The initialization segment in the clear; none where the decrypter was made without one.
+    package private(set) var clearInitialization: [UInt8] = []
+
+    // MARK: - The key line of a playlist
+
+    /// Prepares a segment of an HLS playlist (RFC 8216 §4.3.2.4).
+    ///
+    /// - Parameters:
+    ///   - key: the key line in force; nil where the segment is in the clear.
+    ///   - number: the media sequence number, which is the initialization vector where the key line has none (§5.2).
+    ///   - initialization: the initialization section in the clear, of fragmented MP4 with encrypted samples.
+    ///   - keys: has the key, by the address or the content id of the key line; a `data:` address is the key itself.
+    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key has another length; `unsupported` when the method is not known;
+    ///   `Malformed` when the initialization section is damaged.
+    package init(
+        _ key: EncryptionKey?,
+        segment number: UInt64,
+        initialization: [UInt8] = [],
+        keys: some ContentKeySource
+    ) async throws {
+        source = keys
+        clearInitialization = initialization
+        guard let key else { return }
+        let secret = try await Self.secret(key, keys)
+        let iv = key.initializationVector.flatMap { AESBlock($0.rawSpan) } ?? AESBlock(high: 0, low: number)
+        guard key.method == .sampleAES || key.method == .sampleAESCTR else {
+            cipher = try SegmentCipher(key.method, key: secret, iv: iv)
+            return
+        }
+        guard secret.count == 16 else {
+            throw MediaError(.wrongKey, "\(key.method.rawValue) has keys of 16 bytes, and this one has \(secret.count)")
+        }
+        guard !initialization.isEmpty else {
+            undecided = Undecided(method: key.method, key: secret, iv: iv)
+            return
+        }
+        var all = ContentKeys()
+        all.useForEverything(ContentKeyGrant(key: secret))
+        let file = try MP4File(BytesReader(initialization))
+        fragments = ClearFragments(tracks: file.tracks, keys: all)
+        clearInitialization = try Self.clear(initialization, tracks: Self.protected(file.tracks))
+    }
+
+    private static func secret(_ key: EncryptionKey, _ source: some ContentKeySource) async throws(MediaError) -> Secret {
+        var names = [ContentKeyName.address(key.uri)]
+        if let id = key.contentID { names.insert(.content(id), at: 0) }
+        // a `data:` address of another format is not the key
+        let isPlain = key.keyFormat == nil || key.keyFormat?.lowercased() == "identity"
+        do throws(MediaError) {
+            return try await ContentKeys.ask(for: names, "the address \(ProtectionFacts.withoutKey(key.uri))", source).key
+        } catch {
+            guard error.code == .missingKey, isPlain, let bytes = PlaylistSegments.dataAddress(key.uri) else { throw error }
+            return Secret(bytes)
+        }
+    }
+
+    // MARK: - The initialization segment of Common Encryption
+
+    /// Prepares segments of Common Encryption or PIFF, by their initialization segment.
+    ///
+    /// - Parameters:
+    ///   - initialization: the initialization segment.
+    ///   - track: the track that is decrypted; nil for all of them. Samples of others pass as they are.
+    ///   - keys: has the keys, by their ids or by the track. Keys that fragments bring are requested when these come.
+    /// - Throws: `missingKey`, `refusedKey`; `unsupported` when there is no such track, or it has another protection; `Malformed`.
+    package init(initialization: [UInt8], track: UInt32? = nil, keys: some ContentKeySource) async throws {
+        source = keys
+        let file = try MP4File(BytesReader(initialization))
+        let tracks = file.tracks.filter { track == nil || $0.id == track }
+        guard !tracks.isEmpty else {
+            throw MediaError(.unsupported, "the initialization segment has no track \(track.map { "\($0)" } ?? "")")
+        }
+        var all = ContentKeys()
+        for track in tracks {
+            if track.entries.contains(where: { $0.protection != nil }) { _ = try TrackDecrypter(track, keys: all) }
+            for id in try file.keyIDs(of: track) { try await all.resolve(id, track: track.id, from: keys) }
+        }
+        fragments = ClearFragments(tracks: tracks, keys: all)
+        clearInitialization = try Self.clear(initialization, tracks: Self.protected(tracks))
+    }
+
+    private static func protected(_ tracks: [MP4Track]) -> Set<UInt32> {
+        Set(tracks.filter { $0.entries.contains { $0.protection != nil } }.map(\.id))
+    }
+
+    /// An initialization segment that says that these tracks are clear.
+    private static func clear(_ initialization: [UInt8], tracks: Set<UInt32>) throws -> [UInt8] {
+        guard !tracks.isEmpty else { return initialization }
+        var bytes = initialization
+        var window = FileWindow(BytesReader(initialization))
+        try MP4Box.forEach(in: 0..<Int64(initialization.count), &window) { box, window in
+            for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {
+                let at = Int(patch.offset)
+                let zeros = at + patch.bytes.count
+                bytes.replaceSubrange(at..<zeros, with: patch.bytes)
+                for place in zeros..<zeros + patch.zeros { bytes[place] = 0 }
+            }
+        }
+        return bytes
+    }
+
+    // MARK: - The segment encryption of DASH
+
+    private static let dashCipher = "urn:mpeg:dash:sea:aes128-cbc:2013"
+
+    /// Whether the cipher of an MPD's segment encryption is one that Carrel decrypts.
+    static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
+        guard let scheme = encryption?.scheme else { return true }
+        return scheme.lowercased() == dashCipher
+    }
+
+    /// Prepares a segment that is encrypted as a whole, as an MPD says (ISO/IEC 23009-4).
+    ///
+    /// - Parameters:
+    ///   - encryption: the MPD's segment encryption.
+    ///   - index: the segment's place in its representation, from zero; that of an initialization segment is zero.
+    ///   - values: of the segment, for the template of the key's address; its number is the initialization vector where the MPD has none.
+    ///   - url: address of the MPD, which the key's is resolved against.
+    ///   - keys: has the key, by its address.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`; `unsupported` when the cipher is not AES-128-CBC.
+    package init(
+        _ encryption: MPDSegmentEncryption,
+        segment index: Int,
+        values: URLTemplate.Values,
+        url: String? = nil,
+        keys: some ContentKeySource
+    ) async throws {
+        source = keys
+        guard Self.isSupported(encryption) else {
+            throw MediaError(.unsupported, "segments are encrypted by \(encryption.scheme ?? "")")
+        }
+        // a segment before or between the runs is in the clear
+        guard let period = encryption.period(ofSegment: index) else { return }
+        let address = try Self.address(period.keyURITemplate, values)
+        let key = EncryptionKey(uri: url.map { URIReference.resolve(address, against: $0) } ?? address)
+        let iv = period.initializationVector.flatMap { AESBlock($0.rawSpan) }
+        cipher = try SegmentCipher(
+            .aes128,
+            key: try await Self.secret(key, keys),
+            iv: iv ?? AESBlock(high: 0, low: UInt64(bitPattern: values.number))
+        )
+    }
+
+    private static func address(_ template: String?, _ values: URLTemplate.Values) throws(MediaError) -> String {
+        guard let template else { throw MediaError(.missingKey, "the MPD names no address of the key") }
+        guard let parsed = try? URLTemplate(template) else {
+            throw MediaError(.malformed, "the template of the key's address is malformed")
+        }
+        return parsed.expand(values)
+    }
+
+    // MARK: - Bytes
+
+    /// Decrypts a piece.
+    ///
+    /// - Parameters:
+    ///   - piece: the next bytes of the segment.
+    ///   - sink: gets clear bytes.
+    /// - Throws: what the sink throws; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
+    package mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
+        if undecided != nil {
+            undecided?.head.append(copying: piece)
+            guard let head = undecided?.head, head.count >= 8 else { return }
+            try decide()
+            let bytes = head.rawSpan
+            if try take(bytes, to: &sink) { try await drain(to: &sink) }
+            return
+        }
+        if try take(piece, to: &sink) { try await drain(to: &sink) }
+    }
+
+    /// Ends the segment.
+    ///
+    /// - Parameter sink: gets the last clear bytes.
+    /// - Throws: what the sink throws; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
+    package mutating func finish(to sink: inout some MediaSink) async throws {
+        if let held = undecided, !held.head.isEmpty {
+            throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")
+        }
+        if cipher != nil {
+            clear.removeAll(keepingCapacity: true)
+            try cipher?.finish(into: &clear)
+            cipher = nil
+            try sink.write(clear.rawSpan)
+        }
+        try stream?.endSegment(to: &sink)
+        stream = nil
+        if fragments != nil {
+            fragments?.end()
+            try await drain(to: &sink)
+            fragments = nil
+        }
+    }
+
+    /// Finds the container of encrypted samples by its first bytes.
+    private mutating func decide() throws {
+        guard let held = undecided else { return }
+        undecided = nil
+        let head = held.head.rawSpan
+        if head.u8(at: 0) == 0x47 {
+            guard held.method == .sampleAES else {
+                throw MediaError(.unsupported, "samples of a transport stream are not encrypted by \(held.method.rawValue)")
+            }
+            stream = ClearTransportStream()
+            try stream?.beginSegment(key: held.key, iv: held.iv)
+            return
+        }
+        let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free"]
+        guard boxes.contains(where: { head.matches($0, at: 4) }) else {
+            throw MediaError(.unsupported, "encrypted audio samples without a container are not supported")
+        }
+        var all = ContentKeys()
+        all.useForEverything(ContentKeyGrant(key: held.key))
+        fragments = ClearFragments(keys: all)
+    }
+
+    /// Takes bytes; whether events of fragments may follow.
+    private mutating func take(_ piece: RawSpan, to sink: inout some MediaSink) throws -> Bool {
+        if cipher != nil {
+            clear.removeAll(keepingCapacity: true)
+            try cipher?.decrypt(piece, into: &clear)
+            try sink.write(clear.rawSpan)
+        } else if stream != nil {
+            try stream?.take(piece, to: &sink)
+        } else if fragments != nil {
+            fragments?.append(piece)
+            return true
+        } else {
+            try sink.write(piece)
+        }
+        return false
+    }
+
+    /// Writes the fragments that are complete.
+    private mutating func drain(to sink: inout some MediaSink) async throws {
+        while let event = try fragments?.next() {
+            switch event {
+            case .movie(let range), .fragment(let range):
+                try await fragments?.resolveKeys(from: source)
+                if let bytes = fragments?.bytes.extracting(range) { try sink.write(bytes) }
+            case .box(_, let range), .data(let range), .sample(_, _, let range):
+                if let bytes = fragments?.bytes.extracting(range) { try sink.write(bytes) }
+            }
+        }
+    }
+}

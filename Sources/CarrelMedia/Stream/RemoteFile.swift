@@ -1,0 +1,189 @@
+import CLinux
+import CarrelBytes
+import CarrelMP4
+import CarrelThreads
+import Glibc
+
+/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it is
+/// small and the server has no ranges.
+///
+/// Reading waits for the server: only on threads that may block, never on those that run tasks.
+package final class RemoteFile: ByteReader, Sendable {
+    /// Bytes of a block of the cache, and blocks in it.
+    package static let blockLength: Int64 = 64 << 10
+    package static let blockLimit = 64
+    /// Bytes of a file that is taken whole from a server without ranges.
+    package static let wholeLimit = 1 << 20
+    /// Blocks of one request.
+    private static let requestBlocks = 16
+
+    /// Blocks by their number, and how recently each was read.
+    private struct Cache {
+        var blocks: [Int64: (bytes: [UInt8], use: Int)] = [:]
+        var uses = 0
+        /// Bytes that the server sent.
+        var received: Int64 = 0
+
+        /// Reads a block of the cache, and makes it the last to leave.
+        mutating func block(_ number: Int64) -> [UInt8]? {
+            guard let found = blocks[number] else { return nil }
+            uses += 1
+            blocks[number]?.use = uses
+            return found.bytes
+        }
+
+        mutating func add(_ number: Int64, _ bytes: [UInt8]) {
+            if blocks[number] == nil, blocks.count >= RemoteFile.blockLimit,
+                let oldest = blocks.min(by: { $0.value.use < $1.value.use })
+            {
+                blocks[oldest.key] = nil
+            }
+            uses += 1
+            blocks[number] = (bytes, uses)
+        }
+    }
+
+    private let url: String
+    private let client: any MediaHTTPClient
+    /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
+    private let validator: String?
+    /// All bytes, where the server has no ranges.
+    private let whole: [UInt8]?
+    private let cache: Locked<Cache>
+
+    package let length: Int64
+
+    /// Opens a file: requests its first block.
+    ///
+    /// - Parameters:
+    ///   - url: absolute.
+    ///   - client: sends the requests.
+    /// - Throws: `unavailable` when the server has no such file, or serves no ranges of a file of more than 1 MiB; what the client
+    ///   throws.
+    package init(_ url: String, client: some MediaHTTPClient) async throws {
+        let response = try await Self.request(url, 0..<Self.blockLength, limit: Self.wholeLimit, validator: nil, client)
+        self.url = url
+        self.client = client
+        var cache = Cache()
+        cache.received = Int64(response.body.count)
+        if response.status == 200 {
+            guard response.body.count <= Self.wholeLimit else { throw Self.failure(url, "the server does not serve byte ranges") }
+            (whole, length, validator) = (response.body, Int64(response.body.count), nil)
+        } else if response.status == 416, HTTPSource.totalLength(response.field("Content-Range")) == 0 {
+            // an empty resource has no ranges
+            (whole, length, validator) = ([], 0, nil)
+        } else {
+            let (range, length) = try Self.partial(response, url)
+            guard range == 0..<min(length, Self.blockLength) else { throw Self.otherRange(url) }
+            let tag = response.field("ETag").flatMap { $0.hasPrefix("\"") ? $0 : nil }
+            (whole, self.length, validator) = (nil, length, tag ?? response.field("Last-Modified"))
+            cache.add(0, response.body)
+        }
+        self.cache = Locked(cache)
+    }
+
+    /// Bytes that the server sent so far.
+    package var receivedBytes: Int64 { cache.withLock { $0.received } }
+
+    package func read(_ range: Range<Int64>) throws -> [UInt8] {
+        let range = range.clamped(to: 0..<length)
+        guard !range.isEmpty else { return [] }
+        if let whole { return Array(whole[Int(range.lowerBound)..<Int(range.upperBound)]) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let number = at / Self.blockLength
+            let start = number * Self.blockLength
+            let block = try block(number, upTo: (range.upperBound - 1) / Self.blockLength)
+            bytes += block[Int(at - start)..<Int(min(range.upperBound - start, Int64(block.count)))]
+            at = start + Int64(block.count)
+        }
+        return bytes
+    }
+
+    /// A block; those behind it up to `last` that are missing too come with it.
+    private func block(_ number: Int64, upTo last: Int64) throws -> [UInt8] {
+        if let block = cache.withLock({ $0.block(number) }) { return block }
+        let end = cache.withLock { cache in
+            var end = number + 1
+            while end <= last, end - number < Self.requestBlocks, cache.blocks[end] == nil { end += 1 }
+            return end
+        }
+        let range = number * Self.blockLength..<min(length, end * Self.blockLength)
+        let bytes = try load(range)
+        return cache.withLock { cache in
+            cache.received += Int64(bytes.count)
+            var first: [UInt8] = []
+            // backwards, so that the first stays longest
+            for place in stride(from: end - 1, through: number, by: -1) {
+                let start = Int((place - number) * Self.blockLength)
+                first = Array(bytes[start..<min(bytes.count, start + Int(Self.blockLength))])
+                cache.add(place, first)
+            }
+            return first
+        }
+    }
+
+    /// Requests a range, and waits for it.
+    private func load(_ range: Range<Int64>) throws -> [UInt8] {
+        let event = clinux_eventfd()
+        guard event >= 0 else { throw Self.failure(url, "there are too many open files") }
+        defer { close(event) }
+        let outcome = Locked<Result<[UInt8], any Error>?>(nil)
+        Task {
+            let result: Result<[UInt8], any Error>
+            do { result = .success(try await fetch(range)) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+            clinux_eventfd_signal(event)
+        }
+        var waiting = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&waiting, 1, -1) < 1 {}
+        guard let result = outcome.withLock({ $0 }) else { throw Self.failure(url, "reading failed") }
+        return try result.get()
+    }
+
+    private func fetch(_ range: Range<Int64>) async throws -> [UInt8] {
+        let response = try await Self.request(url, range, limit: range.count, validator: validator, client)
+        guard response.status != 200 || validator == nil else { throw Self.failure(url, "the file has changed while it was read") }
+        let (got, length) = try Self.partial(response, url)
+        guard length == self.length else { throw Self.failure(url, "the file has changed while it was read") }
+        guard got == range else { throw Self.otherRange(url) }
+        return response.body
+    }
+
+    private static func request(
+        _ url: String,
+        _ range: Range<Int64>,
+        limit: Int,
+        validator: String?,
+        _ client: any MediaHTTPClient
+    ) async throws -> MediaHTTPResponse {
+        var fields = [MediaHTTPField("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
+        // a range of compressed bytes would not be one of the file
+        fields.append(MediaHTTPField("Accept-Encoding", "identity"))
+        if let validator { fields.append(MediaHTTPField("If-Range", validator)) }
+        return try await client.get(url, fields: fields, limit: limit)
+    }
+
+    /// The range and the length of a partial response, whose body has that many bytes.
+    private static func partial(_ response: MediaHTTPResponse, _ url: String) throws(MediaError) -> (Range<Int64>, Int64) {
+        guard response.status == 206 else {
+            throw failure(
+                url,
+                response.status == 200
+                    ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
+            )
+        }
+        guard let text = response.field("Content-Range"), let length = HTTPSource.totalLength(text),
+            let range = HTTPSource.range(text), range.upperBound <= length, range.count == response.body.count
+        else { throw otherRange(url) }
+        return (range, length)
+    }
+
+    private static func failure(_ url: String, _ what: String) -> MediaError { MediaError(.unavailable, "\(url): \(what)") }
+
+    private static func otherRange(_ url: String) -> MediaError {
+        failure(url, "the server returned another range than requested")
+    }
+}
