@@ -165,7 +165,8 @@ package struct MediaFragment: Sendable {
     }
 
     private var hasOneDuration: Bool { durations.allSatisfy { $0 == durations.first } }
-    private var hasOneSize: Bool { sizes.allSatisfy { $0 == sizes.first } }
+    /// Whether the header gives the size of all samples; a size of 0 would be no size.
+    private var hasOneSize: Bool { sizes.allSatisfy { $0 == sizes.first && $0 > 0 } }
     /// Whether the flags of the first sample, and those of all others, say everything.
     private var hasSimpleFlags: Bool { syncs.dropFirst().allSatisfy { $0 == (syncs.count > 1 ? syncs[1] : false) } }
 
