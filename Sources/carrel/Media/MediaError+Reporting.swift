@@ -6,6 +6,7 @@ extension MediaError: ReportableError {
         switch code {
         case .missingKey: "pass it with --key ID:KEY, or with --keys FILE; 'carrel media inspect' lists the key ids of a file"
         case .unsupported: "'carrel media inspect' tells how a file is protected"
+        case .unaligned: "encode all renditions with the same sync samples, or let --align do it"
         default: nil
         }
     }

@@ -153,6 +153,9 @@ struct PackageCommand: Command {
     func run(_ console: Console) async throws {
         let keys = try keys.keys()
         if scheme == .none, !keys.isEmpty { throw UsageError(.contradiction, "--key needs --scheme") }
+        if rotation == 0, max(keys.video.count, keys.audio.count) > 1 {
+            throw UsageError(.contradiction, "several keys of a type take turns: --rotate tells after how many segments")
+        }
         if scheme != .none, keys.isEmpty {
             throw MediaError(.missingKey, "--scheme \(scheme.rawValue) encrypts, and no key is given")
         }

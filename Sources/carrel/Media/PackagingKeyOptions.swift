@@ -12,7 +12,7 @@ struct PackagingKeyOptions: ParameterGroup, Sendable {
             "--key",
             value: "[type=]id:key",
             help:
-                "A content key. type: video or audio; without one the key is for all tracks. id, key: 32 hexadecimal digits each. "
+                "A content key. type: video or audio; without one the key is for all others. id, key: 32 hexadecimal digits each. "
                 + "Several keys of a type take turns with --rotate. Other users of this machine can see it: prefer --keys.",
             group: "Keys"
         ),

@@ -4,10 +4,13 @@ import CarrelMP4
 
 /// Keys for output as a command line names them.
 package struct PackagingKeys: Sendable {
-    /// Of pictures.
-    package private(set) var video: [PackagingKey] = []
-    /// Of sound.
-    package private(set) var audio: [PackagingKey] = []
+    private var common: [PackagingKey] = []
+    private var typed: [PackagedTrack.Kind: [PackagingKey]] = [:]
+
+    /// The keys of pictures: those given for them, or else those for all tracks.
+    package var video: [PackagingKey] { typed[.video] ?? common }
+    /// The keys of audio tracks: those given for them, or else those for all tracks.
+    package var audio: [PackagingKey] { typed[.audio] ?? common }
 
     package init() {}
 
@@ -17,16 +20,16 @@ package struct PackagingKeys: Sendable {
     /// Adds a key.
     ///
     /// - Parameter text: `[video=|audio=]ID:KEY`; `ID` and `KEY` are 32 hexadecimal digits each, dashes in `ID` are passed over. A key
-    ///   without a type is for all tracks.
+    ///   without a type is for all tracks that have none of their type.
     /// - Throws: `badKey` with what is wrong, without the key.
     package mutating func add(_ text: some StringProtocol) throws(MediaError) {
-        var kinds = [PackagedTrack.Kind.video, .audio]
+        var type: PackagedTrack.Kind?
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
             guard let kind = PackagedTrack.Kind(rawValue: String(rest[..<sign])), kind != .text else {
                 throw MediaError(.badKey, "'\(rest[..<sign])' is not a type of track: write video= or audio=")
             }
-            kinds = [kind]
+            type = kind
             rest = rest[rest.index(after: sign)...]
         }
         guard let colon = rest.firstIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
@@ -37,10 +40,9 @@ package struct PackagingKeys: Sendable {
         guard let bytes = Hex.decode(rest[rest.index(after: colon)...]), bytes.count == 16,
             let key = try? PackagingKey(id: id, key: Secret(bytes))
         else { throw MediaError(.badKey, "the key of '\(id)' is not 32 hexadecimal digits") }
-        for other in video + audio where (other.id == id) && other.key != key.key {
+        for other in common + typed.values.joined() where (other.id == id) && other.key != key.key {
             throw MediaError(.badKey, "the id '\(id)' is given for two keys")
         }
-        if kinds.contains(.video) { video.append(key) }
-        if kinds.contains(.audio) { audio.append(key) }
+        if let type { typed[type, default: []].append(key) } else { common.append(key) }
     }
 }

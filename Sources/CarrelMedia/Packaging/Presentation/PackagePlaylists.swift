@@ -95,7 +95,8 @@ struct PackagePlaylists {
                 method: method,
                 uri: address.replacing("{kid}", with: "\(key.id)"),
                 initializationVector: iv,
-                keyFormat: "identity"
+                // the format without a name, which the oldest players know
+                keyFormat: options.transport == .aes128 ? nil : "identity"
             )
         }
         var writer = BoxWriter()
