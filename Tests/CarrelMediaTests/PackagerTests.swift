@@ -196,3 +196,54 @@ struct `A package` {
         #expect(throws: MediaError.self) { _ = try PackageFolder(directory.file("out")) }
     }
 }
+
+struct `A playlist of a package` {
+    @Test(arguments: [CommonEncryptionScheme.cenc, .cbcs], [PackagingOptions.Layout.segments, .ranges])
+    func `decrypts with its segments by the id of the key`(
+        scheme: CommonEncryptionScheme,
+        layout: PackagingOptions.Layout
+    ) async throws {
+        let run = try await PackagingRun([source], PackagingRun.options(scheme, layout))
+        for (name, handler) in [("video-1", "vide"), ("audio-1", "soun")] {
+            let decryption = try await MediaDecryption(of: LocalFile("\(run.path)/\(name).m3u8"), as: .same, keys: run.keys)
+            var sink = BytesSink()
+            try decryption.write(to: &sink) { _ in }
+            let clear = try MP4File(BytesReader(sink.bytes))
+            let expected = try PackagingRun.digest(Fixtures.path("media/\(source)"), handler)
+            #expect(try clear.digest(of: handler) == expected)
+        }
+        let error = await #expect(throws: MediaError.self) {
+            _ = try await MediaDecryption(of: LocalFile("\(run.path)/video-1.m3u8"), as: .same, keys: GivenKeys())
+        }
+        #expect(error?.code == .missingKey && error?.message.contains("00112233445566778899aabbccddeeff") == true)
+    }
+}
+
+struct `Keys for packages` {
+    private static let id = "00112233-4455-6677-8899-aabbccddeeff"
+    private static let other = "ffeeddccbbaa99887766554433221100"
+    private static let key = "000102030405060708090a0b0c0d0e0f"
+
+    @Test func `of a type go before those of all tracks`() throws {
+        var keys = PackagingKeys()
+        try keys.add("\(Self.id):\(Self.key)")
+        #expect(keys.video.map { "\($0.id)" } == ["00112233445566778899aabbccddeeff"] && keys.audio.count == 1)
+        try keys.add("audio=\(Self.other):\(Self.key)")
+        #expect(keys.video.map { "\($0.id)" } == ["00112233445566778899aabbccddeeff"])
+        #expect(keys.audio.map { "\($0.id)" } == [Self.other])
+    }
+
+    @Test(arguments: [
+        "", "x", ":", "\(id)", "text=\(id):\(key)", "\(id):\(key)00", "\(id.dropLast()):\(key)", "\(id):\(key.dropLast())",
+        "\(id):zz",
+        "\(id):ffffffffffffffffffffffffffffffff",
+    ])
+    func `are refused without being repeated when they are not written so`(text: String) throws {
+        var keys = PackagingKeys()
+        try keys.add("\(Self.id):\(Self.key)")
+        let error = #expect(throws: MediaError.self) { try keys.add(text) }
+        #expect(
+            error?.code == .badKey && error?.message.contains(Self.key) == false && error?.message.contains("ffffffff") == false
+        )
+    }
+}
