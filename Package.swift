@@ -499,6 +499,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("RightsFuzz", carrel("Bytes Crypto HTTP JOSE JSON Rights")),
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
+        fuzz("SliceFuzz", carrel("Bytes Video")),
+        fuzz("WebVTTFuzz", carrel("Bytes Media")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),
