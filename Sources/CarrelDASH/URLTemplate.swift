@@ -28,13 +28,13 @@ package struct URLTemplate: Sendable, Hashable {
     }
 
     /// The fault of a template.
-    struct Fault: Error {
+    package struct Fault: Error {
         let what: String
     }
 
     /// - Parameter text: as written.
     /// - Throws: for a single dollar sign, an unknown identifier, sub-numbers, and a width that is not `%0Nd`.
-    init(_ text: String) throws(Fault) {
+    package init(_ text: String) throws(Fault) {
         self.text = text
         var parts: [Part] = []
         var literal = ""

@@ -23,6 +23,8 @@ package struct PlaylistSegments: Sendable {
     private var keys: [String: Secret] = [:]
     /// The keys of fragments whose key lines name no address of one, by the ids in the fragments.
     private(set) var fragmentKeys = ContentKeys()
+    /// Whether the ids of all fragments have keys, so that no address of one is read.
+    private var fragmentsHaveKeys = false
 
     /// Bytes of a playlist, at most.
     private static let playlistLimit: Int64 = 16 << 20
@@ -67,13 +69,13 @@ package struct PlaylistSegments: Sendable {
         }
         guard !segments.isEmpty else { throw MediaError(.unsupported, "the playlist has no segment") }
         self.segments = segments
+        try await resolveFragmentKeys(from: source)
         for segment in segments {
             for part in [segment.media, segment.initialization] {
-                guard let key = part?.key, keys[key.uri] == nil, !Self.isByID(key) else { continue }
+                guard let key = part?.key, keys[key.uri] == nil, !Self.isByID(key), !fragmentsHaveKeys else { continue }
                 keys[key.uri] = try await Self.key(key, in: folder, source)
             }
         }
-        try await resolveFragmentKeys(from: source)
     }
 
     /// Whether the key is found by its id: key systems of samples name it by their own means.
@@ -81,19 +83,27 @@ package struct PlaylistSegments: Sendable {
         (key.method == .sampleAES || key.method == .sampleAESCTR) && key.keyFormat != nil && key.keyFormat != "identity"
     }
 
-    /// Reads through the fragments whose keys are found by their ids, and asks for these.
+    /// Reads through fragments whose samples are encrypted, and asks for their keys by their ids. Where a key line gives the address of a
+    /// key, the ids need not be known: some packagers write an id there, others the key.
     private mutating func resolveFragmentKeys(from source: some ContentKeySource) async throws {
         var current: Part?
         var reader = FragmentReader()
         for segment in segments {
-            guard let key = segment.media.key, Self.isByID(key), let initialization = segment.initialization else { continue }
-            if current != initialization {
-                reader = FragmentReader()
-                try await resolve(initialization, &reader, source)
-                current = initialization
+            guard let key = segment.media.key, key.method == .sampleAES || key.method == .sampleAESCTR,
+                let initialization = segment.initialization
+            else { continue }
+            do {
+                if current != initialization {
+                    reader = FragmentReader()
+                    try await resolve(initialization, &reader, source)
+                    current = initialization
+                }
+                try await resolve(segment.media, &reader, source)
+            } catch let error as MediaError where error.code == .missingKey && !Self.isByID(key) {
+                return
             }
-            try await resolve(segment.media, &reader, source)
         }
+        fragmentsHaveKeys = current != nil
     }
 
     private mutating func resolve(_ part: Part, _ reader: inout FragmentReader, _ source: some ContentKeySource) async throws {
@@ -160,6 +170,7 @@ package struct PlaylistSegments: Sendable {
 
     func key(_ part: Part) throws(MediaError) -> Secret? {
         guard let key = part.key, !Self.isByID(key) else { return nil }
+        if fragmentsHaveKeys, key.method == .sampleAES || key.method == .sampleAESCTR { return nil }
         guard let secret = keys[key.uri] else { throw MediaError(.missingKey, "no key is given for the address \(key.uri)") }
         return secret
     }

@@ -24,7 +24,7 @@ enum MediaWork: String, CaseIterable, Codable, Sendable {
         var sink = NoSink()
         switch self {
         case .samples: try Self.walk(try MP4File(file))
-        case .inspection: _ = try MP4Inspection.describe(file)
+        case .inspection: _ = try MediaInspection.describe(file)
         case .copy, .transport:
             let decryption = try await MediaDecryption(of: file, as: self == .copy ? .same : .transportStream, keys: keys)
             try decryption.write(to: &sink)
