@@ -5,8 +5,11 @@
 //   MediaBench remux FILE OUT KEY…      FILE as a clear transport stream, in pieces as they arrive
 //   MediaBench remux-file FILE OUT KEY… the same, its samples in the order of their times
 //   MediaBench copy FILE OUT KEY…       a clear copy
+//   MediaBench package FILE FOLDER SCHEME KEY
 
 import CarrelBytes
+import CarrelCrypto
+import CarrelMP4
 import CarrelMedia
 import Glibc
 
@@ -15,10 +18,24 @@ if let mode = arguments.first, arguments.count >= 3 {
     try await work(mode, Array(arguments.dropFirst()))
 } else {
     try await measureDecryption()
+    try measureLines()
+}
+
+/// Parsing beside bare passes over the same bytes.
+func measureLines() throws {
+    for (name, text) in [("HLS of 20,000 segments", PlaylistLines.plain()), ("the same, each with key, time and range", PlaylistLines.rich())] {
+        try report(name, bytes: text.count) { try PlaylistLines.read(text) } floor: { PlaylistLines.findLines(text) }
+    }
+    let text = MPDLines.text()
+    try report("MPD of 20,000 timeline entries", bytes: text.count) { _ = try MPDLines.read(text) } floor: { MPDLines.parse(text) }
+    try report("the same, its addresses too", bytes: text.count) { try MPDLines.list(text) } floor: { MPDLines.parse(text) }
 }
 
 /// Runs one piece of work, to be measured from outside.
 func work(_ mode: String, _ arguments: [String]) async throws {
+    if mode == "package" {
+        return try await package(arguments[0], to: arguments[1], arguments[2], arguments[3])
+    }
     var keys = GivenKeys()
     for text in arguments.dropFirst(2) { try keys.add(text) }
     let source = try LocalFile(arguments[0])
@@ -49,4 +66,18 @@ struct DescriptorSink: MediaSink {
     func overwrite(_ bytes: RawSpan, at offset: Int64) throws {
         _ = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
     }
+}
+
+/// Packages a file in one folder.
+func package(_ file: String, to path: String, _ scheme: String, _ key: String) async throws {
+    let parts = key.split(separator: ":").compactMap { Hex.decode($0) }
+    guard parts.count == 2, let id = KeyID(parts[0].rawSpan) else { fatalError("a key is written ID:KEY") }
+    var options = PackagingOptions()
+    options.scheme = CommonEncryptionScheme(rawValue: scheme)
+    options.videoKeys = [try PackagingKey(id: id, key: Secret(parts[1]))]
+    options.audioKeys = options.videoKeys
+    let packager = try Packager([try await PackagingSource(name: file, LocalFile(file))], texts: [], options)
+    let folder = try PackageFolder(path)
+    _ = try packager.write(to: folder)
+    try folder.commit()
 }
