@@ -1,5 +1,6 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelCrypto
 package import CarrelMP4
 import CarrelVideo
 
@@ -7,8 +8,8 @@ import CarrelVideo
 /// of MP3, AC-3, E-AC-3 and FLAC, first elements of AAC.
 ///
 /// Only bytes that were encrypted count. What a wrong key makes of them passes now and then, and programs write odd streams: so samples
-/// are counted, and the key is called wrong when as many are bad as no right key has. Pictures whose slice headers are clear, as most
-/// programs leave them, are not noticed.
+/// are counted, and the key is called wrong when as many are bad as no right key has. Most programs leave the headers of slices clear: of
+/// such pictures only the rule of emulation prevention tells, and only in films, as random bytes break it every 8 MiB.
 package struct ClearSampleCheck: Sendable {
     private enum Coding: Sendable {
         case picture(VideoCodec, lengthSize: Int, allowsAnyOrder: Bool)
@@ -31,11 +32,16 @@ package struct ClearSampleCheck: Sendable {
     private var left = 0
     private var good = 0
     private var bad = 0
+    /// Encrypted bytes in NAL units still to look at, and how often they break the rule of emulation prevention.
+    private var scanLeft = 0
+    private var violations = 0
 
     /// Samples that are looked at for each key.
     private static let limit = 32
     /// Bad samples that a right key may have.
     private static let tolerance = 2
+    /// Encrypted bytes that are looked through.
+    private static let scanLimit = 32 << 20
 
     /// - Parameter entry: the description of the samples.
     package init(_ entry: SampleEntry) {
@@ -45,6 +51,7 @@ package struct ClearSampleCheck: Sendable {
             for set in sets {
                 if let id = SliceStart.id(ofPictureParameterSet: set.rawSpan, codec: codec) { pictureParameterSets.insert(id) }
             }
+            scanLeft = Self.scanLimit
         }
         restart()
     }
@@ -89,8 +96,43 @@ package struct ClearSampleCheck: Sendable {
     /// - Returns: by what the key is found to be wrong, as a lower-case phrase; nil when it is not.
     @inline(__always)
     package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
-        guard left > 0 else { return nil }
-        return look(sample, parameters)
+        guard left > 0 || scanLeft > 0 else { return nil }
+        return (left > 0 ? look(sample, parameters) : nil) ?? (scanLeft > 0 ? scan(sample, parameters) : nil)
+    }
+
+    /// Looks through the encrypted parts that lie in one NAL unit each.
+    private mutating func scan(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
+        guard case .picture(_, let lengthSize, _) = coding, parameters.isProtected, var part = parameters.subsamples.first else {
+            return nil
+        }
+        var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
+        var number = 0
+        var start = part.clear
+        while let unit = try? units.next() {
+            while start + part.protected <= unit.upperBound {
+                let end = start + part.protected
+                if start >= unit.lowerBound { count(sample.extracting(start..<end), parameters.pattern) }
+                number += 1
+                guard number < parameters.subsamples.count else { break }
+                part = parameters.subsamples[number]
+                start = end + part.clear
+            }
+            guard number < parameters.subsamples.count else { break }
+        }
+        return violations > 1 ? "slices hold what emulation prevention keeps out" : nil
+    }
+
+    private mutating func count(_ protected: RawSpan, _ pattern: BlockPattern) {
+        guard !pattern.isWhole else {
+            scanLeft -= protected.byteCount
+            violations += EmulationPrevention.violations(in: protected)
+            return
+        }
+        for start in stride(from: 0, to: protected.byteCount - 15, by: (pattern.crypt + pattern.skip) * 16) {
+            let run = protected.extracting(start..<min(start + pattern.crypt * 16, protected.byteCount))
+            scanLeft -= run.byteCount
+            violations += EmulationPrevention.violations(in: run)
+        }
     }
 
     private mutating func look(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
