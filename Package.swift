@@ -360,7 +360,7 @@ let package = Package(
         tests("CarrelArchiveTests", carrel("Archive Bytes Testing")),
         tests("CarrelAudioTests", carrel("Audio Bytes Testing")),
         tests("CarrelBytesTests", ["CarrelBytes"]),
-        tests("CarrelMP4Tests", carrel("Audio Bytes MP4 Testing Video")),
+        tests("CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
         tests("CarrelVideoTests", carrel("Bytes Testing Video")),
         tests("CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
         tests("CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),

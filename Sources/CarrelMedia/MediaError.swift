@@ -1,4 +1,5 @@
 package import CarrelBytes
+import CarrelMP4
 
 /// Why media cannot be read, decrypted or written: a stable code, and words for a person.
 ///
@@ -15,6 +16,11 @@ package struct MediaError: CodedError {
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// Damaged parameters of a track's Common Encryption.
+    init(_ track: MP4Track, _ fault: Malformed) {
+        self.init(.malformed, "parameters of the encryption of track \(track.id): \(fault.what) at their byte \(fault.offset)")
     }
 
     /// Damaged bytes.

@@ -256,6 +256,17 @@ struct `Files of Common Encryption` {
         }
     }
 
+    @Test func `are refused when their parameters are damaged, with what is wrong`() async throws {
+        var movie = Movie()
+        movie.samples = Movie.samples(1, hasParts: false)
+        movie.defaults.ivSize = 5
+        let file = try movie.file()
+        for work in [MediaWork.copy, .transport] {
+            let error = await #expect(throws: MediaError.self) { try await work.run(HostileFile(file)) }
+            #expect(error?.code == .malformed && error?.message.contains("track 1: initialization vectors of 5 bytes") == true)
+        }
+    }
+
     @Test func `are encrypted as the reference encrypts`() throws {
         for made in Self.schemes {
             let movie = made.movie()

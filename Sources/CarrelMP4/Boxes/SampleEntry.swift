@@ -1,5 +1,5 @@
 import CarrelAudio
-import CarrelBytes
+package import CarrelBytes
 
 /// One description of a track's samples (`stsd`, ISO/IEC 14496-12 §8.5.2): their coding, and their protection.
 package struct SampleEntry: Sendable {
@@ -11,6 +11,8 @@ package struct SampleEntry: Sendable {
     package internal(set) var protection: MP4Protection?
     /// The parameters of Common Encryption or PIFF; nil with other protections.
     package internal(set) var encryption: TrackEncryption?
+    /// What is wrong with parameters of Common Encryption that cannot be read; the byte counts from their own start.
+    package internal(set) var encryptionFault: Malformed?
     /// Pixels; 0 where it is not a picture.
     package internal(set) var width = 0
     /// Pixels; 0 where it is not a picture.
@@ -109,6 +111,7 @@ package struct SampleEntry: Sendable {
         format = found.originalFormat ?? type
         configuration = found.configuration
         encryption = found.encryption
+        encryptionFault = found.encryption == nil ? found.encryptionFault : nil
         switch type {
         case "drms", "aavd", "drmi": protection = found.protection(scheme: found.scheme ?? type)
         default:
@@ -133,6 +136,7 @@ package struct SampleEntry: Sendable {
         var originalFormat: FourCC?
         var schemeInformation: [UInt8] = []
         var encryption: TrackEncryption?
+        var encryptionFault: Malformed?
 
         func protection(scheme: FourCC) -> MP4Protection {
             MP4Protection(scheme: "\(scheme)", originalFormat: originalFormat, schemeInformation: schemeInformation)
@@ -154,7 +158,9 @@ package struct SampleEntry: Sendable {
                 case "schm" where content.byteCount >= 8: found.scheme = FourCC(content.u32(at: 4))
                 case "schi" where depth == 2:
                     found.schemeInformation = [UInt8](copying: content)
-                    found.encryption = SampleEntry.trackEncryption(content)
+                    do throws(Malformed) { found.encryption = try SampleEntry.trackEncryption(content) } catch {
+                        found.encryptionFault = error
+                    }
                 default: break
                 }
             }
@@ -162,17 +168,22 @@ package struct SampleEntry: Sendable {
         }
     }
 
-    /// The parameters of Common Encryption in scheme information; nil when there are none, or they are damaged.
-    private static func trackEncryption(_ schemeInformation: RawSpan) -> TrackEncryption? {
+    /// The parameters of Common Encryption in scheme information; nil when there are none.
+    private static func trackEncryption(_ schemeInformation: RawSpan) throws(Malformed) -> TrackEncryption? {
         var found: TrackEncryption?
+        var fault: Malformed?
         MemoryBoxes.forEach(in: schemeInformation) { type, content in
-            if type == "tenc" { found = found ?? (try? TrackEncryption(tenc: content)) }
+            if type == "tenc", found == nil {
+                do throws(Malformed) { found = try TrackEncryption(tenc: content) } catch { fault = error }
+            }
             if type == "uuid", content.byteCount >= 20, [UInt8](copying: content.extracting(0..<16)) == TrackEncryption.piffTrack
             {
                 var cursor = ByteCursor(content.extracting(20..<content.byteCount))
-                found = found ?? (try? TrackEncryption(piff: &cursor))
+                guard found == nil else { return }
+                do throws(Malformed) { found = try TrackEncryption(piff: &cursor) } catch { fault = error }
             }
         }
+        if found == nil, let fault { throw fault }
         return found
     }
 }

@@ -30,7 +30,7 @@ package struct FragmentReader {
     /// Bytes of the header of a fragment, at most.
     package static let headerLimit = 8 << 20
     /// Bytes of a movie, at most.
-    package static let movieLimit = 16 << 20
+    package static let movieLimit = 8 << 20
     /// Bytes of any other box that is held whole.
     private static let boxLimit = 1 << 20
 
@@ -216,7 +216,11 @@ package struct FragmentReader {
             isMediaData = type == "mdat"
             return .data(take(header))
         }
-        guard available >= Int(size) else { return nil }
+        guard available >= Int(size) else {
+            // not twice as much as it needs
+            if size > 1 << 16 { buffer.reserveCapacity(start + Int(size)) }
+            return nil
+        }
         let place = position
         let range = take(Int(size))
         switch type {

@@ -46,7 +46,7 @@ package struct TrackEncryption: Sendable, Hashable {
         try self.init(&cursor, pattern: pattern, "sample group entry")
     }
 
-    /// Bytes of the `seig` entry at a cursor, by what it says of itself.
+    /// Bytes of the `seig` entry at a cursor, from its own fields.
     static func groupEntryLength(_ cursor: borrowing ByteCursor) -> Int {
         let bytes = cursor.bytes
         let start = cursor.position

@@ -51,6 +51,7 @@ package struct TrackDecrypter: Sendable {
         self.keys = keys
         for (number, entry) in track.entries.enumerated() {
             guard let protection = entry.protection else { continue }
+            if let fault = entry.encryptionFault { throw MediaError(track, fault) }
             guard let encryption = entry.encryption, let scheme = CommonEncryptionScheme(protection, encryption) else {
                 throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
             }

@@ -32,6 +32,8 @@ package struct FileProtection: Sendable {
                 try await add(protection, track, source)
             } else if track.entries.contains(where: { $0.encryption != nil }) {
                 common.append(track)
+            } else if let fault = track.entries.lazy.compactMap(\.encryptionFault).first {
+                throw MediaError(track, fault)
             } else {
                 throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
             }

@@ -160,19 +160,20 @@ struct HostileFile: ByteReader, Sendable {
             HostileFile(try small.fragments() + fragment(nested(["moof", "traf"], 100_000)))
         }
         for type in ["free", "pssh", "moof", "uuid", "sidx"] {
-            all["a million boxes \(type)"] = {
-                HostileFile(try small.fragments() + repeated(box(FourCC(stringLiteral: type)), 1_000_000))
+            let many = type == "free" ? 1_000_000 : 250_000
+            all["\(many) boxes \(type)"] = {
+                HostileFile(try small.fragments() + repeated(box(FourCC(stringLiteral: type)), many))
             }
             all["a hundred thousand boxes \(type)"] = {
                 HostileFile(try small.fragments() + repeated(box(FourCC(stringLiteral: type)), 100_000))
             }
-            all["a million boxes \(type) in a movie"] = {
-                HostileFile(brand + movie(more: repeated(box(FourCC(stringLiteral: type)), 1_000_000), tables: empty))
+            all["\(many) boxes \(type) in a movie"] = {
+                HostileFile(brand + movie(more: repeated(box(FourCC(stringLiteral: type)), many), tables: empty))
             }
-            all["a million boxes \(type) in a fragment"] = {
+            all["\(many) boxes \(type) in a fragment"] = {
                 HostileFile(
                     brand + movie(isFragmented: true, tables: empty)
-                        + fragment(repeated(box(FourCC(stringLiteral: type)), 1_000_000))
+                        + fragment(repeated(box(FourCC(stringLiteral: type)), many))
                 )
             }
         }
@@ -199,6 +200,16 @@ struct HostileFile: ByteReader, Sendable {
         }
         all["a fragment longer than any"] = {
             HostileFile(brand + movie(isFragmented: true, tables: empty) + header("moof", 1 << 40), length: 1 << 24)
+        }
+        all["a fragment of 8 MiB"] = {
+            let fragment = fragment(
+                box("free", [UInt8](repeating: 0, count: (8 << 20) - 100)) + box("traf", [0, 0, 0, 1, 0, 0, 0, 0])
+            )
+            return HostileFile(brand + movie(isFragmented: true, tables: empty) + fragment)
+        }
+        all["a movie of 8 MiB"] = {
+            let more = box("free", [UInt8](repeating: 0, count: (8 << 20) - 2000)) + box("trak", [0, 0, 0, 1, 0, 0, 0, 0])
+            return HostileFile(brand + movie(isFragmented: true, more: more, tables: empty))
         }
         all["a movie longer than any"] = { HostileFile(brand + header("moov", 1 << 40), length: 1 << 24) }
         all["a movie of 1 GiB of headers of protection systems"] = {

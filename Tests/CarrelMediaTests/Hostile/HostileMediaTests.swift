@@ -73,7 +73,6 @@ struct HostileCost {
         let costs = text.split(separator: "\n").compactMap { HostileCost($0) }
         #expect(costs.map(\.work) == MediaWork.allCases.map(\.rawValue))
         for cost in costs where !Self.isSanitized {
-            print("HOSTILE\t\(name)\t\(cost.work)\t\(cost.seconds)\t\(cost.mebibytes)\t\(cost.outcome)")
             #expect(cost.seconds < Self.seconds && cost.mebibytes < 32, "\(cost)")
         }
     }
