@@ -11,7 +11,7 @@ package struct SampleEntry: Sendable {
     package internal(set) var protection: MP4Protection?
     /// The parameters of Common Encryption or PIFF; nil with other protections.
     package internal(set) var encryption: TrackEncryption?
-    /// What is wrong with parameters of Common Encryption that cannot be read; the byte counts from their own start.
+    /// The fault of damaged parameters of Common Encryption; its byte counts from their own start.
     package internal(set) var encryptionFault: Malformed?
     /// Pixels; 0 where it is not a picture.
     package internal(set) var width = 0

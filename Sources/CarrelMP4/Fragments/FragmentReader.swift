@@ -62,7 +62,7 @@ package struct FragmentReader {
     /// When the samples of each track end.
     private var ends: [UInt32: Int64] = [:]
 
-    /// What `keyIDs` has.
+    /// The entries of `keyIDs`.
     private var seen: Set<NamedKey> = []
     /// The offset in the stream of the movie or the fragment that `window` reads.
     private var held: Int64 = -1

@@ -65,7 +65,7 @@ package struct ClearFragments {
 
     /// The next event, its bytes clear; nil when the stream has to go on first, or has ended.
     ///
-    /// - Throws: `Malformed`, `unsupported`, `missingKey`.
+    /// - Throws: `Malformed`, `unsupported`, `missingKey`, `wrongKey`.
     package mutating func next() throws -> FragmentReader.Event? {
         guard let event = try reader.next() else { return nil }
         switch event {

@@ -81,7 +81,7 @@ package struct ClearSampleCheck: Sendable {
         }
     }
 
-    /// Begins to count anew, for another key.
+    /// Begins to count again, for another key.
     package mutating func restart() {
         if case .unknown = coding { left = 0 } else { left = Self.limit }
         good = 0
