@@ -45,7 +45,7 @@ struct `The decryption of a file` {
         }
     }
 
-    @Test(arguments: ProtectedFixture.named("dcf/").filter { $0.name.hasSuffix(".dcf") })
+    @Test(arguments: ProtectedFixture.payloads)
     func `is the payload of a DCF`(fixture: ProtectedFixture) async throws {
         let bytes = try Fixtures.bytes("media/\(fixture.name)")
         if let digest = fixture.entry["plaintext_sha256"]?.string {
@@ -79,5 +79,5 @@ struct `The decryption of a file` {
 }
 
 enum ClearSamplesFixtures {
-    static let files = ProtectedFixture.named("cenc/", "dcf/av", "marlin/", "isma/", "ext/media3/")
+    static let files = ProtectedFixture.samples
 }

@@ -38,7 +38,7 @@ struct `The decryption of a playlist` {
         #expect(at == clear.count)
     }
 
-    @Test(arguments: ProtectedFixture.named("hls/").filter { $0.entry["segments"] != nil })
+    @Test(arguments: ProtectedFixture.wholeSegments)
     func `is its segments, one behind the other`(fixture: ProtectedFixture) async throws {
         // the keys lie beside the playlist
         let clear = try await Self.decrypt(try Fixtures.path("media/\(fixture.name)"), GivenKeys())
@@ -69,7 +69,7 @@ struct `The decryption of a playlist` {
     }
 
     @Test func `decrypts samples of fragmented MP4 under the key of the key line`() async throws {
-        let fixture = try #require(ProtectedFixture.all.first { $0.name == "ext/shaka-player/hls-sample-aes/index.m3u8" })
+        let fixture = try ProtectedFixture.sampleCounter
         let path = try Fixtures.path("media/\(fixture.name)")
         let file = try MP4File(BytesReader(try await Self.decrypt(path, GivenKeys())))
         #expect(try file.digest(of: "vide") == fixture.samples("v"))
@@ -80,7 +80,7 @@ struct `The decryption of a playlist` {
 
     @Test func `decrypts samples of transport streams and keeps their times`() async throws {
         let path = try Fixtures.path("media/hls/sample-aes/stream.m3u8")
-        let fixture = try #require(ProtectedFixture.all.first { $0.name == "hls/sample-aes/stream.m3u8" })
+        let fixture = try ProtectedFixture.sampleStream
         let clear = try await Self.decrypt(path, fixture.keys)
         var expected: [AccessUnit] = []
         for number in 0..<100 {

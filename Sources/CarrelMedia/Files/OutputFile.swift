@@ -111,7 +111,10 @@ package final class OutputFile: MediaSink {
     /// The refusal of an output whose earlier bytes change while it is written.
     private static func needsFile(_ path: String) -> MediaError {
         let name = isStandardOutput(path) ? "standard output" : path
-        return MediaError(.unwritable, "\(name) cannot take this output, whose parts are not written in order: write it to a file")
+        return MediaError(
+            .unwritable,
+            "\(name) cannot take this output, whose parts are not written in order: write it to a file"
+        )
     }
 
     /// Gives the file its name; ends what is written in order.

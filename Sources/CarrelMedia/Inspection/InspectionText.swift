@@ -87,8 +87,10 @@ struct InspectionText {
     /// A member's name as words: `contentIds` is `content ids`.
     private static func words(_ name: String) -> String {
         var words = ""
+        var isUppercase = false
         for character in name {
-            if character.isUppercase { words += " " }
+            if character.isUppercase, !isUppercase { words += " " }
+            isUppercase = character.isUppercase
             words += character.lowercased()
         }
         return words

@@ -54,7 +54,9 @@ struct PackedAudioInspection {
             "kind": "audio", "size": .integer(reader.length), "format": .string(frame.format), "codecs": .string(frame.codecs),
             "sampleRate": .integer(frame.sampleRate), "channels": .integer(frame.channels),
         ]
-        if let duration = try duration(reader, from: at + Int64(start), frame, head, extent) { facts["duration"] = .real(duration) }
+        if let duration = try duration(reader, from: at + Int64(start), frame, head, extent) {
+            facts["duration"] = .real(duration)
+        }
         facts["id3"] = .bool(hasTag)
         if let timestamp { facts["timestamp"] = .seconds(Int64(clamping: timestamp), of: 90_000) }
         if let title = tags?.title { facts["title"] = .string(title) }
@@ -129,7 +131,9 @@ struct PackedAudioInspection {
         _ head: [UInt8],
         _ extent: MediaInspection.Extent
     ) throws -> Double? {
-        if first.format == "MP3" { return MP3Length.duration(head.rawSpan, byteCount: reader.length - start) }
+        if first.format == "MP3", let duration = MP3Length.duration(head.rawSpan, byteCount: reader.length - start) {
+            return duration
+        }
         guard extent == .whole || reader.length - start <= headLength else { return nil }
         var at = start
         var samples: Int64 = 0

@@ -145,7 +145,9 @@ package final class RemoteFile: ByteReader, Sendable {
 
     private func fetch(_ range: Range<Int64>) async throws -> [UInt8] {
         let response = try await Self.request(url, range, limit: range.count, validator: validator, client)
-        guard response.status != 200 || validator == nil else { throw Self.failure(url, "the file has changed while it was read") }
+        guard response.status != 200 || validator == nil else {
+            throw Self.failure(url, "the file has changed while it was read")
+        }
         let (got, length) = try Self.partial(response, url)
         guard length == self.length else { throw Self.failure(url, "the file has changed while it was read") }
         guard got == range else { throw Self.otherRange(url) }

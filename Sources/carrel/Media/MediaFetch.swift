@@ -1,0 +1,38 @@
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMedia
+import CarrelRights
+
+/// The requests for media that a command names by their address.
+struct MediaFetch: MediaHTTPClient {
+    private let client: HTTPClient
+
+    /// - Parameter url: the address that the user names.
+    /// - Throws: `unavailable` when it is malformed, or plain http to another machine.
+    init(_ url: String) throws(MediaError) {
+        guard let address = ServiceAddress(url) else { throw MediaError(.unavailable, "\(url) is not an address") }
+        guard address.isTrustworthy else {
+            throw MediaError(.unavailable, "\(url): plain http is for servers on this machine: use https")
+        }
+        client = HTTPClient()
+    }
+
+    func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        var headers: HTTPFields = [:]
+        for field in fields { headers.append(field.name, field.value) }
+        var request = ClientRequest(url, headers: headers, maxResponseBytes: Int64(limit))
+        request.maxRedirects = 5
+        do throws(HTTPClientError) {
+            let response = try await client.send(request)
+            return MediaHTTPResponse(
+                status: response.status.rawValue,
+                fields: response.headers.map { MediaHTTPField($0.name, $0.value) },
+                body: response.body
+            )
+        } catch {
+            guard error.code == .tooLarge else { throw MediaError(.unavailable, "\(url) cannot be read: \(error)") }
+            // a range is never longer than requested
+            throw MediaError(.unavailable, "\(url): the server does not serve byte ranges, and the file is longer than 1 MiB")
+        }
+    }
+}
