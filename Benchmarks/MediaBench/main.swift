@@ -71,7 +71,9 @@ struct DescriptorSink: MediaSink {
 /// Packages a file in one folder.
 func package(_ file: String, to path: String, _ scheme: String, _ key: String) async throws {
     let parts = key.split(separator: ":").compactMap { Hex.decode($0) }
-    guard parts.count == 2, let id = KeyID(parts[0].rawSpan) else { fatalError("a key is written ID:KEY") }
+    guard parts.count == 2 else { fatalError("a key is written ID:KEY") }
+    let bytes = parts[0]
+    guard let id = KeyID(bytes.rawSpan) else { fatalError("a key id has 16 bytes") }
     var options = PackagingOptions()
     options.scheme = CommonEncryptionScheme(rawValue: scheme)
     options.videoKeys = [try PackagingKey(id: id, key: Secret(parts[1]))]
