@@ -32,6 +32,8 @@ package struct URLTemplate: Sendable, Hashable {
         let what: String
     }
 
+    /// Reads a template.
+    ///
     /// - Parameter text: as written.
     /// - Throws: for a single dollar sign, an unknown identifier, sub-numbers, and a width that is not `%0Nd`.
     package init(_ text: String) throws(Fault) {

@@ -5,6 +5,7 @@ import Glibc
 enum FolderNames {
     /// - Parameter path: of the folder.
     /// - Returns: names in their order.
+    /// - Throws: when there is no such folder.
     static func list(_ path: String) throws -> [String] {
         guard let folder = unsafe opendir(path) else { throw Fixtures.Missing(path: path) }
         defer { unsafe closedir(folder) }

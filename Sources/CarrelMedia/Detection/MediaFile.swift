@@ -29,7 +29,9 @@ package struct MediaFile: Sendable {
     /// Content ids of OMA and Marlin, each once.
     package internal(set) var contentIDs: [String] = []
     /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
-    package internal(set) var keyIDs: [KeyID] = []
+    package private(set) var keyIDs: [KeyID] = []
+    /// The same, for a fast search: fragments may bring thousands.
+    private var knownKeys: Set<KeyID> = []
     /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
     package internal(set) var systems: [String] = []
     /// Addresses from which keys are fetched (HLS).
@@ -99,7 +101,7 @@ package struct MediaFile: Sendable {
     }
 
     mutating func add(keyID: KeyID) {
-        if !keyIDs.contains(keyID) { keyIDs.append(keyID) }
+        if knownKeys.insert(keyID).inserted { keyIDs.append(keyID) }
     }
 
     mutating func add(system: String) {

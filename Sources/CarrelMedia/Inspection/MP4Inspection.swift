@@ -10,11 +10,12 @@ enum MP4Inspection {
     /// Segment indexes that are described.
     private static let indexLimit = 100
 
-    /// Looks into a file: `kind`, `size`, `brands`, `fragmented`, `fragments`, `tracks`, `indexes`, `systems`, `protection`, `boxes`.
+    /// Looks into a file.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - media: its protection.
+    /// - Returns: `kind`, `size`, `brands`, `fragmented`, `fragments`, `tracks`, `indexes`, `systems`, `protection`, `boxes`.
     /// - Throws: what the reader throws; `Malformed`.
     static func describe(_ reader: any ByteReader, _ media: MediaFile) throws -> JSON {
         let file = try MP4File(reader)

@@ -12,6 +12,7 @@ enum SegmentIndexFacts {
     /// - Parameters:
     ///   - box: a `sidx`.
     ///   - reader: the file.
+    /// - Returns: `offset`, `track`, `references`, `start`, `duration`, and `indexes` where references lead to other indexes.
     /// - Throws: what the reader throws; `Malformed` when the box is damaged.
     static func describe(_ box: MP4Box, _ reader: any ByteReader) throws -> JSON {
         let content = try box.load(reader, limit: limit)
