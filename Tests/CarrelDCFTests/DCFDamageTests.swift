@@ -135,6 +135,23 @@ struct `Damaged DCF files` {
         #expect(total < 1000)
     }
 
+    @Test func `may be as long as numbers go`() throws {
+        let left: Int64 = 8
+        let box: [UInt8] = [0, 0, 0, 20] + Array("ftyp".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
+        let brands: [UInt8] = Array("odcf".utf8) + [0, 0, 0, 2] + Array("odcf".utf8)
+        let size = UInt64(Int64.max - 20 - left)
+        let long: [UInt8] = [0, 0, 0, 1] + Array("free".utf8) + withBigEndian(size)
+        var scan = DCFScan(length: .max)
+        for bytes in [box, brands, long] { try scan.take(bytes.rawSpan) }
+        #expect(scan.wanted == .max - left..<Int64.max)
+    }
+
+    private func withBigEndian(_ number: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: number)
+        return bytes
+    }
+
     @Test func `hold a limited number of objects and boxes`() throws {
         var writer = try DCFWriter(DCFMemorySink()) { AESBlock(high: 0, low: 0) }
         for _ in 0..<1001 {

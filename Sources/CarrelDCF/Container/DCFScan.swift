@@ -116,7 +116,7 @@ package struct DCFScan: Sendable {
             open = nil
         }
         guard open == nil, at == length else {
-            wanted = at..<min(at + 16, limit)
+            wanted = at..<at + min(16, limit - at)
             return
         }
         guard !file.objects.isEmpty else { throw Malformed("file has no objects", at: Int(at)) }

@@ -26,7 +26,7 @@ package struct FragmentReader {
     }
 
     /// Bytes of a sample, at most.
-    package static let sampleLimit = 16 << 20
+    package static let sampleLimit = 12 << 20
     /// Bytes of the header of a fragment, at most.
     package static let headerLimit = 8 << 20
     /// Bytes of a movie, at most.
@@ -48,6 +48,7 @@ package struct FragmentReader {
 
     private var buffer: [UInt8] = []
     private var start = 0
+    private var longestPiece = 0
     /// The offset in the stream of the byte at `start`.
     private var position: Int64 = 0
     /// The end of the box whose bytes pass through; nil before a header.
@@ -101,6 +102,7 @@ package struct FragmentReader {
     /// Adds a piece of the stream.
     package mutating func append(_ piece: RawSpan) {
         makeRoom()
+        longestPiece = max(longestPiece, piece.byteCount)
         buffer.append(copying: piece)
     }
 
@@ -115,6 +117,7 @@ package struct FragmentReader {
         _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         makeRoom()
+        longestPiece = max(longestPiece, count)
         try buffer.append(addingCapacity: count, initializingWith: body)
     }
 
@@ -123,6 +126,16 @@ package struct FragmentReader {
         guard start > 0, start >= buffer.count / 2 else { return }
         buffer.removeSubrange(0..<start)
         start = 0
+    }
+
+    /// Makes room for `count` bytes from `start` on, and for the piece that brings the last of them: a buffer that grew by itself would
+    /// take twice as much as it needs.
+    private mutating func makeRoom(for count: Int) {
+        if start > 0 {
+            buffer.removeSubrange(0..<start)
+            start = 0
+        }
+        buffer.reserveCapacity(count + longestPiece)
     }
 
     /// Says that no piece follows.
@@ -217,8 +230,7 @@ package struct FragmentReader {
             return .data(take(header))
         }
         guard available >= Int(size) else {
-            // not twice as much as it needs
-            if size > 1 << 16 { buffer.reserveCapacity(start + Int(size)) }
+            if size > 1 << 16 { makeRoom(for: Int(size)) }
             return nil
         }
         let place = position
@@ -337,7 +349,7 @@ package struct FragmentReader {
             throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(clamping: sample.offset))
         }
         guard available >= sample.size else {
-            buffer.reserveCapacity(start + sample.size)
+            makeRoom(for: sample.size)
             return nil
         }
         let track = walks[index].track

@@ -24,6 +24,9 @@ package struct ProtectionRemoval: Sendable {
     /// Containers that lie in one another: `moov`, `trak`, `mdia`, `minf`, `stbl`.
     private static let depthLimit = 5
 
+    /// The handler of the track on its way.
+    private var handler: FourCC?
+
     private init() {}
 
     /// The patches of one box of a file: of `moov`, `moof`, `ftyp`, `styp`, `pssh` and PIFF's boxes; of others none.
@@ -70,9 +73,12 @@ package struct ProtectionRemoval: Sendable {
         guard depth < Self.depthLimit else { throw Malformed("boxes lie too deep in each other", at: Int(parent.start)) }
         var isWanted = isWanted
         if parent.type == "trak" || parent.type == "traf" { isWanted = try Self.names(parent, tracks, &window) }
+        if parent.type == "trak" { handler = nil }
         try MP4Box.forEach(in: parent.content, &window) { box, window in
             if Self.containers.contains(box.type) {
                 try descend(box, tracks, isWanted: isWanted, depth: depth + 1, &window)
+            } else if box.type == "hdlr", parent.type == "mdia" {
+                handler = FourCC(try window.u32(at: box.content.lowerBound + 8, "handler"))
             } else if box.type == "stsd" {
                 if isWanted { try patchEntries(box, &window) }
             } else {
@@ -118,28 +124,46 @@ package struct ProtectionRemoval: Sendable {
         guard table.content.count >= 8 else { return }
         let entries = table.content.lowerBound + 8..<table.content.upperBound
         try MP4Box.forEach(in: entries, &window) { entry, window in
-            let fixed: Int64
-            switch entry.type {
-            case "encv": fixed = 78
-            case "enca":
-                // QuickTime has longer entries
-                let version = try window.u8(at: table.content.lowerBound, "sample description")
-                let layout = entry.content.count >= 10 ? try window.u16(at: entry.content.lowerBound + 8, "sample entry") : 0
-                fixed = version == 0 && layout == 1 ? 44 : version == 0 && layout == 2 ? 64 : 28
-            case "enct", "encs", "encm": fixed = 8
-            default: return
-            }
-            guard Int64(entry.content.count) > fixed else { return }
-            try MP4Box.forEach(in: entry.content.lowerBound + fixed..<entry.content.upperBound, &window) { child, window in
-                guard child.type == "sinf" else { return }
-                try MP4Box.forEach(in: child.content, &window) { box, window in
-                    guard box.type == "frma", box.content.count >= 4 else { return }
-                    var original: [UInt8] = []
-                    original.append(bigEndian: try window.u32(at: box.content.lowerBound, "original format"))
-                    try add(entry.start + 4, original)
-                }
-                try blank(child)
+            let fixed = try fields(of: entry, in: table, &window)
+            var at = entry.content.lowerBound + fixed
+            while let child = try Self.child(at: at, of: entry, &window) {
+                if child.type == "sinf" { try patchProtection(child, of: entry, &window) }
+                at = child.content.upperBound
             }
         }
+    }
+
+    /// Bytes of an entry in front of its boxes.
+    private func fields(of entry: MP4Box, in table: MP4Box, _ window: inout FileWindow) throws -> Int64 {
+        switch (handler, entry.type) {
+        case ("vide", _), (_, "encv"): return 78
+        case ("soun", _), (_, "enca"):
+            // QuickTime has longer entries
+            let version = try window.u8(at: table.content.lowerBound, "sample description")
+            let layout = entry.content.count >= 10 ? try window.u16(at: entry.content.lowerBound + 8, "sample entry") : 0
+            return version == 0 && layout == 1 ? 44 : version == 0 && layout == 2 ? 64 : 28
+        default: return 8
+        }
+    }
+
+    /// A box in an entry; nil behind the last one. What is no box ends them: entries of other kinds have fields there.
+    private static func child(at start: Int64, of entry: MP4Box, _ window: inout FileWindow) throws -> MP4Box? {
+        guard entry.content.upperBound - start >= 8 else { return nil }
+        do {
+            let box = try MP4Box(&window, at: start, in: entry.content)
+            return box.isCut ? nil : box
+        } catch is Malformed {
+            return nil
+        }
+    }
+
+    private mutating func patchProtection(_ information: MP4Box, of entry: MP4Box, _ window: inout FileWindow) throws {
+        try MP4Box.forEach(in: information.content, &window) { box, window in
+            guard box.type == "frma", box.content.count >= 4 else { return }
+            var original: [UInt8] = []
+            original.append(bigEndian: try window.u32(at: box.content.lowerBound, "original format"))
+            try add(entry.start + 4, original)
+        }
+        try blank(information)
     }
 }

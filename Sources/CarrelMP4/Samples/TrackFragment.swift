@@ -6,6 +6,8 @@ struct TrackFragment {
     private static let runLimit = 16_384
     /// No fragment has more runs in all.
     private static let totalRunLimit = 4 * runLimit
+    /// No fragment describes more groups in all: each holds a key.
+    private static let groupLimit = 65_536
     /// No fragment has more parts, those of one track counted.
     private static let limit = 1024
 
@@ -33,6 +35,7 @@ struct TrackFragment {
         var end = fragment.start
         var count = 0
         var runs = 0
+        var groups = 0
         try MP4Box.forEach(in: fragment.content, &window) { box, window in
             guard box.type == "traf" else { return }
             count += 1
@@ -41,6 +44,8 @@ struct TrackFragment {
             end = part.end
             runs += part.runs.count
             guard runs <= totalRunLimit else { throw Malformed("fragment has too many runs", at: Int(box.start)) }
+            groups += part.auxiliary.groups.fragment.count
+            guard groups <= groupLimit else { throw Malformed("fragment describes too many groups", at: Int(box.start)) }
             if tracks.contains(where: { $0.id == part.trackID }), !part.runs.isEmpty { parts.append(part) }
         }
         return parts

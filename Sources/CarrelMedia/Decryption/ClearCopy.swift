@@ -5,11 +5,11 @@ package import CarrelMP4
 ///
 /// The copy has the length of the file, and everything in it lies where it lay (`ProtectionRemoval`): samples are decrypted where they
 /// are, and boxes of the protection become free space. Memory is one block, or one sample where that is longer.
-package struct ClearCopy {
+package struct ClearCopy: ~Copyable {
     /// Bytes of a block.
     private static let blockLength = 1 << 20
     /// Bytes of a sample, at most.
-    package static let sampleLimit = 16 << 20
+    package static let sampleLimit = FragmentReader.sampleLimit
 
     private let file: MP4File
     private var walks: [TrackWalk] = []
@@ -88,7 +88,7 @@ package struct ClearCopy {
 
     /// One protected track on its way.
     private struct TrackWalk {
-        var decrypter: TrackDecrypter
+        let decrypter: TrackDecrypter
         var samples: MP4Samples
         var sample: MP4Sample?
         var parameters = SampleEncryption()

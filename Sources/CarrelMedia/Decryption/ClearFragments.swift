@@ -5,7 +5,7 @@ package import CarrelMP4
 ///
 /// The bytes of its events make a clear stream of the same length (`ProtectionRemoval`). `resolveKeys` is called behind each `movie` and
 /// `fragment` event; samples whose keys were not asked for are not returned.
-package struct ClearFragments {
+package struct ClearFragments: ~Copyable {
     private var reader: FragmentReader
     private var keys: ContentKeys
     private var decrypters: [TrackDecrypter?] = []
@@ -78,10 +78,9 @@ package struct ClearFragments {
         case .box(let type, let range):
             if ["ftyp", "styp", "pssh", "uuid"].contains(type) { try reader.removeProtection(in: range, tracks: protected) }
         case .sample(let track, let sample, let range):
-            guard reader.encryption.isProtected, track < decrypters.count, var decrypter = decrypters[track] else { break }
+            guard reader.encryption.isProtected, track < decrypters.count, let decrypter = decrypters[track] else { break }
             let encryption = reader.encryption
             try reader.withBytes { bytes throws in try decrypter.decrypt(&bytes, in: range, sample, encryption) }
-            decrypters[track] = decrypter
         case .data: break
         }
         return event

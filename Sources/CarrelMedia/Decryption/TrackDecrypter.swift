@@ -3,7 +3,9 @@ import CarrelCrypto
 package import CarrelMP4
 
 /// Decrypts the samples of one track of Common Encryption where they lie: one cipher for each key.
-package struct TrackDecrypter: Sendable {
+///
+/// It has one owner: its ciphers go on from sample to sample.
+package final class TrackDecrypter {
     /// The track.
     package let track: MP4Track
     /// Its keys.
@@ -11,7 +13,7 @@ package struct TrackDecrypter: Sendable {
     private var ciphers: [Int: KeyedCiphers] = [:]
 
     /// The ciphers of one description of the track.
-    private final class KeyedCiphers: @unchecked Sendable {  // one decrypter owns it, and only one task uses that
+    private final class KeyedCiphers {
         let scheme: CommonEncryptionScheme
         /// The last one, and those of the keys before it: keys take turns in few files, and then few do.
         private var key: KeyID?
@@ -75,7 +77,7 @@ package struct TrackDecrypter: Sendable {
     ///   - sample: which sample.
     ///   - parameters: how it is encrypted.
     /// - Throws: `missingKey`; `wrongKey` where the samples so far show it; `Malformed` with the byte of the file.
-    package mutating func decrypt(
+    package func decrypt(
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>,
         _ sample: MP4Sample,

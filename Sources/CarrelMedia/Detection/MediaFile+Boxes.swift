@@ -59,13 +59,21 @@ extension MediaFile {
         return fragments
     }
 
+    /// Bytes of the boxes of protection systems in fragments, at most.
+    private static let systemsLimit = 4 << 20
+
     /// Reads the boxes of protection systems in fragments.
     private mutating func readSystems(of fragments: [MP4Box], _ reader: any ByteReader) throws {
         var window = FileWindow(reader)
         var systems: [ProtectionSystemHeader] = []
+        var bytes = 0
         for fragment in fragments {
             try MP4Box.forEach(in: fragment.content, &window) { box, _ in
                 guard box.type == "pssh", systems.count < 1000 else { return }
+                bytes += min(box.content.count, Self.systemsLimit)
+                guard bytes <= Self.systemsLimit else {
+                    throw Malformed("fragments have too many data of protection systems", at: Int(box.start))
+                }
                 let content = try box.load(reader, limit: 1 << 20)
                 if let system = ProtectionSystemHeader(box.type, content.rawSpan) { systems.append(system) }
             }

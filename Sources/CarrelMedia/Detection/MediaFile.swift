@@ -29,9 +29,7 @@ package struct MediaFile: Sendable {
     /// Content ids of OMA and Marlin, each once.
     package internal(set) var contentIDs: [String] = []
     /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
-    package private(set) var keyIDs: [KeyID] = []
-    /// The same, for a fast search: fragments may bring thousands.
-    private var knownKeys: Set<KeyID> = []
+    package internal(set) var keyIDs: [KeyID] = []
     /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
     package internal(set) var systems: [String] = []
     /// Addresses from which keys are fetched (HLS).
@@ -44,6 +42,11 @@ package struct MediaFile: Sendable {
     package internal(set) var licenses: [[UInt8]] = []
     /// Objects of a DCF.
     package internal(set) var objects: [DCFObject] = []
+
+    // what the lists have: a damaged file may name tens of thousands
+    private var seenProtections: Set<MediaProtection> = []
+    private var seenKeys: Set<KeyID> = []
+    private var seenContents: Set<String> = []
 
     /// Whether nothing in it is protected; false where that is not known: of segments, and of files of another kind.
     package var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
@@ -66,8 +69,8 @@ package struct MediaFile: Sendable {
             self = try MediaFile(mp4: reader)
         } else if let stream = try TransportStreamProbe(reader) {
             self.init(.transportStream)
-            if stream.isScrambled { protections.append(.scrambledTransportStream) }
-            if stream.hasSampleEncryption { protections.append(.sampleAES) }
+            if stream.isScrambled { add(.scrambledTransportStream) }
+            if stream.hasSampleEncryption { add(.sampleAES) }
         } else {
             self.init(.other)
         }
@@ -86,11 +89,11 @@ package struct MediaFile: Sendable {
     // MARK: - Lists without repetitions
 
     mutating func add(_ protection: MediaProtection) {
-        if !protections.contains(protection) { protections.append(protection) }
+        if seenProtections.insert(protection).inserted { protections.append(protection) }
     }
 
     mutating func add(contentID: String) {
-        guard !contentID.isEmpty, !contentIDs.contains(contentID) else { return }
+        guard !contentID.isEmpty, seenContents.insert(contentID).inserted else { return }
         contentIDs.append(contentID)
         // an alias of the key's id
         let prefix = "urn:marlin:kid:"
@@ -101,7 +104,7 @@ package struct MediaFile: Sendable {
     }
 
     mutating func add(keyID: KeyID) {
-        if knownKeys.insert(keyID).inserted { keyIDs.append(keyID) }
+        if seenKeys.insert(keyID).inserted { keyIDs.append(keyID) }
     }
 
     mutating func add(system: String) {

@@ -7,10 +7,14 @@ import CarrelMP4
 
 /// The contents of an MP4 file as JSON.
 enum MP4Inspection {
+    /// Samples of all tracks that are counted: those of a day of sound and pictures.
+    static let sampleLimit = 10_000_000
     /// Segment indexes that are described.
     private static let indexLimit = 100
 
     /// Looks into a file.
+    ///
+    /// Samples that are more than can be counted are left out of the numbers of their track, which `samplesLeftOut` says.
     ///
     /// - Parameters:
     ///   - reader: the file.
@@ -29,7 +33,8 @@ enum MP4Inspection {
         ]
         if fragments > 0 { facts.append(("fragments", .integer(fragments))) }
         if let cut = file.truncatedBoxAt { facts.append(("truncatedAt", .integer(cut))) }
-        facts.append(("tracks", .array(try file.tracks.map { try describe($0, of: file, marlin: whole[$0.id]) })))
+        var left = sampleLimit
+        facts.append(("tracks", .array(try file.tracks.map { try describe($0, of: file, marlin: whole[$0.id], &left) })))
         if !file.indexes.isEmpty {
             let indexes = file.indexes.prefix(indexLimit)
             facts.append(("indexes", .array(try indexes.map { try SegmentIndexFacts.describe($0, reader) })))
@@ -65,7 +70,12 @@ enum MP4Inspection {
         return .object(JSONObject(facts))
     }
 
-    private static func describe(_ track: MP4Track, of file: MP4File, marlin: MarlinProtection?) throws -> JSON {
+    private static func describe(
+        _ track: MP4Track,
+        of file: MP4File,
+        marlin: MarlinProtection?,
+        _ left: inout Int
+    ) throws -> JSON {
         var facts: [(String, JSON)] = [("id", .integer(track.id)), ("kind", .string(track.kind))]
         if let entry = track.entries.first {
             facts.append(("format", .string("\(entry.format)")))
@@ -82,10 +92,11 @@ enum MP4Inspection {
         }
         if let language = track.language { facts.append(("language", .string(language))) }
         facts.append(("timescale", .integer(track.timescale)))
-        let totals = try totals(track, file)
+        let totals = try totals(track, file, &left)
         facts.append(("samples", .integer(totals.count)))
         if track.timescale > 0 { facts.append(("duration", .seconds(totals.duration, of: track.timescale))) }
         facts.append(("sync", .integer(totals.sync)))
+        if totals.isCut { facts.append(("samplesLeftOut", true)) }
         if track.entries.count > 1 { facts.append(("descriptions", .integer(track.entries.count))) }
         let edits = track.editList.edits
         if !edits.isEmpty { facts.append(("edits", .array(edits.map { describe($0, track) }))) }
@@ -111,11 +122,28 @@ enum MP4Inspection {
         ]
     }
 
-    private static func totals(_ track: MP4Track, _ file: MP4File) throws -> (count: Int, duration: Int64, sync: Int) {
-        var samples = file.samples(of: track, allowsTruncation: true)
+    private struct Totals {
+        var count = 0
+        var duration: Int64 = 0
         var sync = 0
-        while let sample = try samples.next() { sync += sample.isSync ? 1 : 0 }
-        return (samples.index, samples.duration, sync)
+        var isCut = false
+    }
+
+    /// Counts the samples of a track, `left` of them at most.
+    private static func totals(_ track: MP4Track, _ file: MP4File, _ left: inout Int) throws -> Totals {
+        var samples = file.samples(of: track, allowsTruncation: true)
+        var totals = Totals()
+        while let sample = try samples.next() {
+            guard left > 0 else {
+                totals.isCut = true
+                break
+            }
+            left -= 1
+            totals.count += 1
+            totals.duration &+= sample.duration
+            totals.sync += sample.isSync ? 1 : 0
+        }
+        return totals
     }
 
     private static func describe(

@@ -215,9 +215,9 @@ package actor MediaStream {
     /// - Throws: as ``read(_:)``; the position stays where it was before a failed read.
     package func read(upTo count: Int) async throws -> [UInt8] {
         let start = position
-        let range = start..<min(size, start + Int64(max(0, count)))
+        let range = start..<start + min(size - start, Int64(min(max(0, count), Self.readLimit)))
         // claimed before the wait, so that two tasks never read the same bytes
-        position = start + Int64(min(range.count, Self.readLimit))
+        position = range.upperBound
         do {
             return try await read(range)
         } catch {
@@ -236,7 +236,7 @@ package actor MediaStream {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
         let whole = payload.clamped(range)
-        let wanted = whole.lowerBound..<min(whole.upperBound, whole.lowerBound + Int64(Self.readLimit))
+        let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
         let bytes = try await source.read(payload.range(holding: wanted))
@@ -262,9 +262,9 @@ private enum SourceScan {
         var start: Int64 = 0
         var held: [UInt8] = []
         while let wanted = scan.wanted {
-            if wanted.lowerBound < start || wanted.upperBound > start + Int64(held.count) {
+            if wanted.lowerBound < start || wanted.upperBound - start > Int64(held.count) {
                 start = wanted.lowerBound
-                held = try await source.read(start..<min(length, max(wanted.upperBound, start + window)))
+                held = try await source.read(start..<start + min(length - start, max(Int64(wanted.count), window)))
             }
             let from = Int(wanted.lowerBound - start)
             guard held.count >= from + wanted.count else { throw Malformed("file ended early", at: Int(start) + held.count) }

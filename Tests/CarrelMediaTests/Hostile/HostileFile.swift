@@ -246,6 +246,35 @@ struct HostileFile: ByteReader, Sendable {
                 )
             }
         }
+        all["a system with 65,000 keys"] = {
+            var keys = BoxWriter()
+            for number in 0..<65_000 { for _ in 0..<4 { keys.u32(UInt32(number)) } }
+            let system = words(1 << 24) + [UInt8](repeating: 7, count: 16) + words(65_000) + keys.bytes + words(0)
+            return HostileFile(brand + movie(more: box("pssh", system), tables: empty))
+        }
+        all["parts that each describe 65,536 groups"] = {
+            let head = words(0x100_0000) + Array("seig".utf8) + words(20, 65_536)
+            let described = box("sgpd", head + [UInt8](repeating: 0, count: 65_536 * 20))
+            let parts = repeated(part(described + box("trun", words(0, 1))), 5)
+            return HostileFile(brand + movie(isFragmented: true, tables: empty) + fragment(parts))
+        }
+        all["fragments without a movie, with 100 MiB of protection systems"] = {
+            let data = (1 << 20) - 64
+            let head = words(0) + [UInt8](repeating: 7, count: 16) + words(data)
+            let system = header("pssh", head.count + data) + head + [UInt8](repeating: 0, count: data)
+            let pattern = header("moof", system.count) + system
+            return HostileFile(brand, pattern: pattern, length: Int64(brand.count + 100 * pattern.count))
+        }
+        all["the longest sample in a fragment"] = {
+            let size = FragmentReader.sampleLimit
+            var made = small
+            made.defaults.ivSize = 0
+            made.defaults.constantIV = [UInt8](repeating: 1, count: 16)
+            let head = brand + movie(made, isFragmented: true, tables: empty)
+            let length = fragment(part(box("trun", words(1, 1, 0)), size: size)).count
+            let media = fragment(part(box("trun", words(1, 1, length + 8)), size: size)) + header("mdat", size)
+            return HostileFile(head + media, length: Int64(head.count + media.count + size))
+        }
         all["a sample of 1 GiB"] = {
             var made = small
             made.information = .nowhere

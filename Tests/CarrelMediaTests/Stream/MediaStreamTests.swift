@@ -69,6 +69,27 @@ struct `A stream of encrypted content` {
         ]
     }
 
+    /// A source that says it is as long as numbers go.
+    private struct EndlessSource: MediaSource {
+        func open() -> MediaSourceInformation { MediaSourceInformation(length: .max) }
+        func read(_ range: Range<Int64>) -> [UInt8] { [UInt8](repeating: 0, count: range.count) }
+        func close() {}
+    }
+
+    @Test func `is read up to any number, from any place`() async throws {
+        let raw = MediaStream.RawFormat(key: .address("https://keys.example/1"), iv: Self.iv)
+        let clear = numbered(100)
+        let short = try await open(try encrypted(clear, .counter, iv: Self.iv), .memory, .aes128CTR(raw), keys).stream
+        #expect(try await short.read(upTo: 10) == Array(clear[..<10]))
+        #expect(try await short.read(upTo: .max) == Array(clear[10...]))
+        #expect(try await short.read(upTo: .min).isEmpty)
+        let endless = try await MediaStream.open(EndlessSource(), as: .aes128CTR(raw), keys: keys)
+        await endless.seek(to: .max - 20)
+        #expect(try await endless.read(upTo: .max).count == 20)
+        #expect(try await endless.read(.max - 9..<Int64.max).count == 9)
+        await #expect(throws: Malformed.self) { _ = try await MediaStream.open(EndlessSource(), as: .dcf(), keys: keys) }
+    }
+
     @Test(arguments: Place.allCases, [0, 1, 16, 1000, 70_000])
     func `is read in order, in pieces of any size`(place: Place, count: Int) async throws {
         let clear = numbered(count)
