@@ -2,14 +2,17 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file that appears whole or not at all: it is written beside its place and renamed.
+/// A file that appears whole or not at all: it is written without a name and gets one at its end, or beside its place where the file system
+/// has only files with names.
 ///
 /// A device, a named pipe and standard output are written as the bytes come, in order alone: what was written stays there.
 package final class OutputFile: MediaSink {
     /// Its place; `-` for standard output.
     package let path: String
-    /// The file beside its place; nil where bytes go to the place itself.
-    private let fresh: String?
+    /// Whether bytes can only be appended: they go to the place itself.
+    package let isSequential: Bool
+    /// The file beside its place, where the file has a name before `commit`.
+    private var fresh: String?
     private var descriptor: Int32
     private var buffer: [UInt8] = []
     /// Bytes written in order.
@@ -30,21 +33,22 @@ package final class OutputFile: MediaSink {
         var status = stat()
         if Self.isStandardOutput(path) {
             descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-            fresh = nil
+            isSequential = true
         } else if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             guard [S_IFCHR, S_IFIFO].contains(status.st_mode & S_IFMT) else {
                 throw MediaError(.unwritable, "\(path) is not a file")
             }
             descriptor = unsafe open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC)
-            fresh = nil
+            isSequential = true
         } else {
-            let fresh = "\(path).carrel-\(getpid())"
-            self.fresh = fresh
-            descriptor = unsafe open(
-                fresh,
-                O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                permissions == nil ? 0o644 : 0o600
-            )
+            isSequential = false
+            let mode: mode_t = permissions == nil ? 0o644 : 0o600
+            descriptor = Self.openUnnamed(in: Self.folder(of: path), mode)
+            if descriptor < 0 {
+                let fresh = Self.freshPath(beside: path)
+                descriptor = unsafe open(fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+                if descriptor >= 0 { self.fresh = fresh }
+            }
             if descriptor >= 0, let permissions { _ = fchmod(descriptor, permissions) }
         }
         guard descriptor >= 0 else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
@@ -53,8 +57,33 @@ package final class OutputFile: MediaSink {
     /// Whether a path leads to standard output.
     package static func isStandardOutput(_ path: String) -> Bool { standardOutput.contains(path) }
 
-    /// Whether bytes can only be appended.
-    package var isSequential: Bool { fresh == nil }
+    /// `O_TMPFILE` of `open` (Linux, `asm-generic/fcntl.h`), whose macro Swift does not import.
+    private static let unnamed = O_DIRECTORY | 0o20_000_000
+
+    /// Opens a file without a name, which goes with its descriptor: nothing is left when the program is ended.
+    ///
+    /// - Returns: the descriptor; negative where the file system has no such files, or `/proc` is missing, by which they get their names.
+    private static func openUnnamed(in folder: String, _ mode: mode_t) -> Int32 {
+        let descriptor = unsafe open(folder, unnamed | O_RDWR | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { return descriptor }
+        if unsafe access(link(descriptor), F_OK) == 0 { return descriptor }
+        close(descriptor)
+        return -1
+    }
+
+    /// The path by which the kernel finds the file of a descriptor.
+    private static func link(_ descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return String(path[...slash])
+    }
+
+    /// A name that nobody foresees, in the folder of the place.
+    private static func freshPath(beside path: String) -> String {
+        let folder = path.contains("/") ? folder(of: path) : ""
+        return "\(folder).carrel-\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
+    }
 
     deinit {
         guard descriptor >= 0 else { return }
@@ -124,19 +153,37 @@ package final class OutputFile: MediaSink {
     @discardableResult
     package func commit() throws -> Int64 {
         try flush()
-        guard let fresh else {
+        guard !isSequential else {
             let isClosed = close(descriptor) == 0
             descriptor = -1
             guard isClosed else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
             return count
         }
         let length = lseek(descriptor, 0, SEEK_END)
-        guard fsync(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
+        guard fsync(descriptor) == 0, giveName() else {
             throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
         }
         close(descriptor)
         descriptor = -1
         try? DurableFile.syncFolder(of: path)
         return Int64(length)
+    }
+
+    /// Moves the file to its place, where it replaces what is there.
+    private func giveName() -> Bool {
+        if fresh == nil {
+            if name(path) { return true }
+            // a file there is not replaced by a second name, but by renaming
+            guard errno == EEXIST else { return false }
+            let other = Self.freshPath(beside: path)
+            guard name(other) else { return false }
+            fresh = other
+        }
+        guard let fresh else { return false }
+        return unsafe rename(fresh, path) == 0
+    }
+
+    private func name(_ path: String) -> Bool {
+        unsafe linkat(AT_FDCWD, Self.link(descriptor), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0
     }
 }
