@@ -239,6 +239,17 @@ struct `Files of Common Encryption` {
         #expect(error?.what.contains("which only a whole file can have") == true)
     }
 
+    @Test(arguments: [ProtectedMovie.Information.senc, .auxiliary, .auxiliaryOfEach], [1, 2, 5])
+    func `may begin with samples of a clear description`(information: ProtectedMovie.Information, count: Int) async throws {
+        var movie = Movie()
+        movie.samples = Movie.samples(3, hasParts: false, [40, 17, 33, 160, 161, 500, 48])
+        for i in 0..<count { movie.samples[i].isClear = true }
+        movie.information = information
+        let bytes = try movie.file()
+        #expect(try await Movie.copied(bytes, movie.keys).samples == movie.clear)
+        #expect(try await Movie.read(bytes, movie.keys) == movie.clear)
+    }
+
     @Test func `lack a key, and say which`() async throws {
         var movie = Movie()
         movie.samples = Movie.samples(1, hasParts: false)

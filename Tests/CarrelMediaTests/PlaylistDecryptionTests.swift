@@ -97,6 +97,35 @@ struct `The decryption of a playlist` {
         }
     }
 
+    @Test func `has one movie when the key of its samples changes`() async throws {
+        let directory = TemporaryDirectory()
+        var lines = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:9\n"
+        var clear: [UInt8] = []
+        for (number, key) in [UInt8(1), 2, 1].enumerated() {
+            var movie = ProtectedMovie()
+            movie.defaults.key = key
+            movie.samples = ProtectedMovie.samples(UInt64(number), hasParts: false, [40, 17, 33, 160])
+            clear += movie.clear
+            let bytes = try movie.fragments()
+            let start = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("moof".utf8)) }) - 4
+            if number == 0 { directory.write("init.mp4", Array(bytes[..<start])) }
+            directory.write("\(number).m4s", Array(bytes[start...]))
+            directory.write("\(key).key", movie.defaults.keyBytes)
+            lines += "#EXT-X-KEY:METHOD=SAMPLE-AES-CTR,URI=\"\(key).key\"\n"
+            // some packagers name the movie again behind each key line
+            if number != 1 { lines += "#EXT-X-MAP:URI=\"init.mp4\"\n" }
+            lines += "#EXTINF:9,\n\(number).m4s\n"
+        }
+        let path = directory.write("list.m3u8", lines + "#EXT-X-ENDLIST\n")
+        let bytes = try await Self.decrypt(path, GivenKeys())
+        #expect(bytes.indices.count { bytes[$0...].starts(with: Array("moov".utf8)) } == 1)
+        let file = try MP4File(BytesReader(bytes))
+        var samples = file.samples(of: try #require(file.tracks.first))
+        var found: [UInt8] = []
+        while let sample = try samples.next() { found += bytes[Int(sample.offset)..<Int(sample.range.upperBound)] }
+        #expect(found == clear)
+    }
+
     private static func units(of bytes: [UInt8]) throws -> [AccessUnit] {
         var demuxer = TransportStreamDemuxer()
         try demuxer.consume(bytes.rawSpan)

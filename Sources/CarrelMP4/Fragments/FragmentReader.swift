@@ -40,8 +40,8 @@ package struct FragmentReader {
     package private(set) var systems: [ProtectionSystemHeader] = []
     /// The keys that the last movie or fragment names, with the track of each.
     package private(set) var keyIDs: [(track: UInt32, id: KeyID)] = []
-    /// The least composition offset of each track in the last fragment, where that is negative, in units of its time scale; of a long
-    /// fragment, of its first samples.
+    /// The least composition offset of each track in the last fragment, 0 at most, where its offsets are signed, in units of its time scale;
+    /// of a long fragment, of its first samples.
     package private(set) var leastComposition: [UInt32: Int64] = [:]
     /// How the sample of the last event is encrypted.
     package private(set) var encryption = SampleEncryption()
@@ -307,8 +307,9 @@ package struct FragmentReader {
             guard let track = tracks.firstIndex(where: { $0.id == part.trackID }) else { continue }
             add(part.auxiliary.groups.fragment, of: part.trackID)
             if let replacement = part.auxiliary.replacement { add([replacement], of: part.trackID) }
-            let least = try part.leastComposition(&window)
-            if least < 0 { leastComposition[part.trackID] = min(least, leastComposition[part.trackID] ?? 0) }
+            if part.hasSignedCompositions {
+                leastComposition[part.trackID] = min(try part.leastComposition(&window), leastComposition[part.trackID] ?? 0)
+            }
             if let i = walks.firstIndex(where: { $0.track == track }) {
                 walks[i].parts.append(part)
             } else {

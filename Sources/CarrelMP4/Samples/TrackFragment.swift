@@ -111,6 +111,9 @@ struct TrackFragment {
 
     private init() {}
 
+    /// Whether composition offsets may be negative.
+    var hasSignedCompositions: Bool { runs.contains(where: \.hasSignedCompositions) }
+
     /// The least composition offset of its first samples: as far as pictures are reordered.
     func leastComposition(_ window: inout FileWindow) throws -> Int64 {
         var least: Int64 = 0

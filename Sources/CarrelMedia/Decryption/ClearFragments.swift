@@ -21,7 +21,7 @@ package struct ClearFragments: ~Copyable {
 
     /// The tracks of the movie; none before it.
     package var tracks: [MP4Track] { reader.tracks }
-    /// The least composition offset of each track in the fragment on its way, where that is negative, in units of its time scale.
+    /// The least composition offset of each track in the fragment on its way, 0 at most, where its offsets are signed, in units of its time scale.
     package var leastComposition: [UInt32: Int64] { reader.leastComposition }
 
     /// Whether the samples of a track are encrypted in the stream; by its position in `tracks`.
@@ -31,6 +31,15 @@ package struct ClearFragments: ~Copyable {
     package var bytes: RawSpan {
         @_lifetime(borrow self)
         borrowing get { reader.bytes }
+    }
+
+    /// Uses other keys from here on, behind a whole fragment: a playlist may change them and leave the ids in the samples as they are.
+    ///
+    /// - Parameter keys: all keys from here on.
+    /// - Throws: `unsupported`.
+    package mutating func use(_ keys: ContentKeys) throws(MediaError) {
+        self.keys = keys
+        if !decrypters.isEmpty { try readTracks() }
     }
 
     /// Adds a piece of the stream.

@@ -1,4 +1,4 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 import CarrelDCF
 package import CarrelMP4
@@ -37,19 +37,24 @@ package struct MediaDecryption: Sendable {
     ///   - output: the form of the output.
     ///   - object: which object of a DCF, from 1.
     ///   - source: who has the keys.
+    ///   - now: the time, by which keys end.
     /// - Throws: `unsupported` when nothing in the file is protected, its protection is unknown to Carrel, or it cannot have that output;
-    ///   `missingKey`, `refusedKey`, `wrongKey`; `Malformed`, and what the reader throws.
+    ///   `missingKey`, `refusedKey`, `wrongKey`; `outputControl` and `expiredKey` for keys that may not be used for plain files;
+    ///   `Malformed`, and what the reader throws.
     package init(
         of reader: any ByteReader & Sendable,
         as output: Output = .same,
         object: Int = 1,
-        keys source: some ContentKeySource
+        keys source: some ContentKeySource,
+        now: Instant = .now()
     ) async throws {
         self.reader = reader
         if let file = reader as? LocalFile, try PlaylistSegments.isPlaylist(file) {
             let playlist = try await PlaylistSegments(file, from: source)
+            try playlist.checkPlainOutput(at: now)
             let joined = try playlist.transportStream()
             if let joined, let stream = try await ScrambledStream(joined, from: source) {
+                try stream.checkPlainOutput(at: now)
                 work = .scrambled(stream)
             } else {
                 work = .playlist(playlist, output)
@@ -60,17 +65,19 @@ package struct MediaDecryption: Sendable {
             guard let stream = try await ScrambledStream(reader, from: source) else {
                 throw MediaError(.unsupported, "no packet of the stream is scrambled")
             }
+            try stream.checkPlainOutput(at: now)
             work = .scrambled(stream)
             return
         }
         if try Self.isDCF(reader) {
             guard output == .same else { throw MediaError(.unsupported, "the payload of a DCF is written as it is") }
-            let (payload, key) = try await Self.payload(of: reader, object, source)
+            let (payload, key) = try await Self.payload(of: reader, object, source, at: now)
             work = .payload(payload, key)
             return
         }
         let file = try MP4File(reader)
         let protection = try await FileProtection(file, from: source)
+        try protection.keys.checkPlainOutput(at: now)
         if output == .transportStream {
             work = .transport(protection)
             return
@@ -88,7 +95,8 @@ package struct MediaDecryption: Sendable {
     private static func payload(
         of reader: any ByteReader,
         _ number: Int,
-        _ source: some ContentKeySource
+        _ source: some ContentKeySource,
+        at now: Instant
     ) async throws -> (EncryptedPayload, Secret?) {
         let file = try DCFFile(reader)
         guard number >= 1, number <= file.objects.count else {
@@ -96,23 +104,9 @@ package struct MediaDecryption: Sendable {
         }
         let object = file.objects[number - 1]
         guard object.payload.cipher != .none else { return (object.payload, nil) }
-        var keys = ContentKeys()
-        if let group = object.headers.groupKey, case .granted(let grant) = await source.key(.group(group.groupID)) {
-            do throws(CryptoError) {
-                var grant = grant
-                grant.key = try group.unwrap(under: grant.key)
-                keys.add(grant, track: 0)
-            } catch {
-                throw MediaError(.wrongKey, "the group key does not unwrap the key of \(object.headers.contentID)")
-            }
-        } else {
-            try await keys.resolve(content: object.headers.contentID, from: source)
-        }
-        // as the output is a plain stream of bytes
-        guard keys.relaxesOutput else {
-            throw MediaError(.outputControl, "the license asks for output controls, which a plain file does not have")
-        }
-        return (object.payload, try keys.key(nil, track: 0))
+        let grant = try await ContentKeyGrant.content(of: object.headers, from: source)
+        try grant.checkPlainOutput("content id \(object.headers.contentID)", at: now)
+        return (object.payload, grant.key)
     }
 
     /// How far `progress` counts; nil when that is not known.
@@ -131,8 +125,18 @@ package struct MediaDecryption: Sendable {
     /// - Parameters:
     ///   - sink: gets it.
     ///   - progress: gets how much of `totalLength` is done, or of the input where that is nil; it may throw to end the work.
+    /// - Returns: the tracks that the output cannot hold and that are left out: each with the reason, as a lower-case phrase.
     /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
-    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
+    @discardableResult
+    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws -> [String] {
+        do {
+            return try writeOutput(to: &sink, progress: progress)
+        } catch let error as CryptoError where error.code == .keyLength {
+            throw MediaError(.wrongKey, error.message)
+        }
+    }
+
+    private func writeOutput(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws -> [String] {
         switch work {
         case .payload(let payload, let key):
             var done: Int64 = 0
@@ -147,7 +151,7 @@ package struct MediaDecryption: Sendable {
         case .scrambled(let stream): try stream.write(to: &sink, progress: progress)
         case .playlist(let playlist, let output):
             var decryption = PlaylistDecryption(playlist, as: output)
-            try decryption.write(to: &sink, progress: progress)
+            return try decryption.write(to: &sink, progress: progress)
         case .samples(let protection):
             // the header of its media is written last
             guard !sink.isSequential else {
@@ -159,7 +163,8 @@ package struct MediaDecryption: Sendable {
             var rewrite = try ClearRewrite(try MP4File(reader), protection)
             try rewrite.write(to: &sink, progress: progress)
         case .transport(let protection):
-            try FileRemux(try MP4File(reader), protection).write(to: &sink, progress: progress)
+            return try FileRemux(try MP4File(reader), protection).write(to: &sink, progress: progress)
         }
+        return []
     }
 }

@@ -8,7 +8,7 @@ extension ContentKeyGrant {
     ///   - headers: the object's.
     ///   - source: has the keys.
     /// - Returns: the grant of the content key.
-    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key of the group does not unwrap it; `outputControl` when the license asks
+    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key of the group does not unwrap it, or it is not 16 bytes; `outputControl` when the license asks
     ///   for controls of the output, which the plain bytes of a DCF cannot have.
     package static func content(
         of headers: DCFHeaders,
@@ -30,6 +30,10 @@ extension ContentKeyGrant {
                     do throws(CryptoError) { grant.key = try group.unwrap(under: grant.key) } catch {
                         throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
                     }
+                }
+                // a payload has no other cipher; AES with a longer key would give bytes, and wrong ones
+                guard grant.key.count == 16 else {
+                    throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
                 }
                 return grant
             case .pending: throw MediaError(.missingKey, "the license for \(content) is not there yet")

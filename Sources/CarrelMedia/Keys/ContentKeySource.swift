@@ -29,6 +29,19 @@ package struct ContentKeyGrant: Sendable {
         self.relaxesOutput = relaxesOutput
         self.end = end
     }
+
+    /// Checks that the key may be used for plain files now.
+    ///
+    /// - Parameters:
+    ///   - words: what it is for.
+    ///   - now: the time.
+    /// - Throws: `outputControl`, `expiredKey`.
+    package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {
+        guard relaxesOutput else {
+            throw MediaError(.outputControl, "the license for \(words) asks for output controls, which a plain file does not have")
+        }
+        if let end, end <= now { throw MediaError(.expiredKey, "the key for \(words) could be used until \(end)") }
+    }
 }
 
 /// The answer of a source of keys.

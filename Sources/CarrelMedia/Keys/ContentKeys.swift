@@ -26,6 +26,15 @@ package struct ContentKeys: Sendable {
     /// Whether all of them may be used for a plain stream of bytes.
     package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }
 
+    /// Checks that all of them may be used for plain files now.
+    ///
+    /// - Parameter now: the time.
+    /// - Throws: `outputControl`, `expiredKey`.
+    package func checkPlainOutput(at now: Instant) throws(MediaError) {
+        for (place, grant) in grants { try grant.checkPlainOutput(Self.words(place.id, place.track), at: now) }
+        try everything?.checkPlainOutput("all tracks", at: now)
+    }
+
     /// Asks for a key, unless it is there.
     ///
     /// - Parameters:

@@ -23,7 +23,7 @@ package struct GivenKeys: ContentKeySource {
         guard let colon = text.lastIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
         let id = text[..<colon]
         guard let bytes = Hex.decode(text[text.index(after: colon)...]), bytes.count == 16 || bytes.count == 32 else {
-            throw MediaError(.badKey, "the key of '\(id)' is not 32 or 64 hexadecimal digits")
+            throw MediaError(.badKey, "\(Self.words(id)) is not 32 or 64 hexadecimal digits")
         }
         let key = Secret(bytes)
         switch id {
@@ -38,11 +38,20 @@ package struct GivenKeys: ContentKeySource {
             } else {
                 throw MediaError(
                     .badKey,
-                    "'\(id)' is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'"
+                    "\(Self.shown(id)) is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'"
                 )
             }
         }
     }
+
+    /// The longest id that an error shows: one that is longer may be a key, or part of one, in the place of its id.
+    private static let shownLength = 10
+
+    private static func words(_ id: some StringProtocol) -> String {
+        id.utf8.count <= shownLength ? "the key of '\(id)'" : "the key behind the id"
+    }
+
+    private static func shown(_ id: some StringProtocol) -> String { id.utf8.count <= shownLength ? "'\(id)'" : "the id of a key" }
 
     /// Adds a key.
     ///

@@ -16,6 +16,7 @@ package struct FileRemux {
     ///   - protection: its protection, with its keys.
     /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` when a track is damaged.
     package init(_ file: MP4File, _ protection: FileProtection) throws {
+        try file.tracks.refuseSeveralParts()
         self.file = file
         readers = try file.tracks.map { try ClearTrackReader($0, of: file, protection) }
         var least: [UInt32: Int64] = [:]
@@ -34,8 +35,9 @@ package struct FileRemux {
     /// - Parameters:
     ///   - sink: gets it.
     ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
+    /// - Returns: the tracks that a transport stream cannot hold, each with the reason.
     /// - Throws: what the reader and the sink throw; `unsupported` when no track fits, `wrongKey`, `Malformed`.
-    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
+    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws -> [String] {
         var remuxer = try TransportRemuxer(file.tracks, leastComposition: leastComposition)
         remuxer.beginSegment()
         var done: Int64 = 0
@@ -59,6 +61,7 @@ package struct FileRemux {
         }
         remuxer.endSegment()
         try sink.write(remuxer.packets.bytes)
+        return remuxer.omitted
     }
 
     /// The track whose next sample is decoded first.

@@ -12,6 +12,9 @@ package struct FragmentRemux: ~Copyable {
 
     /// Packets that are written together.
     private static let blockLength = 512 << 10
+    /// The part of a second by which pictures with signed composition offsets are decoded earlier than they say, at least: the five frames
+    /// that reordering takes at 25 in a second, and some. No picture is presented at another time.
+    private static let reserveDivisor: Int64 = 4
 
     /// - Parameters:
     ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
@@ -19,6 +22,12 @@ package struct FragmentRemux: ~Copyable {
     package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
         fragments = ClearFragments(tracks: tracks, keys: keys)
     }
+
+    /// The tracks that a transport stream cannot hold, each with the reason; none before the first sample.
+    package var omitted: [String] { remuxer?.omitted ?? [] }
+
+    /// Uses other keys from here on, behind a whole fragment.
+    package mutating func use(_ keys: ContentKeys) throws(MediaError) { try fragments.use(keys) }
 
     /// Adds a piece of the stream.
     package mutating func append(_ piece: RawSpan) { fragments.append(piece) }
@@ -74,7 +83,14 @@ package struct FragmentRemux: ~Copyable {
     }
 
     private mutating func begin() throws {
-        remuxer = try TransportRemuxer(fragments.tracks, leastComposition: fragments.leastComposition)
+        try fragments.tracks.refuseSeveralParts()
+        var least = fragments.leastComposition
+        // a later fragment may reorder its pictures further than the first one
+        for track in fragments.tracks where track.kind == "vide" {
+            guard let known = least[track.id] else { continue }
+            least[track.id] = min(known, -Int64(track.timescale) / Self.reserveDivisor)
+        }
+        remuxer = try TransportRemuxer(fragments.tracks, leastComposition: least)
         remuxer?.beginSegment()
     }
 

@@ -37,6 +37,17 @@ package struct TransportRemuxer: ~Copyable {
         var shift: Int64
         /// The ticks by which decoding comes earlier than the samples say: where composition offsets are negative.
         var advance: Int64
+        /// When the picture before is decoded.
+        var decoded: Int64?
+
+        /// When a picture is decoded: behind the one before it, and not behind its presentation. A picture that is presented before the
+        /// one before it is decoded is decoded when it is presented: no reader has a better time for it.
+        mutating func decodeTime(_ time: Int64, presented: Int64) -> Int64 {
+            let earliest = decoded.map { $0 &+ 1 } ?? time
+            let result = min(max(time, earliest), presented)
+            decoded = result
+            return result
+        }
 
         func ticks(_ time: Int64) -> Int64 {
             let (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
@@ -157,10 +168,12 @@ package struct TransportRemuxer: ~Copyable {
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>
     ) throws(Malformed) {
-        guard let stream = streams[track], !range.isEmpty else { return }
+        guard var stream = streams[track], !range.isEmpty else { return }
         guard sample.entry < stream.codings.count, let coding = stream.codings[sample.entry] else { return }
         let presented = stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
-        let decoded = stream.ticks(sample.decodeTime) &+ stream.shift &- stream.advance
+        let time = stream.ticks(sample.decodeTime) &+ stream.shift &- stream.advance
+        let decoded = stream.decodeTime(time, presented: presented)
+        streams[track]?.decoded = stream.decoded
         switch coding {
         case .picture(let codec, let prefix, let lengthSize):
             try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, presented, decoded)
@@ -233,7 +246,7 @@ package struct TransportRemuxer: ~Copyable {
             prefix: head.rawSpan,
             body: body.extracting(skip..<body.byteCount),
             presentationTime: presented,
-            decodeTime: min(decoded, presented),
+            decodeTime: decoded,
             isSync: isSync,
             into: &packets
         )

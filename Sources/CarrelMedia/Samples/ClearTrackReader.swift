@@ -57,6 +57,7 @@ package final class ClearTrackReader {
         if let protected = protection.whole[track.id] {
             let key = try protection.keys.key(nil, track: track.id)
             do throws(CryptoError) { whole = WholeSamples(try protected.decrypter(key: key)) } catch {
+                if error.code == .keyLength { throw MediaError(.wrongKey, "track \(track.id): \(error.message)") }
                 guard error.code == .integrity else { throw error }
                 throw MediaError(.wrongKey, "the key of track \(track.id) is another")
             }

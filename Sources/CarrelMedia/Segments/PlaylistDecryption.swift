@@ -19,13 +19,15 @@ struct PlaylistDecryption: ~Copyable {
     private var fragments: ClearFragments?
     private var initialization: PlaylistSegments.Part?
     private var sampleKey: EncryptionKey?
+    private var omitted: [String] = []
 
     init(_ playlist: PlaylistSegments, as output: MediaDecryption.Output) {
         self.playlist = playlist
         self.output = output
     }
 
-    mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
+    /// Writes the output, and returns the tracks that it cannot hold.
+    mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws -> [String] {
         var done: Int64 = 0
         for segment in playlist.segments {
             let first = segment.initialization ?? segment.media
@@ -37,10 +39,11 @@ struct PlaylistDecryption: ~Copyable {
                 )
             }
             let samples = Self.sampleKey(segment)
-            // fragments of another key begin with their movie again
-            let isNew = segment.initialization != initialization || container == .fragments && samples?.uri != sampleKey?.uri
+            // the same movie may be named again behind another key line
+            let isNew =
+                segment.initialization?.path != initialization?.path || segment.initialization?.range != initialization?.range
             if isNew { try endFragments(to: &sink) }
-            try beginSegment(segment, container, isNew: isNew)
+            try beginSegment(segment, container, isNewKey: samples != sampleKey)
             if isNew, let part = segment.initialization { try write(part, container, to: &sink) { _ in } }
             initialization = segment.initialization
             sampleKey = samples
@@ -51,9 +54,10 @@ struct PlaylistDecryption: ~Copyable {
             try stream?.endSegment(to: &sink)
         }
         try endFragments(to: &sink)
+        return omitted
     }
 
-    private mutating func beginSegment(_ segment: PlaylistSegments.Segment, _ container: Container, isNew: Bool) throws {
+    private mutating func beginSegment(_ segment: PlaylistSegments.Segment, _ container: Container, isNewKey: Bool) throws {
         let samples = Self.sampleKey(segment)
         switch container {
         case .other:
@@ -68,11 +72,15 @@ struct PlaylistDecryption: ~Copyable {
             if stream == nil { stream = ClearTransportStream() }
             try stream?.beginSegment(key: samples == nil ? nil : playlist.key(segment.media), iv: segment.media.iv)
         case .fragments:
-            guard isNew || fragments == nil && remux == nil else { return }
+            guard isNewKey || fragments == nil && remux == nil else { return }
             var keys = playlist.fragmentKeys
             if samples != nil, let key = try playlist.key(segment.media) { keys.useForEverything(ContentKeyGrant(key: key)) }
-            if output == .transportStream {
-                if remux == nil { remux = FragmentRemux(keys: keys) }
+            if remux != nil {
+                try remux?.use(keys)
+            } else if fragments != nil {
+                try fragments?.use(keys)
+            } else if output == .transportStream {
+                remux = FragmentRemux(keys: keys)
             } else {
                 fragments = ClearFragments(keys: keys)
             }
@@ -164,6 +172,7 @@ struct PlaylistDecryption: ~Copyable {
         remux?.end()
         try remux?.write(to: &sink)
         try remux?.finish(to: &sink)
+        for track in remux?.omitted ?? [] where !omitted.contains(track) { omitted.append(track) }
         remux = nil
         fragments?.end()
         _ = try fragments?.next()

@@ -20,7 +20,7 @@ package struct PlaylistSegments: Sendable {
     }
 
     let segments: [Segment]
-    private var keys: [String: Secret] = [:]
+    private var keys: [String: ContentKeyGrant] = [:]
     /// The keys of fragments whose key lines name no address of one, by the ids in the fragments.
     private(set) var fragmentKeys = ContentKeys()
     /// Whether the ids of all fragments have keys, so that no address of one is read.
@@ -141,25 +141,26 @@ package struct PlaylistSegments: Sendable {
         guard !reference.isAbsolute, reference.authority == nil, let path, !path.isEmpty, !path.hasPrefix("/"),
             !parts.contains(".."),
             !path.utf8.contains(0)
-        else { throw MediaError(.unsupported, "'\(uri)' is not a file below the folder of the playlist") }
+        else { throw MediaError(.unsupported, "'\(shown(uri))' is not a file below the folder of the playlist") }
         return folder + path
     }
 
-    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws -> Secret {
+    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws -> ContentKeyGrant {
+        let shown = shown(key.uri)
         let names = [.address(key.uri)] + (key.contentID.map { [ContentKeyName.content($0)] } ?? [])
         for name in names {
             switch await source.key(name) {
-            case .granted(let grant): return grant.key
-            case .pending: throw MediaError(.missingKey, "the license for the key \(key.uri) is not there yet")
-            case .refused(let reason): throw MediaError(.refusedKey, "the key \(key.uri) is refused: \(reason)")
+            case .granted(let grant): return grant
+            case .pending: throw MediaError(.missingKey, "the license for the key \(shown) is not there yet")
+            case .refused(let reason): throw MediaError(.refusedKey, "the key \(shown) is refused: \(reason)")
             case .unknown: continue
             }
         }
-        if let bytes = dataAddress(key.uri) { return Secret(bytes) }
+        if let bytes = dataAddress(key.uri) { return ContentKeyGrant(key: Secret(bytes)) }
         if let path = try? path(key.uri, in: folder), let file = try? LocalFile(path), file.length <= keyLimit {
-            return Secret(try file.readAll(0..<file.length))
+            return ContentKeyGrant(key: Secret(try file.readAll(0..<file.length)))
         }
-        throw MediaError(.missingKey, "no key is given for the address \(key.uri)")
+        throw MediaError(.missingKey, "no key is given for the address \(shown)")
     }
 
     /// The bytes of a `data:` address in base64 (RFC 2397).
@@ -168,11 +169,25 @@ package struct PlaylistSegments: Sendable {
         return Base64.decode(String(uri[uri.index(after: comma)...]))
     }
 
+    /// An address as errors show it: one that holds its data may hold a key.
+    private static func shown(_ uri: String) -> String {
+        let scheme = "data:"
+        return uri.prefix(scheme.count).lowercased() == scheme ? "data:…" : uri
+    }
+
+    /// Checks that its keys may be used for plain files now.
+    func checkPlainOutput(at now: Instant) throws(MediaError) {
+        for (uri, grant) in keys { try grant.checkPlainOutput("the key \(Self.shown(uri))", at: now) }
+        try fragmentKeys.checkPlainOutput(at: now)
+    }
+
     func key(_ part: Part) throws(MediaError) -> Secret? {
         guard let key = part.key, !Self.isByID(key) else { return nil }
         if fragmentsHaveKeys, key.method == .sampleAES || key.method == .sampleAESCTR { return nil }
-        guard let secret = keys[key.uri] else { throw MediaError(.missingKey, "no key is given for the address \(key.uri)") }
-        return secret
+        guard let grant = keys[key.uri] else {
+            throw MediaError(.missingKey, "no key is given for the address \(Self.shown(key.uri))")
+        }
+        return grant.key
     }
 
     /// The segments as one stream, where they are packets of a transport stream and no key line speaks of them; else nil.

@@ -14,6 +14,8 @@ struct ScrambledStream: Sendable {
 
     private let reader: any ByteReader & Sendable
     private var changes: [KeyChange] = []
+    /// The grants that set terms, each with what it is for.
+    private var terms: [(words: String, grant: ContentKeyGrant)] = []
 
     private static let blockLength = Int64(TransportStream.packetLength) * 4096
     /// Changes of keys in one stream, at most.
@@ -48,8 +50,12 @@ struct ScrambledStream: Sendable {
                 guard changes.count < Self.changeLimit else {
                     throw Malformed("stream changes its keys too often", at: Int(clamping: at))
                 }
-                let key = try await Self.key(need.parity, need.message, source)
-                try descrambler.setKey(key, for: need.parity)
+                let (words, grant) = try await Self.grant(need.parity, need.message, source)
+                if !grant.relaxesOutput || grant.end != nil { terms.append((words, grant)) }
+                let key = grant.key
+                do throws(CryptoError) { try descrambler.setKey(key, for: need.parity) } catch {
+                    throw MediaError(.wrongKey, "\(words): \(error.message)")
+                }
                 changes.append(KeyChange(offset: at + Int64(need.offset), parity: need.parity, key: key))
                 rest = need.offset..<count
             }
@@ -57,6 +63,11 @@ struct ScrambledStream: Sendable {
         }
         // no packet is scrambled
         if changes.isEmpty { return nil }
+    }
+
+    /// Checks that its keys may be used for plain files now.
+    func checkPlainOutput(at now: Instant) throws(MediaError) {
+        for (words, grant) in terms { try grant.checkPlainOutput(words, at: now) }
     }
 
     /// Writes the clear stream.
@@ -101,17 +112,17 @@ struct ScrambledStream: Sendable {
         }
     }
 
-    private static func key(
+    private static func grant(
         _ parity: KeyParity,
         _ message: KeyMessage?,
         _ source: some ContentKeySource
-    ) async throws(MediaError) -> Secret {
+    ) async throws(MediaError) -> (words: String, grant: ContentKeyGrant) {
         var names: [ContentKeyName] = []
         let id = message?.keyID(parity)
         if let id { names.append(.id(id)) }
         if let content = message?.contentID, !content.isEmpty { names.append(.content(content)) }
         names.append(.track(parity == .even ? 0 : 1))
         let words = id.map { "key id \(Hex.encode($0))" } ?? "the \(parity) packets"
-        return try await ContentKeys.ask(for: names, words, source).key
+        return (words, try await ContentKeys.ask(for: names, words, source))
     }
 }

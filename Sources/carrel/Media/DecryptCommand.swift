@@ -53,11 +53,12 @@ struct DecryptCommand: Command {
             let decryption = try await MediaDecryption(of: reader, as: form, object: object, keys: keys)
             let bar = console.progress("decrypting \(path)", totalBytes: decryption.totalLength ?? reader.length)
             defer { bar.finish() }
-            let written = try await BlockingThreadPool(name: "decrypt", count: 1).run {
+            let (written, omitted) = try await BlockingThreadPool(name: "decrypt", count: 1).run {
                 var sink = try OutputFile(place)
-                try decryption.write(to: &sink) { bar.advance(to: $0) }
-                return try sink.commit()
+                let omitted = try decryption.write(to: &sink) { bar.advance(to: $0) }
+                return (try sink.commit(), omitted)
             }
+            for track in omitted { console.warning("left out: \(track)") }
             if output.json { console.print(["output": .string(place), "bytes": .integer(written)]) }
         } catch let error as Malformed {
             throw DamagedMedia(path: path, what: error.description)
