@@ -24,7 +24,7 @@ package struct FragmentRemux: ~Copyable {
     }
 
     /// The tracks that a transport stream cannot hold, each with the reason; none before the first sample.
-    package var omitted: [String] { remuxer?.omitted ?? [] }
+    package private(set) var omitted: [String] = []
 
     /// Uses other keys from here on, behind a whole fragment.
     package mutating func use(_ keys: ContentKeys) throws(MediaError) { try fragments.use(keys) }
@@ -90,8 +90,10 @@ package struct FragmentRemux: ~Copyable {
             guard let known = least[track.id] else { continue }
             least[track.id] = min(known, -Int64(track.timescale) / Self.reserveDivisor)
         }
-        remuxer = try TransportRemuxer(fragments.tracks, leastComposition: least)
-        remuxer?.beginSegment()
+        var made = try TransportRemuxer(fragments.tracks, leastComposition: least)
+        omitted = made.omitted
+        made.beginSegment()
+        remuxer = consume made
     }
 
     private mutating func write(_ sample: MP4Sample, _ track: Int, _ range: Range<Int>) throws {

@@ -1,9 +1,10 @@
+import CarrelBytes
 import CarrelMedia
 import CarrelTesting
 import Glibc
 import Testing
 
-struct `An output file` {
+struct `The place of an output file` {
     private static func names(in directory: TemporaryDirectory) -> [String] {
         guard let folder = unsafe opendir(directory.path) else { return [] }
         defer { unsafe closedir(folder) }
