@@ -21,11 +21,30 @@ enum MPDText {
 
     static func withoutBlanks(_ text: String) -> String { String(text.unicodeScalars.filter { !$0.properties.isWhitespace }) }
 
+    /// Bound of every integer, so that a sum of two fits.
+    private static let bound: Int64 = 1 << 62
+
+    /// An integer that may be negative.
     static func integer(_ text: String?, _ what: StaticString) throws(MPDFault) -> Int64? {
         guard let text else { return nil }
         if let number = digits(text) { return number }
         guard let number = Int64(trimmed(text)) else { throw MPDFault("\(what) is not an integer") }
+        guard -bound < number, number < bound else { throw MPDFault("\(what) is out of range") }
         return number
+    }
+
+    /// An integer that the schema has as unsigned.
+    static func unsigned(_ text: String?, _ what: StaticString) throws(MPDFault) -> Int64? {
+        guard let number = try integer(text, what) else { return nil }
+        guard number >= 0 else { throw MPDFault("\(what) is negative") }
+        return number
+    }
+
+    /// Units a second: 32 bits, and not zero.
+    static func timescale(_ text: String?) throws(MPDFault) -> Int64? {
+        guard let scale = try integer(text, "timescale") else { return nil }
+        guard 1...0xffff_ffff ~= scale else { throw MPDFault("timescale is out of range") }
+        return scale
     }
 
     /// A number of at most 18 digits, which most are.
@@ -118,13 +137,13 @@ extension MPDMediaProperties {
         self.init()
         mimeType = tag["mimeType"]
         codecs = tag["codecs"]
-        width = try MPDText.integer(tag["width"], "width")
-        height = try MPDText.integer(tag["height"], "height")
+        width = try MPDText.unsigned(tag["width"], "width")
+        height = try MPDText.unsigned(tag["height"], "height")
         frameRate = tag["frameRate"]
         sar = tag["sar"]
         audioSamplingRate = tag["audioSamplingRate"]
         profiles = tag["profiles"]
-        startWithSAP = try MPDText.integer(tag["startWithSAP"], "startWithSAP")
+        startWithSAP = try MPDText.unsigned(tag["startWithSAP"], "startWithSAP")
         maxPlayoutRate = tag["maxPlayoutRate"]
         scanType = tag["scanType"]
     }
@@ -134,12 +153,12 @@ extension MPDAdaptationSet {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
         self.init()
         id = tag["id"]
-        group = try MPDText.integer(tag["group"], "group")
+        group = try MPDText.unsigned(tag["group"], "group")
         contentType = tag["contentType"]
         language = tag["lang"]
         par = tag["par"]
         segmentAlignment = tag["segmentAlignment"]
-        selectionPriority = try MPDText.integer(tag["selectionPriority"], "selection priority")
+        selectionPriority = try MPDText.unsigned(tag["selectionPriority"], "selection priority")
         properties = try MPDMediaProperties(tag)
         link = MPDLink(tag)
     }
@@ -147,11 +166,10 @@ extension MPDAdaptationSet {
 
 extension MPDRepresentation {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
-        let bandwidth = try MPDText.integer(tag["bandwidth"], "bandwidth") ?? 0
-        guard bandwidth >= 0 else { throw MPDFault("bandwidth is negative") }
+        let bandwidth = try MPDText.unsigned(tag["bandwidth"], "bandwidth") ?? 0
         self.init(id: tag["id"] ?? "", bandwidth: UInt64(bandwidth))
         dependencyID = tag["dependencyId"]
-        qualityRanking = try MPDText.integer(tag["qualityRanking"], "quality ranking")
+        qualityRanking = try MPDText.unsigned(tag["qualityRanking"], "quality ranking")
         properties = try MPDMediaProperties(tag)
     }
 }
@@ -203,8 +221,8 @@ extension MPDContentProtection {
 extension MPDSegmentEncryption.Period {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
         self.init()
-        let offset = try MPDText.integer(tag["offset"], "offset of a crypto period") ?? 0
-        let count = try MPDText.integer(tag["numSegments"], "number of segments of a crypto period")
+        let offset = try MPDText.unsigned(tag["offset"], "offset of a crypto period") ?? 0
+        let count = try MPDText.unsigned(tag["numSegments"], "number of segments of a crypto period")
         guard offset >= 0, count ?? 0 >= 0 else { throw MPDFault("crypto period is out of range") }
         self.offset = UInt64(offset)
         self.count = count.map { UInt64($0) }
@@ -216,11 +234,11 @@ extension MPDSegmentEncryption.Period {
     /// Adds the periods of a CryptoTimeline: runs of one length.
     static func add(_ tag: borrowing XMLTag, to periods: inout [Self]) throws(MPDFault) {
         var period = try Self(tag)
-        let repeats = try MPDText.integer(tag["numCryptoPeriods"], "number of crypto periods") ?? 1
+        let repeats = try MPDText.unsigned(tag["numCryptoPeriods"], "number of crypto periods") ?? 1
         guard 1...10_000 ~= repeats, periods.count + Int(repeats) <= 100_000 else {
             throw MPDFault("number of crypto periods is out of range")
         }
-        let offset = try MPDText.integer(tag["firstStartOffset"], "first start offset of a crypto timeline") ?? 0
+        let offset = try MPDText.unsigned(tag["firstStartOffset"], "first start offset of a crypto timeline") ?? 0
         guard offset >= 0 else { throw MPDFault("crypto period is out of range") }
         for place in 0..<repeats {
             period.offset = place == 0 ? UInt64(offset) : 0
@@ -241,8 +259,7 @@ extension MPDSegmentEncryption.Period {
 extension MPDEventStream {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
         self.init(scheme: tag["schemeIdUri"] ?? "", value: tag["value"])
-        timescale = try MPDText.integer(tag["timescale"], "timescale") ?? 1
-        guard timescale > 0 else { throw MPDFault("timescale is not above zero") }
+        timescale = try MPDText.timescale(tag["timescale"]) ?? 1
         presentationTimeOffset = try MPDText.integer(tag["presentationTimeOffset"], "presentation time offset") ?? 0
         link = MPDLink(tag)
     }
@@ -251,8 +268,8 @@ extension MPDEventStream {
 extension MPDEventStream.Event {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
         self.init()
-        presentationTime = try MPDText.integer(tag["presentationTime"], "presentation time") ?? 0
-        duration = try MPDText.integer(tag["duration"], "duration of an event")
+        presentationTime = try MPDText.unsigned(tag["presentationTime"], "presentation time") ?? 0
+        duration = try MPDText.unsigned(tag["duration"], "duration of an event")
         id = tag["id"]
         message = tag["messageData"]
     }
@@ -273,7 +290,7 @@ extension SegmentInformation.ListedSegment {
 
 extension SegmentInformation.TimelineEntry {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
-        guard let duration = try MPDText.integer(tag["d"], "duration of a timeline entry") else {
+        guard let duration = try MPDText.unsigned(tag["d"], "duration of a timeline entry") else {
             throw MPDFault("timeline entry has no duration")
         }
         guard duration > 0 else { throw MPDFault("duration of a timeline entry is not above zero") }
@@ -281,7 +298,7 @@ extension SegmentInformation.TimelineEntry {
             time: try MPDText.integer(tag["t"], "time of a timeline entry"),
             duration: duration,
             repeats: try MPDText.integer(tag["r"], "repeat count of a timeline entry") ?? 0,
-            number: try MPDText.integer(tag["n"], "number of a timeline entry")
+            number: try MPDText.unsigned(tag["n"], "number of a timeline entry")
         )
     }
 }
@@ -289,8 +306,7 @@ extension SegmentInformation.TimelineEntry {
 extension SegmentInformation {
     init(_ kind: Kind, _ tag: borrowing XMLTag) throws(MPDFault) {
         self.init(kind)
-        timescale = try MPDText.integer(tag["timescale"], "timescale")
-        guard timescale ?? 1 > 0, timescale ?? 1 < 1 << 40 else { throw MPDFault("timescale is out of range") }
+        timescale = try MPDText.timescale(tag["timescale"])
         presentationTimeOffset = try MPDText.integer(tag["presentationTimeOffset"], "presentation time offset")
         eptDelta = try MPDText.integer(tag["eptDelta"], "eptDelta")
         indexRange = try MPDText.range(tag["indexRange"], "index range")
@@ -299,9 +315,9 @@ extension SegmentInformation {
         availabilityTimeComplete = MPDText.flag(tag["availabilityTimeComplete"])
         link = MPDLink(tag)
         guard kind != .base else { return }
-        duration = try MPDText.integer(tag["duration"], "duration of segments")
-        startNumber = try MPDText.integer(tag["startNumber"], "start number")
-        endNumber = try MPDText.integer(tag["endNumber"], "end number")
+        duration = try MPDText.unsigned(tag["duration"], "duration of segments")
+        startNumber = try MPDText.unsigned(tag["startNumber"], "start number")
+        endNumber = try MPDText.unsigned(tag["endNumber"], "end number")
         guard kind == .template else { return }
         media = try MPDText.template(tag["media"])
         index = try MPDText.template(tag["index"])

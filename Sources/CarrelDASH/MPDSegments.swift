@@ -68,9 +68,10 @@ package struct MPDSegments: Sendable {
     init(_ stream: MPDStream) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1
-        guard timescale > 0 else { throw Malformed("timescale is zero", at: 0) }
+        guard 1...0xffff_ffff ~= timescale else { throw Malformed("timescale is out of range", at: 0) }
         period = stream.period
         offset = information.presentationTimeOffset ?? 0
+        guard offset.magnitude < Self.latest.magnitude else { throw Malformed("media time is out of range", at: 0) }
         base = URIReference(stream.baseURL)
         folder = Self.folder(stream.baseURL)
         id = stream.id
@@ -113,18 +114,17 @@ package struct MPDSegments: Sendable {
         most: Int?
     ) throws(Malformed) -> [Run] {
         let start = information.startNumber ?? 1
-        guard abs(start) < latest else { throw Malformed("number of a segment is out of range", at: 0) }
+        guard start.magnitude < latest.magnitude else { throw Malformed("number of a segment is out of range", at: 0) }
         var limit = most
         if let end = information.endNumber {
             let (count, over) = end.subtractingReportingOverflow(start)
-            guard !over else { throw Malformed("number of a segment is out of range", at: 0) }
-            limit = min(limit ?? .max, Int(clamping: max(0, count + 1)))
+            guard !over, count < latest else { throw Malformed("number of a segment is out of range", at: 0) }
+            limit = min(limit ?? .max, Int(max(0, count + 1)))
         }
         if let timeline = information.timeline {
             return try TimelineRuns.make(timeline, information.presentationTimeOffset ?? 0, length, start, limit)
         }
         let offset = information.presentationTimeOffset ?? 0
-        guard abs(offset) < latest else { throw Malformed("media time is out of range", at: 0) }
         guard let duration = information.duration else {
             // one segment, unless a list has more, of which the durations are not known
             return [Run(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
@@ -146,7 +146,7 @@ package struct MPDSegments: Sendable {
         let (product, over) = run.duration.multipliedReportingOverflow(by: inRun)
         let (time, overTime) = run.time.addingReportingOverflow(product)
         let (number, overNumber) = run.number.addingReportingOverflow(inRun)
-        guard !over, !overTime, !overNumber, time < Self.latest else { return nil }
+        guard !over, !overTime, !overNumber, time.magnitude < Self.latest.magnitude else { return nil }
         var duration: Duration? = run.duration > 0 ? seconds(run.duration) : nil
         let start = period.start + seconds(time - offset)
         if let whole = period.duration, isByDuration, let known = duration {
@@ -233,9 +233,11 @@ package struct MPDSegments: Sendable {
         guard let last = runs.last, last.duration > 0 else { return 0 }
         let early: Duration = if case .duration(let offset) = availabilityTimeOffset { max(.zero, offset) } else { .zero }
         let time = Self.ticks(max(.zero, elapsed + early - period.start), timescale)
+        // behind the latest media time there is no segment
         let (media, over) = time.addingReportingOverflow(offset)
-        let behind = over ? 0 : max(0, media - last.time)
-        return last.first + Int(clamping: min(Self.limit, behind / last.duration + 1))
+        let behind = max(0, min(over ? Self.latest : media, Self.latest)).subtractingReportingOverflow(last.time)
+        guard !behind.overflow else { return last.first }
+        return last.first + Int(min(Self.limit, max(0, behind.partialValue) / last.duration + 1))
     }
 
     /// The first place below a bound at which a condition holds that goes on to hold; the bound when there is none.

@@ -31,7 +31,9 @@ enum TimelineRuns {
             if let limit, count >= limit { break }
             if let own = entry.time { time = own }
             if let own = entry.number { number = own }
-            guard entry.duration > 0, entry.duration < latest, abs(time) < latest, abs(number) < latest else {
+            guard entry.duration > 0, entry.duration < latest, time.magnitude < latest.magnitude,
+                number.magnitude < latest.magnitude
+            else {
                 throw Malformed("entry of a timeline is out of range", at: 0)
             }
             var times: Int? = 1
@@ -61,7 +63,7 @@ enum TimelineRuns {
             let (after, overTime) = time.addingReportingOverflow(length)
             guard !over, !overTime, after < latest else { throw Malformed("timeline is too long", at: 0) }
             if let last = runs.last, let before = last.count, last.duration == entry.duration, entry.number == nil,
-                last.time + Int64(before) * last.duration == time
+                time - last.time == Int64(before) * last.duration
             {
                 runs[runs.count - 1] = MPDSegments.Run(
                     first: last.first,

@@ -281,8 +281,8 @@ struct `An MPD` {
     /// Timelines that are refused where they make segments.
     @Test(arguments: [
         ("<S d=\"0\"/>", "duration of a timeline entry is not above zero"), ("<S t=\"0\"/>", "timeline entry has no duration"),
-        ("<S d=\"9223372036854775807\"/>", "entry of a timeline is out of range"),
-        ("<S d=\"1\" r=\"9223372036854775807\"/>", "timeline has too many segments"),
+        ("<S d=\"9223372036854775807\"/>", "duration of a timeline entry is out of range"),
+        ("<S d=\"1\" r=\"9223372036854775807\"/>", "repeat count of a timeline entry is out of range"),
         ("<S d=\"1\" r=\"-1\"/><S d=\"1\"/>", "timeline repeats up to an entry without a time"),
         ("<S d=\"4611686018427387000\" r=\"3\"/>", "timeline is too long"),
     ])
@@ -358,5 +358,47 @@ struct `An MPD` {
         let stream = try #require(again.streams(url: "https://h/m.mpd").first)
         #expect(try stream.segments()[3]?.url == "https://h/v1/00004.m4s")
         #expect(stream.initialization?.url == "https://h/v1/init.mp4")
+    }
+}
+
+struct `Numbers of an MPD at the edge of their range` {
+    private static let least = "-9223372036854775808"
+    private static let greatest = "9223372036854775807"
+
+    private static func timeline(_ attributes: String, _ entry: String) -> String {
+        "<SegmentTemplate media=\"$Number$-$Time$\" \(attributes)><SegmentTimeline><S \(entry)/></SegmentTimeline></SegmentTemplate>"
+    }
+
+    static let refused = [
+        "<SegmentTemplate media=\"$Number$\" duration=\"1\" startNumber=\"\(least)\"/>",
+        "<SegmentTemplate media=\"$Number$\" duration=\"1\" startNumber=\"-1\"/>",
+        "<SegmentTemplate media=\"$Number$\" duration=\"1\" startNumber=\"0\" endNumber=\"\(greatest)\"/>",
+        "<SegmentTemplate media=\"$Number$\" duration=\"10\" presentationTimeOffset=\"\(least)\"/>",
+        "<SegmentTemplate media=\"$Number$\" duration=\"10\" timescale=\"4294967296\"/>",
+        timeline("presentationTimeOffset=\"-9223372036854775807\"", "t=\"100\" d=\"10\" r=\"3\""),
+        timeline("", "t=\"\(least)\" d=\"10\" r=\"3\""),
+        timeline("", "t=\"0\" n=\"\(least)\" d=\"10\" r=\"3\""),
+        timeline("timescale=\"1099511627775\"", "t=\"0\" d=\"10\" r=\"-1\""),
+        timeline("eptDelta=\"4611686018427387904\"", "t=\"0\" d=\"10\""),
+    ]
+
+    @Test(arguments: refused)
+    func `are refused outside it`(information: String) throws {
+        #expect(throws: Malformed.self) { try read(document(information, period: "duration=\"PT100S\"")) }
+    }
+
+    @Test(arguments: [0, 1, (1 << 62) - 1] as [Int64], [1, 0xffff_ffff] as [Int64])
+    func `are counted within it`(time: Int64, timescale: Int64) throws {
+        let mpd = try read(
+            document(
+                Self.timeline("timescale=\"\(timescale)\"", "t=\"\(time)\" d=\"1\" r=\"-1\""),
+                mpd: "type=\"dynamic\" availabilityStartTime=\"1970-01-01T00:00:00Z\""
+            )
+        )
+        let segments = try #require(mpd.streams(url: "http://h/m.mpd").first).segments()
+        let available = segments.available(in: mpd, at: Instant(milliseconds: 1_700_000_000_000))
+        #expect(available.lowerBound == 0)
+        #expect(segments[0]?.time == time)
+        for index in [available.upperBound - 1, available.upperBound, .max] { _ = segments[index] }
     }
 }
