@@ -32,6 +32,31 @@ struct `A WebVTT file` {
         #expect(file.definitions == [["STYLE", "::cue { color: red }"]])
     }
 
+    @Test func `has segments whose times count from the beginning of the presentation`() throws {
+        let file = try WebVTTFile(Array(Self.text.utf8).rawSpan)
+        let text = String(decoding: file.segment(0..<2000, origin: 900_000), as: UTF8.self)
+        #expect(text.hasPrefix("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n"))
+    }
+
+    @Test func `is refused when cues that reach over all cuts would fill the disk`() async throws {
+        let line = String(repeating: "x", count: 4 << 20)
+        let bytes = Array(
+            (0..<4).map { _ in "\n00:00.000 --> 01:00.000\n\(line.prefix(4_000_000))\n" }.reduce("WEBVTT\n", +).utf8
+        )
+        let text = try PackagingText(name: "a.vtt", bytes, language: nil)
+        await #expect(throws: MediaError.self) {
+            _ = try await PackagingRun(["src/av-h264-aac.mp4"], texts: [text], PackagingRun.options(nil))
+        }
+    }
+
+    @Test func `of a package of transport streams counts from where its media begin`() async throws {
+        let text = try PackagingText(name: "a.vtt", Array(Self.text.utf8), language: nil)
+        var options = PackagingRun.options(nil)
+        options.isTransport = true
+        let run = try await PackagingRun(["src/av-h264-aac.mp4"], texts: [text], options)
+        #expect(try run.text("text-1/1.vtt").contains("MPEGTS:900000,"))
+    }
+
     @Test func `has each cue in all segments that it reaches into`() throws {
         let file = try WebVTTFile(Array(Self.text.utf8).rawSpan)
         let parts = [0..<2000, 2000..<4000, 4000..<60_000, 60_000..<62_000].map {

@@ -83,7 +83,8 @@ package struct Packager {
         let end = renditions.map { $0.track.microseconds($0.track.end) }.max() ?? 0
         var subtitles: [PackagedText] = []
         for (i, text) in texts.enumerated() {
-            subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, folder))
+            let origin = options.isTransport ? TransportTrackPackager.origin : 0
+            subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, origin: origin, folder))
         }
         try PackagePlaylists(renditions, subtitles, thumbnails, options).write(to: folder)
         if !options.isTransport {

@@ -27,7 +27,7 @@ package struct PackagingKeys: Sendable {
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
             guard let kind = PackagedTrack.Kind(rawValue: String(rest[..<sign])), kind != .text else {
-                throw MediaError(.badKey, "'\(rest[..<sign])' is not a type of track: write video= or audio=")
+                throw MediaError(.badKey, "what stands before '=' is not a type of track: write video= or audio=")
             }
             type = kind
             rest = rest[rest.index(after: sign)...]
@@ -35,7 +35,7 @@ package struct PackagingKeys: Sendable {
         guard let colon = rest.firstIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
         let digits = rest[..<colon].filter { $0 != "-" }
         guard digits.utf8.count == 32, let id = Hex.decode(digits).flatMap({ KeyID($0.rawSpan) }) else {
-            throw MediaError(.badKey, "the key id '\(rest[..<colon])' is not 32 hexadecimal digits")
+            throw MediaError(.badKey, "the key id is not 32 hexadecimal digits")
         }
         guard let bytes = Hex.decode(rest[rest.index(after: colon)...]), bytes.count == 16,
             let key = try? PackagingKey(id: id, key: Secret(bytes))

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CLinux
+import CarrelCrypto
 import CarrelFiles
 import Glibc
 
@@ -10,6 +11,8 @@ package final class PackageFolder {
     /// The folder it is written to.
     package let hidden: String
     private var isCommitted = false
+    /// Folders within it, which are brought to the disk before it gets its name.
+    private var subfolders: Set<String> = []
 
     /// Begins a folder.
     ///
@@ -24,7 +27,7 @@ package final class PackageFolder {
             throw MediaError(.unwritable, "\(path) cannot be written: name a folder that does not exist yet")
         }
         let parent = trimmed.dropLast(name.count)
-        hidden = "\(parent).\(name).carrel-\(getpid())"
+        hidden = "\(parent).\(name).carrel-\(Hex.encode(Random.bytes(8)))"
         var status = stat()
         if unsafe stat(self.path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR, Self.isEmpty(self.path) else {
@@ -57,6 +60,7 @@ package final class PackageFolder {
         var at = hidden
         for part in name.split(separator: "/").dropLast() {
             at += "/\(part)"
+            subfolders.insert(at)
             guard unsafe mkdir(at, 0o755) == 0 || errno == EEXIST else {
                 throw MediaError(.unwritable, "\(path)/\(name) cannot be written: \(systemReason())")
             }
@@ -89,6 +93,14 @@ package final class PackageFolder {
     ///
     /// - Throws: `unwritable`; then there is no folder.
     package func commit() throws {
+        for folder in subfolders.sorted() + [hidden] {
+            let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
+            defer { Glibc.close(descriptor) }
+            guard fsync(descriptor) == 0 else {
+                throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+            }
+        }
         // an empty folder gives way to the new one
         guard unsafe rename(hidden, path) == 0 else {
             throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")

@@ -9,6 +9,9 @@ package struct PackagingText: Sendable {
     private let file: WebVTTFile
     private let bytes: [UInt8]
 
+    /// Bytes of all segments, at most.
+    private static let limit = 64 << 20
+
     /// - Parameters:
     ///   - name: in messages.
     ///   - bytes: a WebVTT file.
@@ -48,18 +51,27 @@ package struct PackagingText: Sendable {
     ///   - name: of its folder.
     ///   - cuts: when each segment begins, in microseconds.
     ///   - end: when the last one ends.
+    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
     ///   - folder: gets the files.
     /// - Returns: the rendition.
     /// - Throws: `Malformed`, and what reading or writing throws.
-    func write(name: String, cuts: [Int64], end: Int64, _ folder: PackageFolder) throws(MediaError) -> PackagedText {
+    func write(name: String, cuts: [Int64], end: Int64, origin: Int64, _ folder: PackageFolder) throws(MediaError) -> PackagedText
+    {
         var text = PackagedText(name: name, language: language)
         try folder.write(text.wholePath, bytes)
+        var written = 0
         for (i, start) in cuts.enumerated() {
             let next = i + 1 < cuts.count ? cuts[i + 1] : max(start, end)
             // cues before the first picture belong to the first segment
             let from = i == 0 ? 0 : start / 1000
             let path = "\(name)/\(i + 1).vtt"
-            try folder.write(path, file.segment(from..<max(from, next / 1000)))
+            let segment = file.segment(from..<max(from, next / 1000), origin: origin)
+            // cues that reach over many cuts are in many segments
+            written += segment.count
+            guard written <= Self.limit else {
+                throw MediaError(.unsupported, "\(self.name): the segments of these subtitles have more than 64 MiB")
+            }
+            try folder.write(path, segment)
             text.segments.append(PackagedText.Segment(path: path, duration: max(0, next - start)))
         }
         let milliseconds = max(1, end / 1000)

@@ -100,10 +100,12 @@ package struct WebVTTFile: Sendable {
 
     /// A file with the cues of a part of the presentation; a cue that reaches over a cut is in both parts.
     ///
-    /// - Parameter range: milliseconds.
+    /// - Parameters:
+    ///   - range: milliseconds.
+    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
     /// - Returns: the text, whose times count from the beginning of the presentation (RFC 8216 §3.5).
-    package func segment(_ range: Range<Int64>) -> [UInt8] {
-        var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n"
+    package func segment(_ range: Range<Int64>, origin: Int64 = 0) -> [UInt8] {
+        var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:\(origin),LOCAL:00:00:00.000\n"
         for block in definitions { text += "\n" + block.joined(separator: "\n") + "\n" }
         for cue in cues where cue.start < range.upperBound && cue.end > range.lowerBound {
             text += "\n" + cue.lines.joined(separator: "\n") + "\n"

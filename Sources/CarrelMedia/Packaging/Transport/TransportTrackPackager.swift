@@ -12,7 +12,7 @@ final class TransportTrackPackager {
     /// Bytes of packets that are written together.
     private static let batch = 1 << 20
     /// When the presentation begins, in ticks: room for what is decoded before it.
-    private static let origin: Int64 = 900_000
+    static let origin: Int64 = 900_000
 
     private let track: PackagedTrack
     private let options: PackagingOptions
