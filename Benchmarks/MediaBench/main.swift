@@ -23,12 +23,26 @@ if let mode = arguments.first, arguments.count >= 3 {
 
 /// Parsing beside bare passes over the same bytes.
 func measureLines() throws {
-    for (name, text) in [("HLS of 20,000 segments", PlaylistLines.plain()), ("the same, each with key, time and range", PlaylistLines.rich())] {
-        try report(name, bytes: text.count) { try PlaylistLines.read(text) } floor: { PlaylistLines.findLines(text) }
+    for (name, text) in [
+        ("HLS of 20,000 segments", PlaylistLines.plain()), ("the same, each with key, time and range", PlaylistLines.rich()),
+    ] {
+        try report(name, bytes: text.count) {
+            try PlaylistLines.read(text)
+        } floor: {
+            PlaylistLines.findLines(text)
+        }
     }
     let text = MPDLines.text()
-    try report("MPD of 20,000 timeline entries", bytes: text.count) { _ = try MPDLines.read(text) } floor: { MPDLines.parse(text) }
-    try report("the same, its addresses too", bytes: text.count) { try MPDLines.list(text) } floor: { MPDLines.parse(text) }
+    try report("MPD of 20,000 timeline entries", bytes: text.count) {
+        _ = try MPDLines.read(text)
+    } floor: {
+        MPDLines.parse(text)
+    }
+    try report("the same, its addresses too", bytes: text.count) {
+        try MPDLines.list(text)
+    } floor: {
+        MPDLines.parse(text)
+    }
 }
 
 /// Runs one piece of work, to be measured from outside.

@@ -54,7 +54,9 @@ struct `Keys for plain files` {
     @Test func `are not shown by errors`() async throws {
         let key = "00112233445566778899aabbccddeeff"
         var keys = GivenKeys()
-        for text in ["\(key):1", "\(key)\(key):1", "\(key.dropLast()):x", "\(key)\(key):\(key)", "1:\(key):zz", "\(key)0:\(key)", key] {
+        for text in [
+            "\(key):1", "\(key)\(key):1", "\(key.dropLast()):x", "\(key)\(key):\(key)", "1:\(key):zz", "\(key)0:\(key)", key,
+        ] {
             let error = #expect(throws: MediaError.self) { try keys.add(text) }
             #expect(error?.message.contains("0112233") == false, "\(error?.message ?? "")")
         }

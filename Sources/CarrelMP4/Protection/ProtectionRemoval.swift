@@ -146,7 +146,7 @@ package struct ProtectionRemoval: Sendable {
         }
     }
 
-    /// A box in an entry; nil behind the last one. What is no box ends them: entries of other kinds have fields there.
+    /// A box in an entry; nil behind the last one. Other bytes end them: entries of other kinds have fields there.
     private static func child(at start: Int64, of entry: MP4Box, _ window: inout FileWindow) throws -> MP4Box? {
         guard entry.content.upperBound - start >= 8 else { return nil }
         do {

@@ -79,7 +79,7 @@ package final class OutputFile: MediaSink {
         return String(path[...slash])
     }
 
-    /// A name that nobody foresees, in the folder of the place.
+    /// A random name, in the folder of the place.
     private static func freshPath(beside path: String) -> String {
         let folder = path.contains("/") ? folder(of: path) : ""
         return "\(folder).carrel-\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
@@ -169,7 +169,7 @@ package final class OutputFile: MediaSink {
         return Int64(length)
     }
 
-    /// Moves the file to its place, where it replaces what is there.
+    /// Moves the file to its place; an existing file is replaced.
     private func giveName() -> Bool {
         if fresh == nil {
             if name(path) { return true }

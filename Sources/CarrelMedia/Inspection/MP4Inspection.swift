@@ -7,7 +7,7 @@ import CarrelMP4
 
 /// The contents of an MP4 file as JSON.
 enum MP4Inspection {
-    /// Samples of all tracks that are counted: those of a day of sound and pictures.
+    /// Samples of all tracks that are counted: those of a day of audio and pictures.
     static let sampleLimit = 10_000_000
     /// Segment indexes that are described.
     private static let indexLimit = 100

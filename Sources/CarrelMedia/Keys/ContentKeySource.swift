@@ -38,7 +38,10 @@ package struct ContentKeyGrant: Sendable {
     /// - Throws: `outputControl`, `expiredKey`.
     package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {
         guard relaxesOutput else {
-            throw MediaError(.outputControl, "the license for \(words) asks for output controls, which a plain file does not have")
+            throw MediaError(
+                .outputControl,
+                "the license for \(words) asks for output controls, which a plain file does not have"
+            )
         }
         if let end, end <= now { throw MediaError(.expiredKey, "the key for \(words) could be used until \(end)") }
     }

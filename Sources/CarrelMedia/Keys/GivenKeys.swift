@@ -51,7 +51,9 @@ package struct GivenKeys: ContentKeySource {
         id.utf8.count <= shownLength ? "the key of '\(id)'" : "the key behind the id"
     }
 
-    private static func shown(_ id: some StringProtocol) -> String { id.utf8.count <= shownLength ? "'\(id)'" : "the id of a key" }
+    private static func shown(_ id: some StringProtocol) -> String {
+        id.utf8.count <= shownLength ? "'\(id)'" : "the id of a key"
+    }
 
     /// Adds a key.
     ///

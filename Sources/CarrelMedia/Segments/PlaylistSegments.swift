@@ -145,7 +145,9 @@ package struct PlaylistSegments: Sendable {
         return folder + path
     }
 
-    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws -> ContentKeyGrant {
+    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws
+        -> ContentKeyGrant
+    {
         let shown = shown(key.uri)
         let names = [.address(key.uri)] + (key.contentID.map { [ContentKeyName.content($0)] } ?? [])
         for name in names {

@@ -27,7 +27,7 @@ package struct PackagingKeys: Sendable {
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
             guard let kind = PackagedTrack.Kind(rawValue: String(rest[..<sign])), kind != .text else {
-                throw MediaError(.badKey, "what stands before '=' is not a type of track: write video= or audio=")
+                throw MediaError(.badKey, "the text before '=' names no type of track: write video= or audio=")
             }
             type = kind
             rest = rest[rest.index(after: sign)...]
