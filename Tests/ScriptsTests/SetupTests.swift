@@ -40,7 +40,7 @@ struct `scripts/setup` {
         #expect(
             Set(try await packages("bench")).subtracting(run) == [
                 "nginx", "wrk", "curl", "openssl", "python3", "procps", "unzip", "libxml2-utils",
-                "python3-ebooklib", "epubcheck", "postgresql",
+                "python3-ebooklib", "python3-venv", "epubcheck", "postgresql",
             ]
         )
         #expect(try await packages("lint") == [])
