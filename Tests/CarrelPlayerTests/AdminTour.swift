@@ -30,12 +30,12 @@ struct AdminTour {
             if (button) note('pressed', key(button));
           }, true);
           addEventListener('submit', (event) => { if (event.submitter) note('pressed', key(event.submitter)); }, true);
-          let shown = '';
+          let shown = location.hash;
           addEventListener('hashchange', () => { shown = location.hash; });
           const look = () => {
             // The address is that of the next view, the buttons are still those of the one before: the page may not have heard of it.
             if (document.getElementById('view')?.hasAttribute('aria-busy')) return;
-            if (shown && location.hash && location.hash !== shown) return;
+            if (location.hash !== shown) return;
             for (const button of document.querySelectorAll(buttons)) if (button.checkVisibility()) note('seen', key(button));
           };
           new MutationObserver(look).observe(document.body, { childList: true, subtree: true });

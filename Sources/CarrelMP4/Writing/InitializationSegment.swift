@@ -64,7 +64,7 @@ package enum SegmentType {
         writer.box("styp") { writer in
             writer.fourCC("msdh")
             writer.u32(0)
-            for brand: FourCC in ["msdh", "msix", "cmfs", "cmff"] { writer.fourCC(brand) }
+            for brand: FourCC in ["msdh", "cmfs", "cmff"] { writer.fourCC(brand) }
         }
         return writer.bytes
     }

@@ -50,7 +50,9 @@ package struct TransportRemuxer: ~Copyable {
         }
 
         func ticks(_ time: Int64) -> Int64 {
-            let (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
+            var (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
+            // times before the presentation are rounded as those in it
+            if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
             return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / timescale
         }
     }

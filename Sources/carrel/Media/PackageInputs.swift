@@ -9,7 +9,7 @@ struct PackageInputs {
     private(set) var sources: [PackagingSource] = []
     /// Subtitles.
     private(set) var texts: [PackagingText] = []
-    /// The first file, of which thumbnails are drawn.
+    /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
 
     /// Milliseconds between sync samples of pictures that are encoded again; nil leaves them.
@@ -38,9 +38,8 @@ struct PackageInputs {
             let language = PackagingText.language(ofFile: path)
             return texts.append(try PackagingText(name: path, reader.read(0..<reader.length), language: language))
         }
-        if first == nil { first = path }
         guard alignment != nil || !PackagingSource.isMP4(beginning) else {
-            return sources.append(try await PackagingSource(name: path, reader))
+            return add(try await PackagingSource(name: path, reader), path)
         }
         let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(path)", totalBytes: nil)
         defer { bar.finish() }
@@ -58,7 +57,12 @@ struct PackageInputs {
                 throw UnreadableInput(path: path, error: error)
             }
         }
-        sources.append(try await PackagingSource(name: path, copy))
+        add(try await PackagingSource(name: path, copy), path)
+    }
+
+    private mutating func add(_ source: PackagingSource, _ path: String) {
+        sources.append(source)
+        if first == nil, source.hasPictures { first = path }
     }
 
     /// Draws thumbnails of the first file with pictures.

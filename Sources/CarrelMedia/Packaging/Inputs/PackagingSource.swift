@@ -7,6 +7,8 @@ package struct PackagingSource {
     package let name: String
     /// The file.
     package let file: MP4File
+    /// Whether it has a track of pictures.
+    package var hasPictures: Bool { file.tracks.contains { $0.kind == "vide" } }
     /// How it is protected; the keys of protected files are here.
     package let protection: FileProtection
 
