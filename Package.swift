@@ -200,7 +200,13 @@ let package = Package(
         library(
             "CarrelMedia",
             bytes: true,
-            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video")
+            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 TS Threads Video")
+        ),
+        library("CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
+        library(
+            "CarrelMediaPackaging",
+            bytes: true,
+            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 Media TS Video")
         ),
         library("CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
 
@@ -327,7 +333,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 
@@ -364,9 +370,25 @@ let package = Package(
         tests("CarrelVideoTests", carrel("Bytes Testing Video")),
         tests("CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
         tests("CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
+        .target(
+            name: "ProtectedMedia",
+            dependencies: carrel("Bytes Crypto JSON MP4 Media Testing"),
+            path: "Tests/ProtectedMedia",
+            swiftSettings: byteSettings
+        ),
         tests(
             "CarrelMediaTests",
-            carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media TS Testing Threads Video")
+            ["ProtectedMedia"]
+                + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection TS Testing Threads Video")
+        ),
+        tests(
+            "CarrelMediaInspectionTests",
+            ["ProtectedMedia"] + carrel("Bytes Crypto HLS JSON MP4 Media MediaInspection TS Testing")
+        ),
+        tests(
+            "CarrelMediaPackagingTests",
+            ["ProtectedMedia"]
+                + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing Video")
         ),
         tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
         tests("CarrelJSONTests", carrel("Bytes JSON")),
@@ -500,7 +522,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
-        fuzz("WebVTTFuzz", carrel("Bytes Media")),
+        fuzz("WebVTTFuzz", carrel("Bytes Media MediaPackaging")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

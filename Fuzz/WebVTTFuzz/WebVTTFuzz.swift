@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaPackaging
 
 /// No subtitles make the reader trap, and a segment made of them is read again with its cues.
 @c(LLVMFuzzerTestOneInput)

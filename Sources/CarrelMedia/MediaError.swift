@@ -48,4 +48,6 @@ extension ErrorCode where Failure == MediaError {
     package static var unavailable: Self { Self("media.unavailable") }
     /// A file cannot be written.
     package static var unwritable: Self { Self("media.unwritable") }
+    /// Renditions cannot be cut at the same moments.
+    package static var unaligned: Self { Self("media.unaligned") }
 }

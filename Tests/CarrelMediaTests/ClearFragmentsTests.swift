@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `Fragments that arrive in pieces` {

@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `The decryption of a file` {

@@ -5,6 +5,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTS
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `The decryption of a playlist` {

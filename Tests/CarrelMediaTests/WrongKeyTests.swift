@@ -4,6 +4,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTesting
 import CarrelVideo
+import ProtectedMedia
 import Testing
 
 /// Right keys, but wrong ones for some names.

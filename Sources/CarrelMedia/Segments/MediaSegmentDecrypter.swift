@@ -80,9 +80,9 @@ package struct MediaSegmentDecrypter: ~Copyable {
         // a `data:` address of another format is not the key
         let isPlain = key.keyFormat == nil || key.keyFormat?.lowercased() == "identity"
         do throws(MediaError) {
-            return try await ContentKeys.ask(for: names, "the address \(ProtectionFacts.withoutKey(key.uri))", source).key
+            return try await ContentKeys.ask(for: names, "the address \(KeyAddress.shown(key.uri))", source).key
         } catch {
-            guard error.code == .missingKey, isPlain, let bytes = PlaylistSegments.dataAddress(key.uri) else { throw error }
+            guard error.code == .missingKey, isPlain, let bytes = KeyAddress.data(key.uri) else { throw error }
             return Secret(bytes)
         }
     }
@@ -137,7 +137,7 @@ package struct MediaSegmentDecrypter: ~Copyable {
     private static let dashCipher = "urn:mpeg:dash:sea:aes128-cbc:2013"
 
     /// Whether the cipher of an MPD's segment encryption is one that Carrel decrypts.
-    static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
+    package static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
         guard let scheme = encryption?.scheme else { return true }
         return scheme.lowercased() == dashCipher
     }

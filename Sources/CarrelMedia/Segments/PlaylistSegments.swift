@@ -141,14 +141,14 @@ package struct PlaylistSegments: Sendable {
         guard !reference.isAbsolute, reference.authority == nil, let path, !path.isEmpty, !path.hasPrefix("/"),
             !parts.contains(".."),
             !path.utf8.contains(0)
-        else { throw MediaError(.unsupported, "'\(shown(uri))' is not a file below the folder of the playlist") }
+        else { throw MediaError(.unsupported, "'\(KeyAddress.shown(uri))' is not a file below the folder of the playlist") }
         return folder + path
     }
 
     private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws
         -> ContentKeyGrant
     {
-        let shown = shown(key.uri)
+        let shown = KeyAddress.shown(key.uri)
         let names = [.address(key.uri)] + (key.contentID.map { [ContentKeyName.content($0)] } ?? [])
         for name in names {
             switch await source.key(name) {
@@ -158,28 +158,16 @@ package struct PlaylistSegments: Sendable {
             case .unknown: continue
             }
         }
-        if let bytes = dataAddress(key.uri) { return ContentKeyGrant(key: Secret(bytes)) }
+        if let bytes = KeyAddress.data(key.uri) { return ContentKeyGrant(key: Secret(bytes)) }
         if let path = try? path(key.uri, in: folder), let file = try? LocalFile(path), file.length <= keyLimit {
             return ContentKeyGrant(key: Secret(try file.readAll(0..<file.length)))
         }
         throw MediaError(.missingKey, "no key is given for the address \(shown)")
     }
 
-    /// The bytes of a `data:` address in base64 (RFC 2397).
-    static func dataAddress(_ uri: String) -> [UInt8]? {
-        guard uri.hasPrefix("data:"), let comma = uri.firstIndex(of: ","), uri[..<comma].hasSuffix(";base64") else { return nil }
-        return Base64.decode(String(uri[uri.index(after: comma)...]))
-    }
-
-    /// An address as errors show it: one that holds its data may hold a key.
-    private static func shown(_ uri: String) -> String {
-        let scheme = "data:"
-        return uri.prefix(scheme.count).lowercased() == scheme ? "data:…" : uri
-    }
-
     /// Checks that its keys may be used for plain files now.
     func checkPlainOutput(at now: Instant) throws(MediaError) {
-        for (uri, grant) in keys { try grant.checkPlainOutput("the key \(Self.shown(uri))", at: now) }
+        for (uri, grant) in keys { try grant.checkPlainOutput("the key \(KeyAddress.shown(uri))", at: now) }
         try fragmentKeys.checkPlainOutput(at: now)
     }
 
@@ -187,7 +175,7 @@ package struct PlaylistSegments: Sendable {
         guard let key = part.key, !Self.isByID(key) else { return nil }
         if fragmentsHaveKeys, key.method == .sampleAES || key.method == .sampleAESCTR { return nil }
         guard let grant = keys[key.uri] else {
-            throw MediaError(.missingKey, "no key is given for the address \(Self.shown(key.uri))")
+            throw MediaError(.missingKey, "no key is given for the address \(KeyAddress.shown(key.uri))")
         }
         return grant.key
     }

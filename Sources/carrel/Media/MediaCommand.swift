@@ -3,6 +3,7 @@ import CarrelCommandLine
 import CarrelDCF
 import CarrelJSON
 import CarrelMedia
+import CarrelMediaInspection
 import CarrelThreads
 
 struct MediaCommand: Command {

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
 import CarrelMedia
+import CarrelMediaPackaging
 import CarrelThreads
 
 /// The protection that `carrel package` gives.

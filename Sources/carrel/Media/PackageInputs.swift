@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCommandLine
 import CarrelMedia
+import CarrelMediaPackaging
 import CarrelTranscoding
 
 /// The files that `carrel package` reads, and what ffmpeg makes of those that are neither MP4 nor WebVTT.

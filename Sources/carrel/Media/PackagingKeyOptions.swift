@@ -1,5 +1,6 @@
 import CarrelCommandLine
 import CarrelMedia
+import CarrelMediaPackaging
 
 /// The content keys that output is encrypted with.
 struct PackagingKeyOptions: ParameterGroup, Sendable {

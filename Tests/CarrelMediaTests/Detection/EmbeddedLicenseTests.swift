@@ -5,6 +5,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTesting
 import Glibc
+import ProtectedMedia
 import Testing
 
 struct `An embedded license` {

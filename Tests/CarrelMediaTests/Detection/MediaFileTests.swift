@@ -5,6 +5,7 @@ import CarrelJSON
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `The protection of a file` {

@@ -2,12 +2,14 @@ import CarrelBytes
 import CarrelJSON
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaInspection
 import CarrelTesting
 import Glibc
+import ProtectedMedia
 import Testing
 
 struct `An output file` {
-    private func names(_ directory: TemporaryDirectory) throws -> [String] { try FolderNames.list(directory.path) }
+    private func names(_ directory: TemporaryDirectory) throws -> [String] { try FixtureFolder.names(in: directory.path) }
 
     @Test func `appears whole, or not at all`() throws {
         let directory = TemporaryDirectory()

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelJSON
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaInspection
 import Testing
 
 struct `Limits of MP4 files` {

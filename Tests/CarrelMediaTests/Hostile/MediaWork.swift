@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaInspection
 
 /// Counts what is written, and keeps nothing.
 private struct NoSink: MediaSink {

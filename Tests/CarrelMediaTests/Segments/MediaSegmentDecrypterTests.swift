@@ -7,6 +7,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTS
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `The decrypter of one segment` {

@@ -6,6 +6,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTesting
 import CarrelThreads
+import ProtectedMedia
 import Testing
 
 struct `A stream of encrypted content` {

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaInspection
 import CarrelTesting
 import CarrelThreads
 import Testing

@@ -1,0 +1,21 @@
+import CarrelBytes
+
+/// The address of a key in a playlist or an MPD. A `data:` address is the key itself (RFC 2397).
+package enum KeyAddress {
+    private static let dataScheme = "data:"
+
+    /// The bytes of a `data:` address in base64; nil for every other address.
+    static func data(_ address: String) -> [UInt8]? {
+        guard address.hasPrefix(dataScheme), let comma = address.firstIndex(of: ","), address[..<comma].hasSuffix(";base64")
+        else {
+            return nil
+        }
+        return Base64.decode(String(address[address.index(after: comma)...]))
+    }
+
+    /// An address as errors and listings show it: without the bytes of a `data:` address.
+    package static func shown(_ address: String) -> String {
+        guard address.prefix(dataScheme.count).lowercased() == dataScheme else { return address }
+        return (address.firstIndex(of: ",").map { String(address[...$0]) } ?? "data:,") + "…"
+    }
+}

@@ -1,0 +1,165 @@
+import CarrelMedia
+import CarrelBytes
+import CarrelDASH
+import CarrelJSON
+import CarrelMP4
+
+/// The contents of a DASH MPD as JSON; `carrel dash print` lists the segments.
+enum MPDInspection {
+    /// Bytes of an MPD, at most.
+    private static let limit: Int64 = 64 << 20
+    /// Bytes in which the root element begins.
+    private static let headLength: Int64 = 16 << 10
+
+    /// Looks into a file; nil when it is not an MPD.
+    static func describe(_ reader: any ByteReader) throws -> JSON? {
+        guard try isMPD(reader) else { return nil }
+        guard reader.length <= limit else { throw Malformed("MPD is longer than \(limit) bytes", at: 0) }
+        let bytes = try reader.readAll(0..<reader.length)
+        return try describe(try MPD.parse(bytes.rawSpan), size: reader.length)
+    }
+
+    /// Whether the first element is named `MPD`, with or without a prefix.
+    private static func isMPD(_ reader: any ByteReader) throws -> Bool {
+        let head = try reader.readAll(0..<min(reader.length, headLength))
+        var text = Substring(String(decoding: head, as: UTF8.self))
+        while true {
+            text = text.drop { $0.isWhitespace || $0 == "\u{feff}" }
+            let end: String
+            if text.hasPrefix("<?") {
+                end = "?>"
+            } else if text.hasPrefix("<!--") {
+                end = "-->"
+            } else {
+                break
+            }
+            guard let range = text.firstRange(of: end) else { return false }
+            text = text[range.upperBound...]
+        }
+        guard text.first == "<" else { return false }
+        let name = text.dropFirst().prefix { !$0.isWhitespace && $0 != ">" && $0 != "/" }
+        return name == "MPD" || name.hasSuffix(":MPD")
+    }
+
+    private static func describe(_ mpd: MPD, size: Int64) throws -> JSON {
+        var facts: JSONObject = [
+            "kind": "dash", "size": .integer(size), "type": .string(mpd.kind.rawValue),
+            "live": .bool(mpd.kind == .dynamic),
+        ]
+        if !mpd.profiles.isEmpty { facts["profiles"] = .string(mpd.profiles) }
+        if let duration = mpd.mediaPresentationDuration { facts["duration"] = .seconds(duration) }
+        if let time = mpd.availabilityStartTime { facts["availabilityStartTime"] = .string(time.description) }
+        if let time = mpd.publishTime { facts["publishTime"] = .string(time.description) }
+        for (name, duration) in [
+            ("minimumUpdatePeriod", mpd.minimumUpdatePeriod), ("timeShiftBufferDepth", mpd.timeShiftBufferDepth),
+            ("suggestedPresentationDelay", mpd.suggestedPresentationDelay),
+        ] { if let duration { facts[name] = .seconds(duration) } }
+        if !mpd.locations.isEmpty { facts["locations"] = .texts(mpd.locations) }
+        let streams = mpd.streams()
+        var rest = streams[...]
+        var periods: [JSON] = []
+        for (place, (period, timing)) in zip(mpd.periods, mpd.timings).enumerated() {
+            var object: JSONObject = [:]
+            if let id = period.id { object["id"] = .string(id) }
+            object["start"] = .seconds(timing.start)
+            if let duration = timing.duration { object["duration"] = .seconds(duration) }
+            if !period.eventStreams.isEmpty { object["eventStreams"] = .integer(period.eventStreams.count) }
+            var sets: [JSON] = []
+            for (setPlace, set) in period.adaptationSets.enumerated() {
+                let members = rest.prefix { $0.place.period == place && $0.place.adaptationSet == setPlace }
+                rest = rest.dropFirst(members.count)
+                sets.append(try describe(set, Array(members)))
+            }
+            object["sets"] = .array(sets)
+            periods.append(.object(object))
+        }
+        facts["periods"] = .array(periods)
+        if !mpd.links.isEmpty {
+            facts["links"] = .array(mpd.links.map { ["element": .string($0.element), "url": .string($0.href)] })
+        }
+        facts["protection"] = protection(of: streams).json
+        return .object(facts)
+    }
+
+    private static func describe(_ set: MPDAdaptationSet, _ streams: [MPDStream]) throws -> JSON {
+        var object: JSONObject = [:]
+        if let id = set.id { object["id"] = .string(id) }
+        if let kind = set.kind { object["contentType"] = .string(kind) }
+        if let language = set.language { object["language"] = .string(language) }
+        let roles = set.roles.compactMap(\.value)
+        if !roles.isEmpty { object["roles"] = .texts(roles) }
+        object["representations"] = .array(try streams.map { try describe($0) })
+        var protections: [MPDContentProtection] = []
+        for protection in streams.flatMap(\.properties.contentProtections) where !protections.contains(protection) {
+            protections.append(protection)
+        }
+        if !protections.isEmpty { object["protection"] = .array(protections.map { describe($0) }) }
+        return .object(object)
+    }
+
+    private static func describe(_ stream: MPDStream) throws -> JSON {
+        let properties = stream.properties
+        var object: JSONObject = ["id": .string(stream.id), "bandwidth": .count(stream.bandwidth)]
+        if let type = properties.mimeType { object["mimeType"] = .string(type) }
+        if let codecs = properties.codecs { object["codecs"] = .string(codecs) }
+        if let width = properties.width, let height = properties.height {
+            object["width"] = .integer(width)
+            object["height"] = .integer(height)
+        }
+        if let rate = properties.frameRate { object["frameRate"] = .string(rate) }
+        if let rate = properties.audioSamplingRate { object["sampleRate"] = .string(rate) }
+        object["addressing"] = .string(stream.information?.kind.rawValue ?? "BaseURL")
+        // a live presentation may go on without an end
+        if let count = try stream.segments().count { object["segments"] = .integer(count) }
+        if !stream.keyIDs.isEmpty { object["keyIds"] = .texts(stream.keyIDs) }
+        return .object(object)
+    }
+
+    private static func describe(_ protection: MPDContentProtection) -> JSON {
+        var object: JSONObject = ["scheme": .string(protection.scheme)]
+        if let system = protection.system { object["system"] = .string(system.rawValue) }
+        if let value = protection.value { object["value"] = .string(value) }
+        if !protection.defaultKeyIDs.isEmpty { object["keyIds"] = .texts(protection.defaultKeyIDs) }
+        if !protection.protectionBoxes.isEmpty { object["pssh"] = .integer(protection.protectionBoxes.count) }
+        if !protection.licenseURLs.isEmpty { object["licenseUrls"] = .texts(protection.licenseURLs) }
+        if !protection.marlinContentIDs.isEmpty { object["contentIds"] = .texts(protection.marlinContentIDs) }
+        if let encryption = protection.segmentEncryption {
+            if let scheme = encryption.scheme { object["cipher"] = .string(scheme) }
+            object["cryptoPeriods"] = .integer(encryption.periods.count)
+        }
+        return .object(object)
+    }
+
+    private static func protection(of streams: [MPDStream]) -> ProtectionFacts {
+        var facts = ProtectionFacts()
+        for protection in streams.flatMap(\.properties.contentProtections) {
+            for id in protection.defaultKeyIDs { ProtectionFacts.add(id, to: &facts.keyIDs) }
+            for id in protection.marlinContentIDs { ProtectionFacts.add(id, to: &facts.contentIDs) }
+            for url in protection.licenseURLs { ProtectionFacts.add(url, to: &facts.licenseURLs) }
+            switch protection.system {
+            case .commonEncryption: add(.commonEncryption(protection.value?.lowercased() ?? "cenc"), to: &facts)
+            case .segmentEncryption:
+                let cipher = protection.segmentEncryption?.scheme ?? "segments"
+                ProtectionFacts.add("DASH segment encryption (\(cipher))", to: &facts.kinds)
+                facts.isSupported = facts.isSupported && MediaSegmentDecrypter.isSupported(protection.segmentEncryption)
+                for period in protection.segmentEncryption?.periods ?? [] {
+                    ProtectionFacts.add(
+                        KeyAddress.shown(period.keyURITemplate ?? ""),
+                        to: &facts.keyURLs
+                    )
+                }
+            case let system?: ProtectionFacts.add(system.rawValue, to: &facts.systems)
+            case nil: ProtectionFacts.add(protection.scheme, to: &facts.systems)
+            }
+        }
+        facts.isClear = facts.kinds.isEmpty && facts.systems.isEmpty
+        return facts
+    }
+
+    private static func add(_ protection: MediaProtection, to facts: inout ProtectionFacts) {
+        ProtectionFacts.add(protection.description, to: &facts.kinds)
+        if case .commonEncryption(let scheme) = protection, CommonEncryptionScheme(rawValue: scheme) == nil {
+            facts.isSupported = false
+        }
+    }
+}

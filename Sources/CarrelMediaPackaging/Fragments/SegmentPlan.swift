@@ -1,0 +1,111 @@
+import CarrelMedia
+import CarrelMP4
+
+/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any of them.
+struct SegmentPlan {
+    /// When each segment begins, in microseconds of the presentation; the first begins with the media.
+    let cuts: [Int64]
+
+    /// Microseconds by which sync samples of renditions may differ: rounding of their clocks.
+    private static let tolerance: Int64 = 1500
+
+    /// Cuts at sync samples of the first track of pictures, or at frames of the first audio track.
+    ///
+    /// - Parameters:
+    ///   - tracks: all of them.
+    ///   - target: the duration of a segment, in microseconds.
+    /// - Throws: `unalignedRenditions` with the file and the time when a track of pictures cannot be cut where the first one is.
+    init(_ tracks: [PackagedTrack], target: Int64) throws(MediaError) {
+        let pictures = tracks.filter { $0.kind == .video }
+        guard let reference = pictures.first else {
+            guard let sound = tracks.first else {
+                cuts = [0]
+                return
+            }
+            cuts = Self.even(from: sound.microseconds(sound.start), to: sound.microseconds(sound.end), target)
+            return
+        }
+        var found: [Int64] = []
+        let frame = reference.microseconds(reference.longestSample)
+        for sync in reference.syncs {
+            let time = reference.microseconds(sync)
+            guard let last = found.last else {
+                found.append(time)
+                continue
+            }
+            if time - last >= target - frame / 2 { found.append(time) }
+        }
+        cuts = found
+        for other in pictures.dropFirst() { try Self.check(other, reference, found) }
+    }
+
+    private static func even(from start: Int64, to end: Int64, _ target: Int64) -> [Int64] {
+        var cuts: [Int64] = []
+        var at = max(0, start)
+        repeat {
+            cuts.append(at)
+            at += max(1, target)
+        } while at < end && cuts.count < 1 << 20
+        return cuts
+    }
+
+    /// Whether a rendition has a sync sample at every cut.
+    private static func check(_ other: PackagedTrack, _ reference: PackagedTrack, _ cuts: [Int64]) throws(MediaError) {
+        let syncs = other.syncs.map { other.microseconds($0) }.sorted()
+        var i = 0
+        for cut in cuts {
+            while i < syncs.count, syncs[i] < cut - tolerance { i += 1 }
+            guard i < syncs.count, syncs[i] <= cut + tolerance else {
+                throw MediaError(
+                    .unaligned,
+                    "\(other.source.name) has no sync sample at \(Self.seconds(cut)) s, where \(reference.source.name) has one"
+                )
+            }
+        }
+        let ends = (other.microseconds(other.end), reference.microseconds(reference.end))
+        guard abs(ends.0 - ends.1) <= 500_000 else {
+            throw MediaError(
+                .unaligned,
+                "\(other.source.name) ends at \(Self.seconds(ends.0)) s, and \(reference.source.name) at \(Self.seconds(ends.1)) s"
+            )
+        }
+    }
+
+    /// Seconds with three decimals.
+    static func seconds(_ microseconds: Int64) -> String {
+        let milliseconds = (microseconds + 500) / 1000
+        let rest = String(milliseconds % 1000 + 1000).dropFirst()
+        return "\(milliseconds / 1000).\(rest)"
+    }
+
+    /// The cuts in the units of a track, at the nearest.
+    func cuts(of track: PackagedTrack) -> [Int64] {
+        cuts.map { ($0.multipliedFullWidth(by: track.timescale), 1_000_000 as Int64) }.map { product, scale in
+            Int64(scale.dividingFullWidth(product).quotient)
+        }
+    }
+}
+
+extension PackagedTrack {
+    /// Whether a sample begins a segment.
+    ///
+    /// - Parameters:
+    ///   - next: the segment in question, from 0.
+    ///   - cuts: when segments begin, in units of the track.
+    ///   - sample: the sample.
+    ///   - isFirst: whether nothing was written yet.
+    /// - Returns: whether a segment begins there.
+    func isCut(_ next: Int, _ cuts: [Int64], _ sample: MP4Sample, isFirst: Bool) -> Bool {
+        if next == 0 { return isFirst }
+        guard next < cuts.count else { return false }
+        let time = time(of: sample)
+        if kind == .video { return sample.isSync && time >= cuts[next] - timescale / 500 }
+        return time + sample.duration / 2 > cuts[next]
+    }
+
+    /// A time of the track in microseconds.
+    func microseconds(_ time: Int64) -> Int64 {
+        let (whole, rest) = time.quotientAndRemainder(dividingBy: timescale)
+        return whole &* 1_000_000 &+ (rest * 1_000_000 + timescale / 2) / timescale
+    }
+}

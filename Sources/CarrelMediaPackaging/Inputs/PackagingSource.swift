@@ -1,0 +1,64 @@
+package import CarrelMedia
+import CarrelBytes
+package import CarrelMP4
+
+/// A file whose tracks are packaged.
+package struct PackagingSource {
+    /// Its name in messages.
+    package let name: String
+    /// The file.
+    package let file: MP4File
+    /// Whether it has a track of pictures.
+    package var hasPictures: Bool { file.tracks.contains { $0.kind == "vide" } }
+    /// How it is protected; the keys of protected files are here.
+    package let protection: FileProtection
+
+    /// - Parameters:
+    ///   - name: in messages.
+    ///   - reader: an MP4 or MOV file.
+    ///   - keys: the keys of a protected file.
+    /// - Throws: `malformed` with the name of the file and the byte, `missingKey`; what the reader throws.
+    package init(name: String, _ reader: any ByteReader, keys: some ContentKeySource = GivenKeys()) async throws {
+        self.name = name
+        do {
+            file = try MP4File(reader)
+            protection = try await FileProtection(file, from: keys)
+        } catch {
+            throw Self.naming(name, error)
+        }
+    }
+
+    /// Whether a file begins with a box of MP4 or MOV.
+    package static func isMP4(_ beginning: [UInt8]) -> Bool {
+        guard beginning.count >= 8 else { return false }
+        let boxes: Set<FourCC> = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "moof", "sidx"]
+        return boxes.contains(FourCC(beginning.rawSpan.u32(at: 4)))
+    }
+
+    /// An error with the name of the file that it is about.
+    static func naming(_ name: String, _ error: any Error) -> any Error {
+        switch error {
+        case let error as Malformed: MediaError(.malformed, "\(name): \(error.description)")
+        case let error as MediaError where !error.message.hasPrefix(name): MediaError(error.code, "\(name): \(error.message)")
+        default: error
+        }
+    }
+
+    /// The tracks that are packaged: pictures and sound that are meant to be played.
+    ///
+    /// - Throws: `unsupported`, `malformed`; what the reader throws.
+    func tracks() throws -> [PackagedTrack] {
+        var found: [PackagedTrack] = []
+        do {
+            for track in file.tracks where track.isEnabled {
+                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty else { continue }
+                // a cover is not a track of pictures
+                if kind == .video, ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries[0].format) { continue }
+                found.append(try PackagedTrack(track, kind, of: self))
+            }
+        } catch {
+            throw Self.naming(name, error)
+        }
+        return found
+    }
+}

@@ -1,0 +1,163 @@
+package import CarrelMedia
+import CarrelBytes
+import CLinux
+import CarrelCrypto
+import CarrelFiles
+import Glibc
+
+/// A folder that appears whole or not at all: it is written hidden beside its place, and renamed.
+package final class PackageFolder {
+    /// Its place.
+    package let path: String
+    /// The folder it is written to.
+    package let hidden: String
+    private var isCommitted = false
+    /// Folders within it, which are brought to the disk before it gets its name.
+    private var subfolders: Set<String> = []
+
+    /// Begins a folder.
+    ///
+    /// - Parameter path: its place; nothing, or an empty folder, may be there.
+    /// - Throws: `unwritable`.
+    package init(_ path: String) throws(MediaError) {
+        var trimmed = path[...]
+        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+        self.path = String(trimmed)
+        let parts = trimmed.split(separator: "/")
+        guard let name = parts.last, name != ".", name != ".." else {
+            throw MediaError(.unwritable, "\(path) cannot be written: name a folder that does not exist yet")
+        }
+        let parent = trimmed.dropLast(name.count)
+        hidden = "\(parent).\(name).carrel-\(Hex.encode(Random.bytes(8)))"
+        var status = stat()
+        if unsafe stat(self.path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR, Self.isEmpty(self.path) else {
+                throw MediaError(.unwritable, "\(path) exists already: name another folder, or remove it")
+            }
+        }
+        guard unsafe mkdir(hidden, 0o755) == 0 else {
+            throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+        }
+    }
+
+    private static func isEmpty(_ path: String) -> Bool {
+        guard let folder = unsafe opendir(path) else { return false }
+        defer { unsafe closedir(folder) }
+        var count = 0
+        while unsafe readdir(folder) != nil { count += 1 }
+        return count <= 2
+    }
+
+    deinit {
+        if !isCommitted { unsafe clinux_remove_tree(hidden) }
+    }
+
+    /// Begins a file.
+    ///
+    /// - Parameter name: its path within the folder; folders on the way are made.
+    /// - Returns: the file, open for writing.
+    /// - Throws: `unwritable`.
+    package func create(_ name: String) throws(MediaError) -> PackageFile {
+        var at = hidden
+        for part in name.split(separator: "/").dropLast() {
+            at += "/\(part)"
+            subfolders.insert(at)
+            guard unsafe mkdir(at, 0o755) == 0 || errno == EEXIST else {
+                throw MediaError(.unwritable, "\(path)/\(name) cannot be written: \(systemReason())")
+            }
+        }
+        return try PackageFile("\(hidden)/\(name)", shownAs: "\(path)/\(name)")
+    }
+
+    /// Writes a whole file.
+    package func write(_ name: String, _ bytes: [UInt8]) throws(MediaError) {
+        let file = try create(name)
+        try file.write(bytes.rawSpan)
+        try file.close()
+    }
+
+    /// Makes a file for the time of the work: it is not part of the package.
+    ///
+    /// - Parameter body: writes it.
+    /// - Returns: the file, which is gone when the value is.
+    /// - Throws: `unwritable`; what `body` throws.
+    package func scratch(_ body: (PackageFile) throws -> Void) throws -> LocalFile {
+        let place = "\(hidden)/.scratch"
+        let file = try PackageFile(place, shownAs: "\(path)/.scratch")
+        defer { unsafe unlink(place) }
+        try body(file)
+        try file.close()
+        return try LocalFile(place)
+    }
+
+    /// Gives the folder its name, once all of it is on the disk.
+    ///
+    /// - Throws: `unwritable`; then there is no folder.
+    package func commit() throws {
+        for folder in subfolders.sorted() + [hidden] {
+            let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
+            defer { Glibc.close(descriptor) }
+            guard fsync(descriptor) == 0 else {
+                throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+            }
+        }
+        // an empty folder gives way to the new one
+        guard unsafe rename(hidden, path) == 0 else {
+            throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+        }
+        isCommitted = true
+        try? DurableFile.syncFolder(of: path)
+    }
+}
+
+/// A file of a folder on its way.
+package final class PackageFile: MediaSink {
+    private let shown: String
+    private var descriptor: Int32
+    /// Bytes written.
+    package private(set) var length: Int64 = 0
+
+    init(_ path: String, shownAs shown: String) throws(MediaError) {
+        self.shown = shown
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw MediaError(.unwritable, "\(shown) cannot be written: \(systemReason())") }
+    }
+
+    deinit {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    package func write(_ bytes: RawSpan) throws(MediaError) {
+        try put(bytes, at: length)
+        length += Int64(bytes.byteCount)
+    }
+
+    package func overwrite(_ bytes: RawSpan, at offset: Int64) throws(MediaError) {
+        try put(bytes, at: offset)
+    }
+
+    private func put(_ bytes: RawSpan, at offset: Int64) throws(MediaError) {
+        let isWritten = unsafe bytes.withUnsafeBytes { source in
+            var done = 0
+            while done < source.count {
+                let start = unsafe source.baseAddress.map { unsafe $0 + done }
+                let count = unsafe pwrite(descriptor, start, source.count - done, off_t(offset) + off_t(done))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                done += count
+            }
+            return true
+        }
+        guard isWritten else { throw MediaError(.unwritable, "\(shown) cannot be written: \(systemReason())") }
+    }
+
+    /// Ends the file.
+    package func close() throws(MediaError) {
+        guard descriptor >= 0 else { return }
+        let isStored = fsync(descriptor) == 0
+        let isClosed = Glibc.close(descriptor) == 0
+        descriptor = -1
+        guard isStored, isClosed else { throw MediaError(.unwritable, "\(shown) cannot be written: \(systemReason())") }
+    }
+}

@@ -1,0 +1,96 @@
+import CarrelMedia
+import CarrelMP4
+
+/// Packages tracks for HTTP streaming: one set of fragments, with HLS playlists and a DASH manifest over them.
+///
+/// ```swift
+/// let packager = try Packager([source], texts: [], options)
+/// let folder = try PackageFolder(path)
+/// let summary = try packager.write(to: folder) { done, all in … }
+/// try folder.commit()
+/// ```
+package struct Packager {
+    private let options: PackagingOptions
+    private let tracks: [PackagedTrack]
+    private let texts: [PackagingText]
+    private let plan: SegmentPlan
+
+    /// Reads the tables of all inputs and decides where to cut.
+    ///
+    /// - Parameters:
+    ///   - sources: files whose tracks of pictures and sound are packaged.
+    ///   - texts: subtitles.
+    ///   - options: how.
+    /// - Throws: `unaligned` with file and time, `unsupported`, `malformed`; what the reader throws.
+    package init(_ sources: [PackagingSource], texts: [PackagingText] = [], _ options: PackagingOptions) throws {
+        self.options = options
+        self.texts = texts
+        var tracks: [PackagedTrack] = []
+        for source in sources {
+            let found = try source.tracks()
+            guard !found.isEmpty else {
+                throw MediaError(.unsupported, "\(source.name) has no track of pictures or sound that is meant to be played")
+            }
+            tracks += found
+        }
+        guard !tracks.isEmpty else { throw MediaError(.unsupported, "there is neither picture nor sound to package") }
+        self.tracks = tracks.filter { $0.kind == .video } + tracks.filter { $0.kind == .audio }
+        for kind in [PackagedTrack.Kind.video, .audio] where options.scheme != nil || options.transport != nil {
+            guard self.tracks.contains(where: { $0.kind == kind }), options.keys(of: kind).isEmpty else { continue }
+            throw MediaError(.missingKey, "no key is given for \(kind.rawValue)")
+        }
+        plan = try SegmentPlan(self.tracks, target: options.segmentDuration * 1000)
+    }
+
+    /// Bytes of all samples.
+    package var byteCount: Int64 { tracks.reduce(0) { $0 + $1.byteCount } }
+
+    /// Writes all files of the package.
+    ///
+    /// - Parameters:
+    ///   - folder: gets them.
+    ///   - thumbnails: thumbnails that were written into the folder; nil without any.
+    ///   - progress: gets the bytes of samples written so far, and those of all; it may throw to end the work.
+    /// - Returns: what was written.
+    /// - Throws: `unwritable`, `malformed`; what the reader and `progress` throw.
+    package func write(
+        to folder: PackageFolder,
+        thumbnails: PackagedThumbnails? = nil,
+        progress: (Int64, Int64) throws -> Void = { _, _ in }
+    ) throws -> PackageSummary {
+        var vectors = VectorSequence()
+        var renditions: [PackagedRendition] = []
+        var done: Int64 = 0
+        let all = byteCount
+        for track in tracks {
+            let number = renditions.count { $0.track.kind == track.kind } + 1
+            let name = "\(track.kind.rawValue)-\(number)"
+            func advance(_ bytes: Int) throws {
+                done += Int64(bytes)
+                try progress(done, all)
+            }
+            do {
+                if options.isTransport {
+                    let writer = try TransportTrackPackager(track, name: name, plan, options, folder)
+                    renditions.append(try writer.write(vectors: &vectors, progress: advance))
+                } else {
+                    let writer = TrackPackager(track, name: name, plan, options, folder)
+                    renditions.append(try writer.write(vectors: &vectors, progress: advance))
+                }
+            } catch {
+                throw PackagingSource.naming(track.source.name, error)
+            }
+        }
+        let end = renditions.map { $0.track.microseconds($0.track.end) }.max() ?? 0
+        var subtitles: [PackagedText] = []
+        for (i, text) in texts.enumerated() {
+            let origin = options.isTransport ? TransportTrackPackager.origin : 0
+            subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, origin: origin, folder))
+        }
+        try PackagePlaylists(renditions, subtitles, thumbnails, options).write(to: folder)
+        if !options.isTransport {
+            try folder.write(PackageSummary.manifestName, PackageManifest(renditions, subtitles, thumbnails, options).bytes)
+        }
+        return PackageSummary(renditions, subtitles, options)
+    }
+}

@@ -1,0 +1,55 @@
+package import CarrelMedia
+
+/// How media are packaged.
+package struct PackagingOptions: Sendable {
+    /// The files that the segments of a track go into.
+    package enum Layout: Sendable, Hashable {
+        /// One file for each segment.
+        case segments
+        /// One file for each track; segments are ranges of it.
+        case ranges
+    }
+
+    /// The scheme of encryption; nil writes clear media.
+    package var scheme: CommonEncryptionScheme?
+    /// How segments of transport streams are protected; nil of fragments, and of clear transport streams.
+    package var transport: TransportScheme?
+    /// Whether segments are transport streams, with HLS playlists and no manifest.
+    package var isTransport = false
+    /// The id that messages in scrambled streams have for the content; nil takes the id of the key.
+    package var contentID: String?
+    /// The keys of pictures, one after the other where they rotate.
+    package var videoKeys: [PackagingKey] = []
+    /// The audio keys, one after the other where they rotate.
+    package var audioKeys: [PackagingKey] = []
+    /// The target duration of segments, in milliseconds.
+    package var segmentDuration: Int64 = 4000
+    /// The files of segments.
+    package var layout = Layout.segments
+    /// The duration of the clear segments at the start, in milliseconds; 0 encrypts all.
+    package var clearLead: Int64 = 0
+    /// Segments under one key before the next one takes its turn; 0 keeps the first.
+    package var rotation = 0
+    /// The URI that playlists name for a key, `{kid}` standing for the id of the key in hexadecimal digits; nil writes a `data:` URI
+    /// with the header of the common protection system.
+    package var keyURI: String?
+    /// The URI of a ClearKey license server, for the manifest; nil names none.
+    package var licenseURI: String?
+    /// Whether a playlist of single pictures is written for each track of pictures.
+    package var hasIFramePlaylists = true
+
+    package init() {}
+
+    /// Whether playlists have a name for the scheme (RFC 8216 §4.3.2.4).
+    var hasPlaylists: Bool { scheme == nil || scheme == .cenc || scheme == .cbcs }
+
+    /// The keys of a track; none where it stays clear.
+    func keys(of kind: PackagedTrack.Kind) -> [PackagingKey] {
+        guard scheme != nil || transport != nil else { return [] }
+        switch kind {
+        case .video: return videoKeys
+        case .audio: return audioKeys
+        case .text: return []
+        }
+    }
+}

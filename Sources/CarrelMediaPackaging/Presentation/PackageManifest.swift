@@ -1,0 +1,265 @@
+import CarrelMedia
+import CarrelBytes
+import CarrelMP4
+
+/// The DASH manifest of a package (ISO/IEC 23009-1), static.
+struct PackageManifest {
+    private let renditions: [PackagedRendition]
+    private let texts: [PackagedText]
+    private let thumbnails: PackagedThumbnails?
+    private let options: PackagingOptions
+
+    init(
+        _ renditions: [PackagedRendition],
+        _ texts: [PackagedText],
+        _ thumbnails: PackagedThumbnails?,
+        _ options: PackagingOptions
+    ) {
+        self.renditions = renditions
+        self.texts = texts
+        self.thumbnails = thumbnails
+        self.options = options
+    }
+
+    /// The text.
+    var bytes: [UInt8] {
+        var xml = XMLLines()
+        let seconds = renditions.map(\.track.seconds).max() ?? 0
+        let longest = renditions.flatMap { rendition in
+            rendition.segments.map { Double($0.duration) / Double(rendition.track.timescale) }
+        }.max()
+        let profile = options.layout == .ranges ? "isoff-on-demand" : "isoff-live"
+        xml.open(
+            "MPD",
+            [
+                ("xmlns", "urn:mpeg:dash:schema:mpd:2011"), ("xmlns:cenc", "urn:mpeg:cenc:2013"),
+                ("xmlns:dashif", "https://dashif.org/CPS"), ("profiles", "urn:mpeg:dash:profile:\(profile):2011"),
+                ("type", "static"), ("mediaPresentationDuration", Self.duration(seconds)),
+                ("minBufferTime", Self.duration(longest ?? 2)),
+            ]
+        )
+        xml.open("Period", [("id", "0"), ("start", "PT0S")])
+        for (id, set) in adaptationSets().enumerated() { write(set, id: id, to: &xml) }
+        for text in texts {
+            var attributes = [("contentType", "text"), ("mimeType", "text/vtt")]
+            if let language = text.language { attributes.append(("lang", language)) }
+            xml.open("AdaptationSet", attributes)
+            xml.empty("Role", [("schemeIdUri", "urn:mpeg:dash:role:2011"), ("value", "subtitle")])
+            xml.open("Representation", [("id", text.name), ("bandwidth", "\(text.bandwidth)")])
+            xml.text("BaseURL", text.wholePath)
+            xml.close("Representation")
+            xml.close("AdaptationSet")
+        }
+        if let thumbnails { write(thumbnails, to: &xml) }
+        xml.close("Period")
+        xml.close("MPD")
+        return Array(xml.lines.utf8)
+    }
+
+    /// Grids of thumbnails (DASH-IF IOP 4.3 §6.2.6).
+    private func write(_ thumbnails: PackagedThumbnails, to xml: inout XMLLines) {
+        xml.open("AdaptationSet", [("contentType", "image"), ("mimeType", "image/jpeg")])
+        xml.empty(
+            "SegmentTemplate",
+            [
+                ("timescale", "1000"), ("duration", "\(thumbnails.gridDuration)"), ("media", "thumbnails/$Number$.jpg"),
+                ("startNumber", "1"),
+            ]
+        )
+        xml.open(
+            "Representation",
+            [
+                ("id", "thumbnails"), ("bandwidth", "\(max(1, thumbnails.bandwidth))"), ("width", "\(thumbnails.width)"),
+                ("height", "\(thumbnails.height)"),
+            ]
+        )
+        xml.empty(
+            "EssentialProperty",
+            [
+                ("schemeIdUri", "http://dashif.org/guidelines/thumbnail_tile"),
+                ("value", "\(thumbnails.columns)x\(thumbnails.rows)"),
+            ]
+        )
+        xml.close("Representation")
+        xml.close("AdaptationSet")
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        "PT\(SegmentPlan.seconds(Int64((seconds * 1_000_000).rounded(.up))))S"
+    }
+
+    /// Renditions that a player may change between: of one kind, coding and language.
+    private func adaptationSets() -> [[PackagedRendition]] {
+        var sets: [[PackagedRendition]] = []
+        for rendition in renditions {
+            let fits = sets.firstIndex { set in
+                let other = set[0].track
+                return other.kind == rendition.track.kind && other.entry.format == rendition.track.entry.format
+                    && other.language == rendition.track.language && other.channels == rendition.track.channels
+            }
+            if let fits { sets[fits].append(rendition) } else { sets.append([rendition]) }
+        }
+        return sets
+    }
+
+    private func write(_ set: [PackagedRendition], id: Int, to xml: inout XMLLines) {
+        let kind = set[0].track.kind
+        var attributes = [("id", "\(id)"), ("contentType", kind.rawValue), ("mimeType", "\(kind.rawValue)/mp4")]
+        if let language = set[0].track.language { attributes.append(("lang", language)) }
+        if options.layout == .ranges {
+            attributes += [("subsegmentAlignment", "true"), ("subsegmentStartsWithSAP", "1")]
+        } else {
+            attributes += [("segmentAlignment", "true"), ("startWithSAP", "1")]
+        }
+        xml.open("AdaptationSet", attributes)
+        if let scheme = set[0].scheme, let key = set[0].defaultKey { writeProtection(scheme, key, set[0].keys, to: &xml) }
+        xml.empty("Role", [("schemeIdUri", "urn:mpeg:dash:role:2011"), ("value", "main")])
+        for rendition in set { write(rendition, to: &xml) }
+        xml.close("AdaptationSet")
+    }
+
+    private func writeProtection(
+        _ scheme: CommonEncryptionScheme,
+        _ key: PackagingKey,
+        _ keys: [PackagingKey],
+        to xml: inout XMLLines
+    ) {
+        let id = Self.uuid(key.id.bytes)
+        xml.empty(
+            "ContentProtection",
+            [("schemeIdUri", "urn:mpeg:dash:mp4protection:2011"), ("value", scheme.rawValue), ("cenc:default_KID", id)]
+        )
+        for header in ProtectionSystemHeader.standard(for: options.rotation > 0 ? keys.map(\.id) : [key.id]) {
+            var writer = BoxWriter()
+            header.write(to: &writer)
+            var attributes = [("schemeIdUri", "urn:uuid:\(Self.uuid(header.system))")]
+            let isClearKey = header.system == ProtectionSystemHeader.clearKey
+            if isClearKey { attributes.append(("value", "ClearKey1.0")) }
+            xml.open("ContentProtection", attributes)
+            if isClearKey, let address = options.licenseURI { xml.text("dashif:Laurl", address) }
+            xml.text("cenc:pssh", Base64.encode(writer.bytes))
+            xml.close("ContentProtection")
+        }
+    }
+
+    private static func uuid(_ bytes: [UInt8]) -> String {
+        let text = Hex.encode(bytes)
+        var parts: [Substring] = []
+        var rest = text[...]
+        for length in [8, 4, 4, 4, 12] {
+            parts.append(rest.prefix(length))
+            rest = rest.dropFirst(length)
+        }
+        return parts.joined(separator: "-")
+    }
+
+    private func write(_ rendition: PackagedRendition, to xml: inout XMLLines) {
+        let track = rendition.track
+        var attributes = [
+            ("id", rendition.name), ("bandwidth", "\(max(1, rendition.peakBandwidth))"), ("codecs", track.codecs),
+        ]
+        switch track.kind {
+        case .video:
+            attributes += [("width", "\(track.entry.width)"), ("height", "\(track.entry.height)")]
+            let (pictures, units) = Self.reduced(Int64(track.sampleCount) * track.timescale, track.end - track.start)
+            attributes.append(("frameRate", units == 1 ? "\(pictures)" : "\(pictures)/\(units)"))
+        case .audio: attributes.append(("audioSamplingRate", "\(track.sampleRate)"))
+        case .text: break
+        }
+        xml.open("Representation", attributes)
+        if track.kind == .audio, track.channels > 0 {
+            xml.empty(
+                "AudioChannelConfiguration",
+                [
+                    ("schemeIdUri", "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"),
+                    ("value", "\(track.channels == 8 ? 7 : track.channels)"),
+                ]
+            )
+        }
+        switch rendition.layout {
+        case .ranges:
+            xml.text("BaseURL", rendition.initializationPath)
+            let index = rendition.index
+            xml.open(
+                "SegmentBase",
+                [("timescale", "\(track.timescale)"), ("indexRange", "\(index.lowerBound)-\(index.upperBound - 1)")]
+            )
+            xml.empty("Initialization", [("range", "0-\(rendition.initializationLength - 1)")])
+            xml.close("SegmentBase")
+        case .segments: writeTemplate(rendition, to: &xml)
+        }
+        xml.close("Representation")
+    }
+
+    private func writeTemplate(_ rendition: PackagedRendition, to xml: inout XMLLines) {
+        xml.open(
+            "SegmentTemplate",
+            [
+                ("timescale", "\(rendition.track.timescale)"), ("initialization", rendition.initializationPath),
+                ("media", "\(rendition.name)/$Number$.m4s"), ("startNumber", "1"),
+            ]
+        )
+        xml.open("SegmentTimeline", [])
+        // the timeline begins with the presentation: what a player drops before it does not count
+        let spans = rendition.segments.map { segment in
+            (start: max(0, segment.start), end: max(0, segment.start + segment.duration))
+        }
+        var i = 0
+        while i < spans.count {
+            let span = spans[i]
+            var repeats = 0
+            while i + repeats + 1 < spans.count, spans[i + repeats + 1].start == spans[i + repeats].end,
+                spans[i + repeats + 1].end - spans[i + repeats + 1].start == span.end - span.start
+            {
+                repeats += 1
+            }
+            var attributes = [("t", "\(span.start)"), ("d", "\(span.end - span.start)")]
+            if repeats > 0 { attributes.append(("r", "\(repeats)")) }
+            xml.empty("S", attributes)
+            i += repeats + 1
+        }
+        xml.close("SegmentTimeline")
+        xml.close("SegmentTemplate")
+    }
+
+    private static func reduced(_ numerator: Int64, _ denominator: Int64) -> (Int64, Int64) {
+        var a = max(1, numerator)
+        var b = max(1, denominator)
+        let (x, y) = (a, b)
+        while b != 0 { (a, b) = (b, a % b) }
+        return (x / a, y / a)
+    }
+}
+
+/// Elements of XML, one a line.
+private struct XMLLines {
+    private(set) var lines = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    private var depth = 0
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
+            "\"",
+            with: "&quot;"
+        )
+    }
+
+    private mutating func line(_ text: String) { lines += String(repeating: "  ", count: depth) + text + "\n" }
+
+    private static func tag(_ name: String, _ attributes: [(String, String)]) -> String {
+        name + attributes.map { " \($0.0)=\"\(escaped($0.1))\"" }.joined()
+    }
+
+    mutating func open(_ name: String, _ attributes: [(String, String)]) {
+        line("<\(Self.tag(name, attributes))>")
+        depth += 1
+    }
+
+    mutating func close(_ name: String) {
+        depth -= 1
+        line("</\(name)>")
+    }
+
+    mutating func empty(_ name: String, _ attributes: [(String, String)]) { line("<\(Self.tag(name, attributes))/>") }
+
+    mutating func text(_ name: String, _ text: String) { line("<\(name)>\(Self.escaped(text))</\(name)>") }
+}
