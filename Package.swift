@@ -107,6 +107,7 @@ let package = Package(
             "CarrelBytes",
         ]),
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product(["CarrelMedia", "CarrelBytes"]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product([

@@ -1,19 +1,22 @@
-package import CarrelBytes
+public import CarrelBytes
 import CarrelMP4
 
 /// Why media cannot be read, decrypted or written: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are.
-package struct MediaError: CodedError {
+public struct MediaError: CodedError {
     /// The kinds of this failure.
-    package typealias Code = ErrorCode<MediaError>
+    public typealias Code = ErrorCode<MediaError>
 
     /// The kind of failure.
-    package let code: Code
+    public let code: Code
     /// A lower-case sentence without a period; never a key.
-    package let message: String
+    public let message: String
 
-    package init(_ code: Code, _ message: String) {
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: a lower-case sentence without a period and without a key.
+    public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
@@ -31,23 +34,23 @@ package struct MediaError: CodedError {
 
 extension ErrorCode where Failure == MediaError {
     /// The bytes are not what their format says they must be.
-    package static var malformed: Self { Self("media.malformed") }
+    public static var malformed: Self { Self("media.malformed") }
     /// A key that it needs was not given.
-    package static var missingKey: Self { Self("media.missing-key") }
+    public static var missingKey: Self { Self("media.missing-key") }
     /// A key is not written as one.
-    package static var badKey: Self { Self("media.bad-key") }
+    public static var badKey: Self { Self("media.bad-key") }
     /// The source of keys refuses the key.
-    package static var refusedKey: Self { Self("media.refused-key") }
+    public static var refusedKey: Self { Self("media.refused-key") }
     /// A key is not the one that it was encrypted with.
-    package static var wrongKey: Self { Self("media.wrong-key") }
+    public static var wrongKey: Self { Self("media.wrong-key") }
     /// Its protection or its coding is not one that Carrel knows.
-    package static var unsupported: Self { Self("media.unsupported") }
+    public static var unsupported: Self { Self("media.unsupported") }
     /// The license asks for controls of the output that a plain file does not have.
-    package static var outputControl: Self { Self("media.output-control") }
+    public static var outputControl: Self { Self("media.output-control") }
     /// A file cannot be read.
-    package static var unavailable: Self { Self("media.unavailable") }
+    public static var unavailable: Self { Self("media.unavailable") }
     /// A file cannot be written.
-    package static var unwritable: Self { Self("media.unwritable") }
+    public static var unwritable: Self { Self("media.unwritable") }
     /// Renditions cannot be cut at the same moments.
-    package static var unaligned: Self { Self("media.unaligned") }
+    public static var unaligned: Self { Self("media.unaligned") }
 }

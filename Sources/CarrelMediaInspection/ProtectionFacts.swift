@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelMedia
 import CarrelJSON
 import CarrelMP4
@@ -29,7 +30,7 @@ struct ProtectionFacts {
         isClear = file.container == .segment ? nil : file.isClear
         kinds = file.protections.map(\.description)
         isSupported = file.protections.allSatisfy(\.isSupported)
-        keyIDs = file.keyIDs.map { "\($0)" }
+        keyIDs = file.keyIDs.map(Hex.encode)
         contentIDs = file.contentIDs
         systems = file.systems
         keyURLs = file.keyAddresses.map(KeyAddress.shown)

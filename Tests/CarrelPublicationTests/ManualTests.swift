@@ -32,7 +32,9 @@ struct ManualTests {
         }
     }
 
-    @Test(arguments: ["CarrelFoundation", "CarrelPublication", "CarrelReader", "CarrelVault", "CarrelWebReader"])
+    @Test(arguments: [
+        "CarrelFoundation", "CarrelMedia", "CarrelPlayer", "CarrelPublication", "CarrelReader", "CarrelVault", "CarrelWebReader",
+    ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
         let catalog = "\(Self.root)/Sources/\(product)/\(product).docc"
         let pages = try await checkProcess(["find", catalog, "-name", "*.md"]).split(separator: "\n").map(String.init)

@@ -6,7 +6,7 @@ import Testing
 @Suite("An app outside of the tree")
 struct OutsideAppTests {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
-    private static let apps = ["FoundationApp", "PlayerApp", "PublicationApp", "ReaderApp", "WebReaderApp"]
+    private static let apps = ["FoundationApp", "MediaApp", "PlayerApp", "PublicationApp", "ReaderApp", "WebReaderApp"]
     /// How far the size of a program may be from the one that is written down, in per cent.
     private static let tolerance = 3
 
@@ -67,6 +67,7 @@ struct OutsideAppTests {
     /// What each program prints.
     private static let output = [
         ("FoundationApp", "true 1970-01-01T00:00:00.000Z\n86\n"),
+        ("MediaApp", "other false\nmedia.wrong-key\n"),
         ("PublicationApp", "Outside true 0\n86\nWhale\ntrue 1 1970-01-01T00:00:00.000Z\ntrue -1\n"),
         ("PlayerApp", "player.not-personalized -4001\ncompound-url false\n"),
         ("ReaderApp", "reader.unavailable upstream.unreachable\ntext/html false\n"),

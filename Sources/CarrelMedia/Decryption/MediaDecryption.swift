@@ -9,9 +9,9 @@ package import CarrelMP4
 /// let decryption = try await MediaDecryption(of: file, keys: keys)
 /// try decryption.write(to: &output) { done in bar.advance(to: done) }  // reads and writes: not on threads that run tasks
 /// ```
-package struct MediaDecryption: Sendable {
+public struct MediaDecryption: Sendable {
     /// The form of the output.
-    package enum Output: Sendable, Hashable {
+    public enum Output: Sendable, Hashable {
         /// That of the input: MP4, or the payload of a DCF.
         case same
         /// An MPEG-2 transport stream.
@@ -110,7 +110,7 @@ package struct MediaDecryption: Sendable {
     }
 
     /// How far `progress` counts; nil when that is not known.
-    package var totalLength: Int64? {
+    public var totalLength: Int64? {
         switch work {
         case .payload(let payload, _): payload.clearLength
         case .copy: reader.length
@@ -128,7 +128,7 @@ package struct MediaDecryption: Sendable {
     /// - Returns: the tracks that the output cannot hold and that are left out: each with the reason, as a lower-case phrase.
     /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
     @discardableResult
-    package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws -> [String] {
+    public func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws -> [String] {
         do {
             return try writeOutput(to: &sink, progress: progress)
         } catch let error as CryptoError where error.code == .keyLength {

@@ -1,6 +1,9 @@
 /// A destination of written media.
-package protocol MediaSink {
+public protocol MediaSink {
     /// Appends bytes.
+    ///
+    /// - Parameter bytes: the next ones.
+    /// - Throws: why they cannot be written.
     mutating func write(_ bytes: RawSpan) throws
 
     /// Writes over bytes that were written before.
@@ -16,21 +19,25 @@ package protocol MediaSink {
 }
 
 extension MediaSink {
-    package var isSequential: Bool { false }
+    /// False.
+    public var isSequential: Bool { false }
 }
 
 /// Media written into memory.
-package struct BytesSink: MediaSink, Sendable {
+public struct BytesSink: MediaSink, Sendable {
     /// Everything written.
-    package private(set) var bytes: [UInt8] = []
+    public private(set) var bytes: [UInt8] = []
 
-    package init() {}
+    /// Nothing is written.
+    public init() {}
 
-    package mutating func write(_ bytes: RawSpan) {
+    /// Appends bytes.
+    public mutating func write(_ bytes: RawSpan) {
         unsafe bytes.withUnsafeBytes { unsafe self.bytes.append(contentsOf: $0) }
     }
 
-    package mutating func overwrite(_ bytes: RawSpan, at offset: Int64) {
+    /// Writes over bytes that were written before.
+    public mutating func overwrite(_ bytes: RawSpan, at offset: Int64) {
         unsafe bytes.withUnsafeBytes { unsafe self.bytes.replaceSubrange(Int(offset)..<Int(offset) + $0.count, with: $0) }
     }
 }

@@ -5,9 +5,10 @@ package import CarrelMP4
 /// The format and the protection of a file, found in its bytes.
 ///
 /// Its name and its media type are not asked. Nothing is decrypted, and of media only headers are read.
-package struct MediaFile: Sendable {
+public struct MediaFile: Sendable {
     /// The kind of file.
-    package enum Container: String, Sendable, Hashable {
+    @nonexhaustive
+    public enum Container: String, Sendable, Hashable {
         /// An ISO base media file: MP4, M4A, MOV, 3GP, fragmented or not.
         case mp4 = "MP4"
         /// Fragments of such a file without the movie that describes them: their protection is in another file.
@@ -23,23 +24,23 @@ package struct MediaFile: Sendable {
     }
 
     /// The kind of file.
-    package let container: Container
+    public let container: Container
     /// Its protections, each once, in the order of its tracks; none when it is clear.
-    package internal(set) var protections: [MediaProtection] = []
+    public internal(set) var protections: [MediaProtection] = []
     /// Content ids of OMA and Marlin, each once.
-    package internal(set) var contentIDs: [String] = []
+    public internal(set) var contentIDs: [String] = []
     /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
-    package internal(set) var keyIDs: [KeyID] = []
+    package internal(set) var keys: [KeyID] = []
     /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
-    package internal(set) var systems: [String] = []
+    public internal(set) var systems: [String] = []
     /// Addresses from which keys are fetched (HLS).
-    package internal(set) var keyAddresses: [String] = []
+    public internal(set) var keyAddresses: [String] = []
     /// Addresses from which an app acquires a license without the user.
-    package internal(set) var silentLicenseAddresses: [String] = []
+    public internal(set) var silentLicenseAddresses: [String] = []
     /// Addresses at which a user acquires a license (the rights issuers of OMA).
-    package internal(set) var rightsIssuers: [String] = []
+    public internal(set) var rightsIssuers: [String] = []
     /// Embedded licenses.
-    package internal(set) var licenses: [[UInt8]] = []
+    public internal(set) var licenses: [[UInt8]] = []
     /// Objects of a DCF.
     package internal(set) var objects: [DCFObject] = []
 
@@ -49,7 +50,7 @@ package struct MediaFile: Sendable {
     private var seenContents: Set<String> = []
 
     /// Whether nothing in it is protected; false where that is not known: of segments, and of files of another kind.
-    package var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
+    public var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
 
     init(_ container: Container) {
         self.container = container
@@ -104,7 +105,7 @@ package struct MediaFile: Sendable {
     }
 
     mutating func add(keyID: KeyID) {
-        if seenKeys.insert(keyID).inserted { keyIDs.append(keyID) }
+        if seenKeys.insert(keyID).inserted { keys.append(keyID) }
     }
 
     mutating func add(system: String) {

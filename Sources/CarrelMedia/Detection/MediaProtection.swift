@@ -1,5 +1,6 @@
 /// A protection of a file's content.
-package enum MediaProtection: Sendable, Hashable, CustomStringConvertible {
+@nonexhaustive
+public enum MediaProtection: Sendable, Hashable, CustomStringConvertible {
     /// OMA DCF, encrypted as a whole.
     case dcf(DCFCipherName)
     /// OMA PDCF, encrypted sample by sample.
@@ -26,14 +27,17 @@ package enum MediaProtection: Sendable, Hashable, CustomStringConvertible {
     case other(String)
 
     /// The cipher of OMA content.
-    package enum DCFCipherName: String, Sendable, Hashable {
+    public enum DCFCipherName: String, Sendable, Hashable {
+        /// None.
         case none = "not encrypted"
+        /// AES-128 in CBC mode.
         case cbc = "AES-128-CBC"
+        /// AES-128 in counter mode.
         case counter = "AES-128-CTR"
     }
 
     /// Whether Carrel decrypts it, given the keys.
-    package var isSupported: Bool {
+    public var isSupported: Bool {
         switch self {
         case .dcf, .pdcf, .piff, .commonEncryption, .scrambledTransportStream, .sampleAES, .marlin, .isma: true
         case .hls(let method): ["AES-128", "AES-256", "AES-256-CTR", "SAMPLE-AES", "SAMPLE-AES-CTR"].contains(method)
@@ -42,7 +46,7 @@ package enum MediaProtection: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The technology's name for people.
-    package var description: String {
+    public var description: String {
         switch self {
         case .dcf(let cipher): "OMA DCF (\(cipher.rawValue))"
         case .pdcf(let cipher): "OMA PDCF (\(cipher.rawValue))"

@@ -1,8 +1,9 @@
-package import CarrelBytes
+public import CarrelBytes
 package import CarrelCrypto
 
 /// A content key as a file or a playlist names it.
-package enum ContentKeyName: Sendable, Hashable {
+@nonexhaustive
+public enum ContentKeyName: Sendable, Hashable {
     /// The 16 bytes of a key id (`KID`, ISO/IEC 23001-7 §8.2).
     case id([UInt8])
     /// A content id, as OMA, Marlin and ISMA files have it.
@@ -16,18 +17,28 @@ package enum ContentKeyName: Sendable, Hashable {
 }
 
 /// A key, and the terms on which it may be used.
-package struct ContentKeyGrant: Sendable {
+public struct ContentKeyGrant: Sendable {
     /// 16 bytes, or 32 where the cipher has such keys.
     package var key: Secret
     /// Whether the output may leave without the controls that the license asks for by default, as a plain stream of bytes.
-    package var relaxesOutput: Bool
+    public var relaxesOutput: Bool
     /// When it ends; nil when it does not.
-    package var end: Instant?
+    public var end: Instant?
 
     package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
         self.key = key
         self.relaxesOutput = relaxesOutput
         self.end = end
+    }
+
+    /// A key in the memory of an app.
+    ///
+    /// - Parameters:
+    ///   - key: 16 bytes, or 32 where the cipher has such keys. The copy here is wiped when it is released.
+    ///   - relaxesOutput: whether the output may be a plain stream of bytes.
+    ///   - end: when the key ends; nil when it does not.
+    public init(key: [UInt8], relaxesOutput: Bool = true, end: Instant? = nil) {
+        self.init(key: Secret(key), relaxesOutput: relaxesOutput, end: end)
     }
 
     /// Checks that the key may be used for plain files now.
@@ -48,7 +59,7 @@ package struct ContentKeyGrant: Sendable {
 }
 
 /// The answer of a source of keys.
-package enum ContentKeyAnswer: Sendable {
+public enum ContentKeyAnswer: Sendable {
     /// The key.
     case granted(ContentKeyGrant)
     /// Not yet: a license is on its way. Ask again.
@@ -59,8 +70,11 @@ package enum ContentKeyAnswer: Sendable {
     case unknown
 }
 
-/// A source of keys: a caller, a key server, a license. Nothing in this target stores a key.
-package protocol ContentKeySource: Sendable {
-    /// Asks for a key.
+/// A source of keys: a caller, a key server, a license. `CarrelMedia` stores no key.
+public protocol ContentKeySource: Sendable {
+    /// Asks for a key. A file or a stream asks for each of its keys by all of its names until one is known.
+    ///
+    /// - Parameter name: the key as the file or the playlist names it.
+    /// - Returns: the key with its terms, or the reason why there is none.
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer
 }

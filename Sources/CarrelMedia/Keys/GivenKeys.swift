@@ -2,24 +2,25 @@ import CarrelBytes
 package import CarrelCrypto
 
 /// Keys that a caller passes in.
-package struct GivenKeys: ContentKeySource {
+public struct GivenKeys: ContentKeySource {
     private var keys: [ContentKeyName: Secret] = [:]
     /// The key of everything that no other names.
     private var fallback: Secret?
     /// The key of all groups.
     private var group: Secret?
 
-    package init() {}
+    /// No keys.
+    public init() {}
 
     /// Whether there is none.
-    package var isEmpty: Bool { keys.isEmpty && fallback == nil && group == nil }
+    public var isEmpty: Bool { keys.isEmpty && fallback == nil && group == nil }
 
     /// Adds a key as a command line names it: `ID:KEY`.
     ///
     /// - Parameter text: `ID` is the 32 digits of a key id (dashes are passed over), a track's number, `group` for the key that wraps the
     ///   keys of a group, `*` for everything else, or a content id or a key's address as the file has it; `KEY` is 32 digits, or 64 where the cipher has such keys.
     /// - Throws: what is wrong, without the key: a lower-case sentence without a period.
-    package mutating func add(_ text: some StringProtocol) throws(MediaError) {
+    public mutating func add(_ text: some StringProtocol) throws(MediaError) {
         guard let colon = text.lastIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
         let id = text[..<colon]
         guard let bytes = Hex.decode(text[text.index(after: colon)...]), bytes.count == 16 || bytes.count == 32 else {
@@ -58,13 +59,20 @@ package struct GivenKeys: ContentKeySource {
     /// Adds a key.
     ///
     /// - Parameters:
+    ///   - key: 16 bytes, or 32 where the cipher has such keys.
+    ///   - name: what it is for; nil for everything that no other names.
+    public mutating func add(_ key: [UInt8], for name: ContentKeyName?) { add(Secret(key), for: name) }
+
+    /// Adds a key.
+    ///
+    /// - Parameters:
     ///   - key: 16 bytes, or 32.
     ///   - name: what it is for; nil for everything that no other names.
     package mutating func add(_ key: Secret, for name: ContentKeyName?) {
         if let name { keys[name] = key } else { fallback = key }
     }
 
-    package func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         if let key = keys[name] { return .granted(ContentKeyGrant(key: key)) }
         if case .group = name, let group { return .granted(ContentKeyGrant(key: group)) }
         // the last name that is asked for, so that a key by name goes before it

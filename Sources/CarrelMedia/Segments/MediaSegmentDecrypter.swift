@@ -15,7 +15,7 @@ import CarrelMP4
 /// while let piece = try await download.next() { try await decrypter.decrypt(piece.rawSpan, to: &output) }
 /// try await decrypter.finish(to: &output)
 /// ```
-package struct MediaSegmentDecrypter: ~Copyable {
+public struct MediaSegmentDecrypter: ~Copyable {
     /// Samples whose container is known with the first bytes.
     private struct Undecided {
         var method: EncryptionKey.Method
@@ -32,7 +32,7 @@ package struct MediaSegmentDecrypter: ~Copyable {
     private var clear: [UInt8] = []
 
     /// The initialization segment in the clear; none where the decrypter was made without one.
-    package private(set) var clearInitialization: [UInt8] = []
+    public private(set) var clearInitialization: [UInt8] = []
 
     // MARK: - The key line of a playlist
 
@@ -96,7 +96,7 @@ package struct MediaSegmentDecrypter: ~Copyable {
     ///   - track: the track that is decrypted; nil for all of them. Samples of others pass as they are.
     ///   - keys: has the keys, by their ids or by the track. Keys that fragments bring are requested when these come.
     /// - Throws: `missingKey`, `refusedKey`; `unsupported` when there is no such track, or it has another protection; `Malformed`.
-    package init(initialization: [UInt8], track: UInt32? = nil, keys: some ContentKeySource) async throws {
+    public init(initialization: [UInt8], track: UInt32? = nil, keys: some ContentKeySource) async throws {
         source = keys
         let file = try MP4File(BytesReader(initialization))
         let tracks = file.tracks.filter { track == nil || $0.id == track }
@@ -190,7 +190,7 @@ package struct MediaSegmentDecrypter: ~Copyable {
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets clear bytes.
     /// - Throws: what the sink throws; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
-    package mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
+    public mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
         if undecided != nil {
             undecided?.head.append(copying: piece)
             guard let head = undecided?.head, head.count >= 8 else { return }
@@ -206,7 +206,7 @@ package struct MediaSegmentDecrypter: ~Copyable {
     ///
     /// - Parameter sink: gets the last clear bytes.
     /// - Throws: what the sink throws; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
-    package mutating func finish(to sink: inout some MediaSink) async throws {
+    public mutating func finish(to sink: inout some MediaSink) async throws {
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")
         }

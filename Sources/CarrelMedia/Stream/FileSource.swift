@@ -2,7 +2,7 @@ import CarrelMP4
 package import CarrelThreads
 
 /// A file on this machine as a source. Reading blocks, and runs on threads of its own.
-package final class FileSource: MediaSource {
+public final class FileSource: MediaSource {
     private let file: Locked<LocalFile?>
     private let contentType: String?
     private let threads: BlockingThreadPool
@@ -17,19 +17,32 @@ package final class FileSource: MediaSource {
         self.threads = threads
     }
 
+    private static let threads = BlockingThreadPool(name: "carrel-media", count: 2)
+
+    /// Opens a file, which is read on threads that all such sources share.
+    ///
+    /// - Parameters:
+    ///   - path: a regular file.
+    ///   - contentType: its media type.
+    /// - Throws: `media.unavailable` when it cannot be opened.
+    public convenience init(path: String, contentType: String? = nil) async throws {
+        let file = try await Self.threads.run { try LocalFile(path) }
+        self.init(file, contentType: contentType, threads: Self.threads)
+    }
+
     private func current() throws(MediaError) -> LocalFile {
         guard let file = file.withLock({ $0 }) else { throw MediaError(.closed, "the stream is closed") }
         return file
     }
 
-    package func open() throws -> MediaSourceInformation {
+    public func open() throws -> MediaSourceInformation {
         MediaSourceInformation(length: try current().length, contentType: contentType)
     }
 
-    package func read(_ range: Range<Int64>) async throws -> [UInt8] {
+    public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         let file = try current()
         return try await threads.run { try file.readAll(range) }
     }
 
-    package func close() { file.withLock { $0 = nil } }
+    public func close() { file.withLock { $0 = nil } }
 }

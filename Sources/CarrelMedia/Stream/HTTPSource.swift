@@ -1,7 +1,7 @@
 import CarrelThreads
 
 /// A resource of an HTTP server as a source, read by byte ranges (RFC 9110 §14). The server must serve them.
-package final class HTTPSource: MediaSource {
+public final class HTTPSource: MediaSource {
     /// The facts of the first response.
     private struct Resource {
         var information: MediaSourceInformation
@@ -23,13 +23,13 @@ package final class HTTPSource: MediaSource {
     ///   - url: absolute.
     ///   - client: sends the requests.
     ///   - fields: further header fields of each request.
-    package init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = []) {
+    public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = []) {
         self.url = url
         self.client = client
         self.fields = fields
     }
 
-    package func open() async throws -> MediaSourceInformation {
+    public func open() async throws -> MediaSourceInformation {
         let response = try await request(0..<Self.headLength, validator: nil)
         if response.status == 416, Self.totalLength(response.field("Content-Range")) == 0 {
             // an empty resource has no ranges
@@ -55,7 +55,7 @@ package final class HTTPSource: MediaSource {
         return information
     }
 
-    package func read(_ range: Range<Int64>) async throws -> [UInt8] {
+    public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard let known = resource.withLock({ $0 }) else { throw MediaError(.closed, "the stream is closed") }
         if range.isEmpty { return [] }
         if range.upperBound <= Int64(known.head.count) { return Array(known.head[Int(range.lowerBound)..<Int(range.upperBound)]) }
@@ -69,7 +69,7 @@ package final class HTTPSource: MediaSource {
         return response.body
     }
 
-    package func close() { resource.withLock { $0 = nil } }
+    public func close() { resource.withLock { $0 = nil } }
 
     private func request(_ range: Range<Int64>, validator: String?) async throws -> MediaHTTPResponse {
         var all = fields

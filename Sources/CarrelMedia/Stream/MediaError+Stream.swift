@@ -1,8 +1,8 @@
-package import CarrelBytes
+public import CarrelBytes
 
 extension ErrorCode where Failure == MediaError {
     /// The stream was closed.
-    package static var closed: Self { Self("media.closed") }
+    public static var closed: Self { Self("media.closed") }
     /// The key may not be used any more.
-    package static var expiredKey: Self { Self("media.expired-key") }
+    public static var expiredKey: Self { Self("media.expired-key") }
 }

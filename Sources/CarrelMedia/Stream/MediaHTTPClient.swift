@@ -1,5 +1,5 @@
 /// The HTTP client that an app hands in: nothing here opens a connection.
-package protocol MediaHTTPClient: Sendable {
+public protocol MediaHTTPClient: Sendable {
     /// Sends a GET request.
     ///
     /// - Parameters:
@@ -12,30 +12,42 @@ package protocol MediaHTTPClient: Sendable {
 }
 
 /// A header field (RFC 9110 §5).
-package struct MediaHTTPField: Sendable, Hashable {
-    package var name: String
-    package var value: String
+public struct MediaHTTPField: Sendable, Hashable {
+    /// Its name.
+    public var name: String
+    /// Its value.
+    public var value: String
 
-    package init(_ name: String, _ value: String) {
+    /// - Parameters:
+    ///   - name: its name.
+    ///   - value: its value.
+    public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
 /// A response to a GET request.
-package struct MediaHTTPResponse: Sendable {
-    package var status: Int
-    package var fields: [MediaHTTPField]
-    package var body: [UInt8]
+public struct MediaHTTPResponse: Sendable {
+    /// The status code.
+    public var status: Int
+    /// The header fields.
+    public var fields: [MediaHTTPField]
+    /// The body.
+    public var body: [UInt8]
 
-    package init(status: Int, fields: [MediaHTTPField] = [], body: [UInt8] = []) {
+    /// - Parameters:
+    ///   - status: the status code.
+    ///   - fields: the header fields.
+    ///   - body: the body.
+    public init(status: Int, fields: [MediaHTTPField] = [], body: [UInt8] = []) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
     /// The value of the first field of this name, whatever its case.
-    package func field(_ name: String) -> String? {
+    public func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }

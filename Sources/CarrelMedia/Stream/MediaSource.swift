@@ -1,5 +1,5 @@
 /// The encrypted bytes of a medium, which may be far away.
-package protocol MediaSource: Sendable {
+public protocol MediaSource: Sendable {
     /// Prepares reading.
     ///
     /// - Returns: the length and the type of the bytes.
@@ -18,36 +18,42 @@ package protocol MediaSource: Sendable {
 }
 
 /// The length and the type of a source.
-package struct MediaSourceInformation: Sendable, Hashable {
+public struct MediaSourceInformation: Sendable, Hashable {
     /// Bytes in all.
-    package var length: Int64
+    public var length: Int64
     /// The media type of the encrypted bytes, where the source knows it.
-    package var contentType: String?
+    public var contentType: String?
 
-    package init(length: Int64, contentType: String? = nil) {
+    /// - Parameters:
+    ///   - length: bytes in all.
+    ///   - contentType: the media type, where the source knows it.
+    public init(length: Int64, contentType: String? = nil) {
         self.length = length
         self.contentType = contentType
     }
 }
 
 /// Bytes in memory as a source.
-package struct MemorySource: MediaSource {
+public struct MemorySource: MediaSource {
     private let bytes: [UInt8]
     private let contentType: String?
 
     /// - Parameters:
     ///   - bytes: all of them.
     ///   - contentType: their media type.
-    package init(_ bytes: [UInt8], contentType: String? = nil) {
+    public init(_ bytes: [UInt8], contentType: String? = nil) {
         self.bytes = bytes
         self.contentType = contentType
     }
 
-    package func open() -> MediaSourceInformation {
+    /// See ``MediaSource``.
+    public func open() -> MediaSourceInformation {
         MediaSourceInformation(length: Int64(bytes.count), contentType: contentType)
     }
 
-    package func read(_ range: Range<Int64>) -> [UInt8] { Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    /// See ``MediaSource``.
+    public func read(_ range: Range<Int64>) -> [UInt8] { Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]) }
 
-    package func close() {}
+    /// See ``MediaSource``.
+    public func close() {}
 }

@@ -1,4 +1,4 @@
-package import CarrelBytes
+public import CarrelBytes
 package import CarrelCrypto
 package import CarrelDCF
 
@@ -16,9 +16,10 @@ package import CarrelDCF
 /// }
 /// await stream.close()
 /// ```
-package actor MediaStream {
+public actor MediaStream {
     /// The format of the encrypted bytes.
-    package enum Kind: Sendable, Hashable {
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
         /// An OMA DCF, of which one object is read, by its number from 1.
         case dcf(object: Int = 1)
         /// AES-128-CBC with PKCS#7 padding.
@@ -28,17 +29,17 @@ package actor MediaStream {
     }
 
     /// The format of bytes that do not describe themselves.
-    package struct RawFormat: Sendable, Hashable {
+    public struct RawFormat: Sendable, Hashable {
         /// The name of the key.
-        package var key: ContentKeyName
+        public var key: ContentKeyName
         /// The initialization vector or the first counter block; nil when it is the first 16 bytes.
         package var iv: AESBlock?
         /// How far the counter carries.
         package var counterWidth: EncryptedPayload.CounterWidth
         /// Bytes in the clear; nil for as many as there are.
-        package var clearLength: Int64?
+        public var clearLength: Int64?
         /// The media type of the clear bytes.
-        package var contentType: String?
+        public var contentType: String?
 
         /// - Parameters:
         ///   - key: the name of the key.
@@ -59,12 +60,34 @@ package actor MediaStream {
             self.clearLength = clearLength
             self.contentType = contentType
         }
+
+        /// - Parameters:
+        ///   - key: the name of the key.
+        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.
+        ///   - clearLength: bytes in the clear; nil for as many as there are.
+        ///   - contentType: the media type of the clear bytes.
+        /// - Throws: `media.malformed` when the initialization vector has another length.
+        public init(
+            key: ContentKeyName,
+            initializationVector: [UInt8]?,
+            clearLength: Int64? = nil,
+            contentType: String? = nil
+        ) throws(MediaError) {
+            guard let bytes = initializationVector else {
+                self.init(key: key, clearLength: clearLength, contentType: contentType)
+                return
+            }
+            guard bytes.count == 16, let block = AESBlock(bytes.rawSpan) else {
+                throw MediaError(.malformed, "an initialization vector of AES has 16 bytes, and this one has \(bytes.count)")
+            }
+            self.init(key: key, iv: block, clearLength: clearLength, contentType: contentType)
+        }
     }
 
     /// Bytes in the clear.
-    package nonisolated let size: Int64
+    public nonisolated let size: Int64
     /// The media type of the clear bytes, where it is known.
-    package nonisolated let contentType: String?
+    public nonisolated let contentType: String?
     /// The headers of a DCF's object; nil of other kinds.
     package nonisolated let headers: DCFHeaders?
 
@@ -77,7 +100,7 @@ package actor MediaStream {
     private var isClosed = false
 
     /// Bytes of one read, at most.
-    package static let readLimit = 16 << 20
+    public static let readLimit = 16 << 20
 
     private init(
         _ source: any MediaSource,
@@ -106,7 +129,7 @@ package actor MediaStream {
     /// - Returns: a stream at its first byte.
     /// - Throws: what the source throws; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
     ///   `media.output-control`; `media.unsupported` when the file has no such object; `Malformed` with the fault and its place.
-    package static func open(
+    public static func open(
         _ source: some MediaSource,
         as kind: Kind,
         keys: some ContentKeySource,
@@ -201,19 +224,19 @@ package actor MediaStream {
     }
 
     /// The position of the next read, from 0 to ``size``.
-    package func tell() -> Int64 { position }
+    public func tell() -> Int64 { position }
 
     /// Sets the position of the next read.
     ///
     /// - Parameter offset: from 0 to ``size``; a place beyond them becomes the next of these.
-    package func seek(to offset: Int64) { position = min(max(0, offset), size) }
+    public func seek(to offset: Int64) { position = min(max(0, offset), size) }
 
     /// Reads the next bytes and moves the position behind them.
     ///
     /// - Parameter count: bytes at most; more than 16 MiB are cut to that.
     /// - Returns: as many as there are up to `count`; none at the end.
     /// - Throws: as ``read(_:)``; the position stays where it was before a failed read.
-    package func read(upTo count: Int) async throws -> [UInt8] {
+    public func read(upTo count: Int) async throws -> [UInt8] {
         let start = position
         let range = start..<start + min(size - start, Int64(min(max(0, count), Self.readLimit)))
         // claimed before the wait, so that two tasks never read the same bytes
@@ -232,7 +255,7 @@ package actor MediaStream {
     /// - Returns: the clear bytes.
     /// - Throws: what the source throws; `media.closed`, `media.expired-key`; `Malformed` when the padding at the end is wrong: another
     ///   key, or altered bytes.
-    package func read(_ range: Range<Int64>) async throws -> [UInt8] {
+    public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
         let whole = payload.clamped(range)
@@ -244,7 +267,7 @@ package actor MediaStream {
     }
 
     /// Closes the stream and its source, and drops the key.
-    package func close() async {
+    public func close() async {
         guard !isClosed else { return }
         isClosed = true
         grant = nil

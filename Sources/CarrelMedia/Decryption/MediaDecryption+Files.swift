@@ -1,0 +1,60 @@
+public import CarrelBytes
+import CarrelThreads
+
+extension MediaDecryption {
+    /// The outcome of a decryption into a file.
+    public struct Written: Sendable, Hashable {
+        /// Bytes of the file.
+        public var length: Int64
+        /// The tracks that the output cannot hold and that are left out: each with the reason, as a lower-case phrase.
+        public var omitted: [String]
+    }
+
+    private static let threads = BlockingThreadPool(name: "carrel-decrypt", count: 2)
+
+    /// Looks into a file of this machine and asks for its keys.
+    ///
+    /// - Parameters:
+    ///   - path: a media file, or a playlist with its segments beside it or below.
+    ///   - output: the form of the output.
+    ///   - object: which object of a DCF, from 1.
+    ///   - source: who has the keys.
+    ///   - now: the time, by which keys end.
+    /// - Throws: `media.unsupported` when nothing in the file is protected, its protection is unknown to Carrel, or it cannot have that
+    ///   output; `media.missing-key`, `media.refused-key`, `media.wrong-key`; `media.output-control` and `media.expired-key` for keys that
+    ///   may not be used for plain files; `media.unavailable`; `Malformed` when the file is damaged.
+    public init(
+        path: String,
+        as output: Output = .same,
+        object: Int = 1,
+        keys source: some ContentKeySource,
+        now: Instant = .now()
+    ) async throws {
+        let file = try await Self.threads.run { try LocalFile(path) }
+        try await self.init(of: file, as: output, object: object, keys: source, now: now)
+    }
+
+    /// Writes the output into a file, which appears whole or not at all. Cancelling the task ends the work.
+    ///
+    /// - Parameters:
+    ///   - path: the place; an existing file is replaced at the end.
+    ///   - progress: gets how much of ``totalLength`` is done, or of the input where that is nil; called on another thread.
+    /// - Returns: what was written.
+    /// - Throws: `media.unwritable`, `media.unavailable`, `media.wrong-key`, `media.missing-key`, `media.unsupported`; `Malformed`;
+    ///   `CancellationError`.
+    public func write(toFile path: String, progress: @escaping @Sendable (Int64) -> Void = { _ in }) async throws -> Written {
+        let isCancelled = Locked(false)
+        return try await withTaskCancellationHandler {
+            try await Self.threads.run {
+                var file = try OutputFile(path)
+                let omitted = try write(to: &file) { done in
+                    if isCancelled.withLock({ $0 }) { throw CancellationError() }
+                    progress(done)
+                }
+                return Written(length: try file.commit(), omitted: omitted)
+            }
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
+    }
+}

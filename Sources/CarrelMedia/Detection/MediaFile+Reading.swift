@@ -1,0 +1,41 @@
+import CarrelMP4
+import CarrelBytes
+import CarrelThreads
+
+extension MediaFile {
+    private static let threads = BlockingThreadPool(name: "carrel-detect", count: 2)
+
+    /// Ids of keys, 16 bytes each, each once: those of tracks, of fragments, and of boxes of protection systems.
+    public var keyIDs: [[UInt8]] { keys.map(\.bytes) }
+
+    /// Looks into a file of this machine.
+    ///
+    /// - Parameter path: a regular file.
+    /// - Throws: `media.unavailable` when it cannot be read; `Malformed` when it is of one of these kinds, and damaged.
+    public init(path: String) async throws {
+        self = try await Self.threads.run { try MediaFile(try LocalFile(path)) }
+    }
+
+    /// Looks into a file of an HTTP server, by byte ranges.
+    ///
+    /// - Parameters:
+    ///   - url: absolute.
+    ///   - client: sends the requests.
+    /// - Throws: `media.unavailable`, or what the client throws; `Malformed` when the file is of one of these kinds, and damaged.
+    public init(url: String, client: some MediaHTTPClient) async throws {
+        let file = try await RemoteFile(url, client: client)
+        self = try await Self.threads.run { try MediaFile(file) }
+    }
+
+    /// Replaces the licenses that a DCF or PDCF carries: writes a copy beside the file, syncs it and gives it the name, so that there is
+    /// the old file or the new one at any time.
+    ///
+    /// - Parameters:
+    ///   - licenses: the new ones; none removes those of the file.
+    ///   - path: a DCF, or an MP4 file with tracks of PDCF.
+    /// - Throws: `media.unsupported` when the file is neither, or the licenses are longer than 1 MiB; `media.unavailable`,
+    ///   `media.unwritable`; `Malformed` when the file is damaged.
+    public static func embed(licenses: [[UInt8]], in path: String) async throws {
+        try await threads.run { try EmbeddedLicense.replace(licenses, in: path) }
+    }
+}
