@@ -62,8 +62,9 @@ package struct TransportRemuxer: ~Copyable {
     /// - Parameters:
     ///   - tracks: those of a movie.
     ///   - leastComposition: the least composition offset of each track that has negative ones, in units of its time scale.
+    ///   - shifts: the ticks that are added to the times of each track, by its position; none adds nothing.
     /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
-    package init(_ tracks: [MP4Track], leastComposition: [UInt32: Int64] = [:]) throws(MediaError) {
+    package init(_ tracks: [MP4Track], leastComposition: [UInt32: Int64] = [:], shifts: [Int64] = []) throws(MediaError) {
         var elementary: [ElementaryStream] = []
         var streams: [Stream?] = []
         var omitted: [String] = []
@@ -85,7 +86,7 @@ package struct TransportRemuxer: ~Copyable {
                 continue
             }
             var plan = Stream(number: elementary.count, codings: codings, timescale: Int64(track.timescale), shift: 0, advance: 0)
-            plan.shift = Self.origin &+ Self.shift(track, plan)
+            plan.shift = Self.origin &+ Self.shift(track, plan) &+ (streams.count < shifts.count ? shifts[streams.count] : 0)
             plan.advance = plan.ticks(max(0, -(leastComposition[track.id] ?? 0)))
             streams.append(plan)
             elementary.append(stream)
