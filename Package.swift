@@ -438,7 +438,7 @@ let package = Package(
         tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
         tests("CarrelHTTPTests", carrel("Bytes HTTP Threads")),
         tests("CarrelHTTPServerTests", carrel("Bytes Crypto HTTP HTTPServer Metrics Testing Threads")),
-        tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient Testing Threads")),
+        tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient HTTPServer Testing Threads")),
         .target(
             name: "CarrelServerTesting",
             dependencies: carrel(

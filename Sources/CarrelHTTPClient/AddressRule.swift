@@ -1,5 +1,5 @@
-/// Which addresses a client may connect to. It is asked with the very address of each connection, after the host's name was
-/// resolved, so that no way of writing an address goes around it.
+/// Which addresses a request may go to. It judges the very address of each connection, after the host's name was resolved, so that no way
+/// of writing an address goes around it; a connection that another request left open is judged again.
 public enum AddressRule: Sendable {
     /// Every address, and Unix sockets.
     case any
@@ -7,6 +7,33 @@ public enum AddressRule: Sendable {
     case only(@Sendable (_ address: [UInt8]) -> Bool)
     /// Only globally reachable unicast addresses (``isPublic(_:)``), and no Unix socket.
     case publicOnly
+    /// Every address for the origins (scheme, host and port; RFC 6454 §4) of these URLs, ``publicOnly`` for every other origin, and no Unix
+    /// socket. For content whose address the user named, and which refers to others: each redirect is judged by the origin that it leads to.
+    case publicExcept(originsOf: [String])
+
+    /// The rule for one URL: never ``publicExcept(originsOf:)``.
+    ///
+    /// - Parameter url: of the request, or of where a redirect leads.
+    /// - Returns: ``any`` for a named origin; ``publicOnly`` for another one, and for a URL that is not well-formed.
+    func resolved(for url: String) -> AddressRule {
+        guard case .publicExcept(let named) = self else { return self }
+        guard let origin = try? CurlURL(url).origin else { return .publicOnly }
+        return named.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
+    }
+
+    /// Whether a connection may lead to an address.
+    ///
+    /// - Parameter address: 4 or 16 bytes in network order.
+    func allows(_ address: [UInt8]) -> Bool {
+        switch self {
+        case .any: true
+        case .only(let takes): [4, 16].contains(address.count) && takes(address)
+        case .publicOnly, .publicExcept: Self.isPublic(address)
+        }
+    }
+
+    /// Whether every address is allowed, whatever the URL.
+    var isAny: Bool { if case .any = self { true } else { false } }
 
     /// Whether an address is globally reachable unicast by the IANA special-purpose address registries (RFC 6890): not this
     /// host, private, shared (RFC 6598), loopback, link-local, documentation, benchmarking, multicast or reserved; and, since

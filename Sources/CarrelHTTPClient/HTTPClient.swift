@@ -120,7 +120,13 @@ public final class HTTPClient: Sendable {
         let loop = loop
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
-        let transfer = Transfer(request, sink: sink, easy: easy, addresses: configuration.addresses, loop: loop)
+        let transfer = Transfer(
+            request,
+            sink: sink,
+            easy: easy,
+            addresses: request.addresses ?? configuration.addresses,
+            loop: loop
+        )
         easy.connect(to: transfer)
         return Exchange(transfer, loop)
     }

@@ -1,7 +1,8 @@
 /// Settings that all requests of one client share.
 public struct HTTPClientConfiguration: Sendable {
-    /// The addresses that connections may lead to. Default: all, which is right for addresses that the operator configured. For addresses
-    /// that come from outside (a manifest, a license, a caller) it must be ``AddressRule/publicOnly``.
+    /// The addresses that requests without a rule of their own (``ClientRequest/addresses``) may go to. Default: all, which is right for
+    /// addresses that the operator configured. For addresses that come from outside (a manifest, a license, a caller) it must be
+    /// ``AddressRule/publicOnly``.
     public var addresses: AddressRule
     /// A PEM file of the certificate authorities to trust instead of the system's.
     public var certificateAuthorities: String?
@@ -21,7 +22,7 @@ public struct HTTPClientConfiguration: Sendable {
     /// Connections in all at a time, and as many idle ones kept. Default: 256.
     public var maxConnections: Int
     /// Whether `http_proxy`, `https_proxy` and `no_proxy` of the environment count. Never for loopback hosts, and not with
-    /// ``AddressRule/publicOnly``, which cannot see through a proxy. Default: no.
+    /// any rule but ``AddressRule/any``, because a rule cannot see through a proxy. Default: no.
     public var usesEnvironmentProxy: Bool
     /// The `User-Agent` of requests that bring none of their own. Default: `carrel`.
     public var userAgent: String

@@ -40,7 +40,7 @@ extension ErrorCode where Failure == HTTPClientError {
     public static var resolve: Self { Self("client.resolve") }
     /// No connection could be made.
     public static var refused: Self { Self("client.refused") }
-    /// The configuration does not allow the host's addresses.
+    /// The address rule does not allow the host's addresses.
     public static var address: Self { Self("client.address") }
     /// The time to connect, the total time or the time without progress is over.
     public static var timeout: Self { Self("client.timeout") }

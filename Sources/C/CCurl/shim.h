@@ -2,6 +2,7 @@
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -34,10 +35,13 @@ typedef int (*ccurl_seek)(void *_Nonnull context, curl_off_t offset, int origin)
 typedef curl_socket_t (*ccurl_socket)(void *_Nonnull context, curlsocktype purpose,
                                       const struct curl_sockaddr *_Nonnull address);
 
-/// Header lines, body bytes, bytes to send, and the socket for an address all go to functions with the same context.
+typedef int (*ccurl_prerequest)(void *_Nonnull context, char *_Nonnull peer, char *_Nonnull own, int peer_port, int own_port);
+
+/// Header lines, body bytes, bytes to send, the socket for an address, and the connection before a request goes out on it all go to
+/// functions with the same context.
 static inline void ccurl_set_callbacks(CURL *_Nonnull easy, void *_Nullable context, ccurl_data _Nonnull head,
                                        ccurl_data _Nonnull body, ccurl_data _Nonnull upload, ccurl_seek _Nonnull seek,
-                                       ccurl_socket _Nonnull open) {
+                                       ccurl_socket _Nonnull open, ccurl_prerequest _Nullable judge) {
     curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, head);
@@ -49,6 +53,8 @@ static inline void ccurl_set_callbacks(CURL *_Nonnull easy, void *_Nullable cont
     curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, judge);
 }
 
 static inline CURLcode ccurl_get_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value) {
@@ -92,6 +98,12 @@ static inline int ccurl_address_bytes(const struct curl_sockaddr *_Nonnull addre
         return 16;
     }
     return 0;
+}
+
+/// The bytes of a numeric address in network order: 4, 16, or 0 when it is none.
+static inline int ccurl_parse_address(const char *_Nonnull text, unsigned char *_Nonnull bytes) {
+    if (inet_pton(AF_INET, text, bytes) == 1) return 4;
+    return inet_pton(AF_INET6, text, bytes) == 1 ? 16 : 0;
 }
 
 static const size_t ccurl_write_pause = CURL_WRITEFUNC_PAUSE;

@@ -62,3 +62,17 @@ func openSocket(
     let target = unsafe address.pointee
     return socket(target.family, target.socktype | O_CLOEXEC, target.protocol)
 }
+
+/// Called before each request goes out, on a new connection and on one that was kept.
+func judgeConnection(
+    _ context: UnsafeMutableRawPointer,
+    _ peer: UnsafeMutablePointer<CChar>,
+    _ own: UnsafeMutablePointer<CChar>,
+    _ peerPort: Int32,
+    _ ownPort: Int32
+) -> Int32 {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = unsafe ccurl_parse_address(peer, &bytes)
+    let isAllowed = unsafe transfer(context).maySend(to: Array(bytes.prefix(Int(count))))
+    return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}

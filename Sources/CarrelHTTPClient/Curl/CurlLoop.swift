@@ -102,8 +102,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         switch command {
         case .add(let transfer):
             active[ObjectIdentifier(transfer)] = transfer
-            let result = unsafe curl_multi_add_handle(multi, transfer.easy.raw)
-            if result != CURLM_OK { end(transfer, .failure(HTTPClientError(.failed, "libcurl cannot take another request"))) }
+            add(toMulti: transfer)
         case .cancel(let transfer):
             guard active[ObjectIdentifier(transfer)] != nil else { return }
             end(transfer, .failure(HTTPClientError(.cancelled, "the request was cancelled")))
@@ -113,11 +112,21 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         }
     }
 
+    private func add(toMulti transfer: Transfer) {
+        let result = unsafe curl_multi_add_handle(multi, transfer.easy.raw)
+        if result != CURLM_OK { end(transfer, .failure(HTTPClientError(.failed, "libcurl cannot take another request"))) }
+    }
+
     private func finishDone() {
         var result = CURLE_OK
         while let easy = unsafe ccurl_multi_next_done(multi, &result) {
             guard let context = unsafe ccurl_get_private(easy) else { continue }
             let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+            if transfer.retries(after: result) {
+                unsafe curl_multi_remove_handle(multi, easy)
+                add(toMulti: transfer)
+                continue
+            }
             end(transfer, transfer.outcome(of: result))
         }
     }

@@ -28,18 +28,18 @@ extension EasyHandle {
         set(CURLOPT_PATH_AS_IS, true)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         if let path = request.unixSocketPath {
-            guard case .any = configuration.addresses else {
+            guard (request.addresses ?? configuration.addresses).isAny else {
                 throw HTTPClientError(.address, "connecting to a Unix socket is not allowed")
             }
             guard !path.utf8.contains(0), path.utf8.count < 108, set(CURLOPT_UNIX_SOCKET_PATH, path) else {
                 throw HTTPClientError(.url, "the path of the Unix socket is too long")
             }
         }
-        setProxy(configuration)
+        setProxy(configuration, request.addresses ?? configuration.addresses)
     }
 
-    private func setProxy(_ configuration: HTTPClientConfiguration) {
-        guard configuration.usesEnvironmentProxy, case .any = configuration.addresses else {
+    private func setProxy(_ configuration: HTTPClientConfiguration, _ addresses: AddressRule) {
+        guard configuration.usesEnvironmentProxy, addresses.isAny else {
             set(CURLOPT_PROXY, "")
             return
         }
@@ -96,14 +96,14 @@ extension EasyHandle {
     }
 
     private func setLimits(_ timeouts: ClientTimeouts) {
-        set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(timeouts.connect))
-        set(CURLOPT_TIMEOUT_MS, milliseconds(timeouts.total))
+        set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(timeouts.connect))
+        set(CURLOPT_TIMEOUT_MS, Self.milliseconds(timeouts.total))
         set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        set(CURLOPT_LOW_SPEED_TIME, max(1, (milliseconds(timeouts.stall) + 999) / 1000))
+        set(CURLOPT_LOW_SPEED_TIME, max(1, (Self.milliseconds(timeouts.stall) + 999) / 1000))
     }
 
     /// At least 1, because 0 means "for ever" to libcurl.
-    private func milliseconds(_ duration: Duration) -> Int {
+    static func milliseconds(_ duration: Duration) -> Int {
         Int(min(max(1, duration / .milliseconds(1)), 1e9))
     }
 

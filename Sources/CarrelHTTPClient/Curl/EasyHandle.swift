@@ -86,8 +86,15 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
             receiveBody,
             provideBody,
             rewindBody,
-            openSocket
+            openSocket,
+            transfer.judgesConnections ? judgeConnection : nil
         )
+    }
+
+    /// Has the next attempt make a connection of its own, within what is left of the time.
+    func connectAnew(within time: Duration) {
+        set(CURLOPT_FRESH_CONNECT, true)
+        set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time))
     }
 
     /// libcurl's text for the last failure. It may hold parts of the URL, so it is not for errors in general.

@@ -42,6 +42,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     let upload: Upload
     private let request: ClientRequest
     private let sink: Sink
+    /// For this URL.
     private let addresses: AddressRule
     private let loop: CurlLoop
     private let state = Locked(State())
@@ -50,6 +51,9 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private var isAside = false
     private var isCutShort = false
     private var refused = false
+    /// Whether the connection that a request left open leads to an address that this one may not go to.
+    private var refusedReuse = false
+    private var connectsAnew = false
     private var error: HTTPClientError?
     /// Whether the task is to be woken when libcurl has done all it could.
     private var hasNews = false {
@@ -63,22 +67,37 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         self.request = request
         self.sink = sink
         self.easy = easy
-        self.addresses = addresses
+        self.addresses = addresses.resolved(for: request.url)
         self.loop = loop
         upload = Upload(request.body)
     }
 
     // MARK: - on the loop's thread
 
+    /// Whether the connection of each request has to be judged.
+    var judgesConnections: Bool { !addresses.isAny }
+
+    /// Judges the address of a new connection.
     func mayConnect(to address: [UInt8]) -> Bool {
-        let isAllowed =
-            switch addresses {
-            case .any: true
-            case .only(let takes): [4, 16].contains(address.count) && takes(address)
-            case .publicOnly: AddressRule.isPublic(address)
-            }
+        let isAllowed = addresses.allows(address)
         if !isAllowed { refused = true }
         return isAllowed
+    }
+
+    /// Judges the address of the connection that the request would go out on, which another request may have opened.
+    func maySend(to address: [UInt8]) -> Bool {
+        let isAllowed = addresses.allows(address)
+        if !isAllowed { (refused, refusedReuse) = (true, true) }
+        return isAllowed
+    }
+
+    /// Whether the request is to be tried once more, on a connection of its own, because the one that was kept is not for it. Nothing of it
+    /// has been sent.
+    func retries(after result: CURLcode) -> Bool {
+        guard result == CURLE_ABORTED_BY_CALLBACK, refusedReuse, !connectsAnew else { return false }
+        (refused, refusedReuse, connectsAnew) = (false, false, true)
+        easy.connectAnew(within: request.timeouts.total - started.duration(to: .now))
+        return true
     }
 
     func receiveHeadLine(_ line: RawSpan) -> Bool {
@@ -197,7 +216,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
             guard head.isComplete else { return .failure(HTTPClientError(.head, "the response has no head")) }
             return .success(())
         }
-        if refused, result == CURLE_COULDNT_CONNECT {
+        if refused, result == CURLE_COULDNT_CONNECT || result == CURLE_ABORTED_BY_CALLBACK {
             return .failure(HTTPClientError(.address, "connecting to the host's address is not allowed"))
         }
         return .failure(HTTPClientError(result, easy, request, started))

@@ -25,6 +25,10 @@ public struct ClientRequest: Sendable {
     public var range: ClientRange?
     /// Whether a compressed response is asked for, and decompressed. Not together with a range. Default: no.
     public var acceptsCompression: Bool
+    /// The addresses that the request and its redirects may go to. Default: nil, the client's (``HTTPClientConfiguration/addresses``).
+    public var addresses: AddressRule?
+    /// Whether a redirect may lead to an `http` URL of another origin. Default: yes; from https it never may.
+    public var allowsPlainRedirects: Bool
     /// The path of a Unix socket to connect to instead of the URL's host.
     public var unixSocketPath: String?
 
@@ -52,6 +56,8 @@ public struct ClientRequest: Sendable {
         maxRedirects = 0
         range = nil
         acceptsCompression = false
+        addresses = nil
+        allowsPlainRedirects = true
         unixSocketPath = nil
     }
 

@@ -24,6 +24,9 @@ enum Redirect {
             throw HTTPClientError(.redirect, "the redirect leads away from https")
         }
         if url.origin != origin {
+            if url.scheme == "http", !request.allowsPlainRedirects {
+                throw HTTPClientError(.redirect, "the redirect leads to an http URL of another origin")
+            }
             if request.unixSocketPath != nil {
                 throw HTTPClientError(.redirect, "the redirect leads away from the Unix socket's server")
             }
