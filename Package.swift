@@ -313,6 +313,7 @@ let package = Package(
 
         // runs
         library("CarrelFoundation", carrel("Bytes Publication")),
+        library("CarrelLoopback", bytes: true, ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer Threads")),
         library(
             "CarrelReader",
             bytes: true,
@@ -326,7 +327,7 @@ let package = Package(
         library(
             "CarrelWebReader",
             bytes: true,
-            ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer JSON Publication Reader Threads Web XML")
+            carrel("Bytes Crypto HTTP HTTPServer JSON Loopback Publication Reader Threads Web XML")
         ),
 
         // tools
@@ -431,6 +432,7 @@ let package = Package(
             "CarrelWebReaderTests",
             ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
         ),
+        tests("CarrelLoopbackTests", carrel("Bytes HTTP HTTPClient HTTPServer Loopback Testing Threads")),
         tests("CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelFilesTests", carrel("Files Testing Threads")),

@@ -127,6 +127,11 @@ package final class HTTPServer: Sendable {
         try sites[index].replace(identity)
     }
 
+    /// Cuts the connections of these peers, without the rest of their responses, and cancels the tasks of their handlers and bodies.
+    package func cut(_ peers: Set<Peer>) {
+        running.withLock { $0?.core }?.registry.cut(peers)
+    }
+
     /// Stops listening, lets requests that have begun end within `grace`, then cuts the rest. Returns when all is quiet.
     package func shutdown(grace: Duration) async {
         guard let running = running.withLock({ $0.take() }) else { return }

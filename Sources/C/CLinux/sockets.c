@@ -129,24 +129,28 @@ int64_t clinux_peer_user(int descriptor) {
 }
 
 // What the kernel answers to a question for one socket: whose it is, if it is connected and a process holds it.
-static int64_t answered_user(const char *answer, ssize_t count, const struct inet_diag_sockid *asked) {
+static int take_answer(const char *answer, ssize_t count, const struct inet_diag_sockid *asked, struct clinux_loopback_socket *out) {
     const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
-    if (count < 0 || !NLMSG_OK(head, (size_t)count)) return -EPROTO;
+    if (count < 0 || !NLMSG_OK(head, (size_t)count)) return EPROTO;
     if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
-        return ((const struct nlmsgerr *)NLMSG_DATA(head))->error ?: -EPROTO;
-    if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
-        return -EPROTO;
+        return -((const struct nlmsgerr *)NLMSG_DATA(head))->error ?: EPROTO;
+    if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return EPROTO;
     const struct inet_diag_msg *found = NLMSG_DATA(head);
     // a listener of the same port is another socket; for one that no process holds any more the kernel says that it is root's
     enum { established = 1, fin_wait_1 = 4, fin_wait_2 = 5, close_wait = 8 };
     int state = found->idiag_state;
-    if (state != established && state != fin_wait_1 && state != fin_wait_2 && state != close_wait) return -ENOENT;
-    if (found->id.idiag_sport != asked->idiag_sport || found->id.idiag_dport != asked->idiag_dport) return -ENOENT;
-    return found->idiag_inode ? (int64_t)found->idiag_uid : -ENOENT;
+    if (state != established && state != fin_wait_1 && state != fin_wait_2 && state != close_wait) return ENOENT;
+    if (found->id.idiag_sport != asked->idiag_sport || found->id.idiag_dport != asked->idiag_dport) return ENOENT;
+    if (!found->idiag_inode) return ENOENT;
+    out->user = found->idiag_uid;
+    out->inode = found->idiag_inode;
+    out->cookie = (uint64_t)found->id.idiag_cookie[1] << 32 | found->id.idiag_cookie[0];
+    return 0;
 }
 
-int64_t clinux_loopback_user(const struct clinux_address *theirs, const struct clinux_address *ours) {
-    if (theirs->length != 4 || ours->length != 4) return -EAFNOSUPPORT;
+int clinux_loopback_peer(const struct clinux_address *theirs, const struct clinux_address *ours,
+                         struct clinux_loopback_socket *out) {
+    if (theirs->length != 4 || ours->length != 4) return EAFNOSUPPORT;
     struct {
         struct nlmsghdr head;
         struct inet_diag_req_v2 body;
@@ -161,14 +165,14 @@ int64_t clinux_loopback_user(const struct clinux_address *theirs, const struct c
     memcpy(socket_id->idiag_dst, ours->bytes, 4);
     memset(socket_id->idiag_cookie, 0xff, sizeof socket_id->idiag_cookie);
     int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (descriptor < 0) return -errno;
+    if (descriptor < 0) return errno;
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     _Alignas(struct nlmsghdr) char answer[1024];
-    int64_t user = -EIO;
+    int error = EIO;
     if (sendto(descriptor, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof question)
-        user = answered_user(answer, recv(descriptor, answer, sizeof answer, 0), socket_id);
+        error = take_answer(answer, recv(descriptor, answer, sizeof answer, 0), socket_id, out);
     close(descriptor);
-    return user;
+    return error;
 }
 
 uint64_t clinux_send_progress(int descriptor) {

@@ -108,6 +108,18 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
+    /// Cuts the connections of these peers, whatever they are about.
+    func cut(_ peers: Set<Peer>) {
+        let connections = entries.withLock { entries in
+            entries.values.map(\.connection).filter { connection in
+                guard peers.contains(connection.peer) else { return false }
+                shutdown(connection.descriptor, Int32(SHUT_RDWR))
+                return true
+            }
+        }
+        for connection in connections { connection.hangUp() }
+    }
+
     /// Cuts the connections that are between requests.
     func cutIdle() {
         entries.withLock { entries in

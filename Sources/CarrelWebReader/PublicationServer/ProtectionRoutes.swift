@@ -29,12 +29,10 @@ struct ProtectionRoutes {
 
     func add(to router: inout Router) {
         router.on(.get, Self.base + "content-protection", secret: ["token"]) { request, parameters in
-            try session.admitControl(request, parameters["token"])
-            return Self.answer(await state(), type: Self.stateType)
+            Self.answer(await state(), type: Self.stateType)
         }
         router.on(.get, Self.open + "content-protection", secret: ["token"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.content)
-            return Self.forAnyOrigin(Self.answer(await state(), type: Self.stateType))
+            Self.forAnyOrigin(Self.answer(await state(), type: Self.stateType))
         }
         on(&router, "rights/copy") { (fields) async throws(HTTPError) in
             guard let text = fields.text else { throw Self.problem("text", "is the text to copy") }
@@ -62,17 +60,14 @@ struct ProtectionRoutes {
         _ decide: @escaping @Sendable (Fields) async throws(HTTPError) -> HTTPResponse
     ) {
         router.on(.get, Self.base + route, secret: ["token"]) { request, parameters in
-            try session.admitControl(request, parameters["token"])
-            return try await decide(Fields(request.query))
+            try await decide(Fields(request.query))
         }
         router.on(.get, Self.open + route, secret: ["token"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.content)
             let fields = Fields(request.query)
             guard try fields.peek else { throw Self.consuming }
             return Self.forAnyOrigin(try await decide(fields))
         }
         router.on(.post, Self.base + route, secret: ["token"]) { request, parameters in
-            try session.admitControl(request, parameters["token"])
             let body = try await request.body.collect(upTo: Self.bodyLimit)
             guard let json = try? JSON.parse(body.rawSpan), json.object != nil else {
                 throw HTTPError(.badRequest, "http.json", "send a JSON object")

@@ -1,3 +1,4 @@
+import CarrelLoopback
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
@@ -13,11 +14,9 @@ struct PublicationRoutes {
 
     func add(to router: inout Router) {
         router.on(.get, "publication/{token}/manifest.json", secret: ["token"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.content)
-            return manifest(request)
+            manifest(request)
         }
         router.on(.get, "publication/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.content)
             try session.refuseNavigation(request)
             return try await resource(at: parameters["path"]).response(
                 to: request,

@@ -1,6 +1,7 @@
 public import CarrelReader
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelLoopback
 public import CarrelPublication
 import CarrelThreads
 
@@ -20,7 +21,7 @@ public final class PublicationServer: Sendable {
     }
 
     let session: ReadingSession
-    private let server: HTTPServer
+    private let server: SessionServer
     private let origin: Locked<String>
 
     /// More connections than this at a time are refused: a browser has six.
@@ -36,7 +37,12 @@ public final class PublicationServer: Sendable {
         self.init(ReadingSession(publication), port: port) { _ in }
     }
 
-    init(_ session: ReadingSession, port: UInt16, _ addRoutes: (inout Router) -> Void) {
+    /// - Parameters:
+    ///   - session: what is served.
+    ///   - port: of 127.0.0.1; 0 for any that is free.
+    ///   - open: first segments of paths that need no token.
+    ///   - addRoutes: adds further routes.
+    init(_ session: ReadingSession, port: UInt16, open: Set<String> = [], _ addRoutes: (inout Router) -> Void) {
         self.session = session
         let origin = Locked("")
         self.origin = origin
@@ -44,11 +50,18 @@ public final class PublicationServer: Sendable {
         PublicationRoutes(session: session) { origin.withLock { $0 } }.add(to: &router)
         ProtectionRoutes(session: session).add(to: &router)
         addRoutes(&router)
-        router.refusal = { session.refusal($0) }
-        var configuration = ServerConfiguration()
-        configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
-        configuration.maximumConnections = Self.connectionLimit
-        server = HTTPServer(configuration: configuration, router: router)
+        router.refusal = { request in
+            guard open.contains(request.path.segments[0]) else { return nil }
+            return ReadingSession.refusals.noToken.response(requestID: request.id)
+        }
+        let action: LoopbackSession.Action = { [router] in await router.respond(to: $0.http) }
+        var configuration = SessionServer.Configuration()
+        configuration.port = port
+        configuration.connectionLimit = Self.connectionLimit
+        configuration.refusals = ReadingSession.refusals
+        for kind in open { configuration.open[kind] = action }
+        server = SessionServer(configuration)
+        server.add(LoopbackSession(session.areas, action))
     }
 
     /// Listens. Once.
@@ -56,12 +69,8 @@ public final class PublicationServer: Sendable {
     /// - Returns: where.
     /// - Throws: `reader.server` when the port is taken.
     public func start() throws(ReaderError) -> Addresses {
-        let bound: [BoundAddress]
-        do throws(HTTPServerError) { bound = try server.start() } catch { throw ReaderError(.server, error.message) }
-        for case .tcp(let address, let port, _) in bound {
-            session.listens(at: ReadingSession.Place(address: address, port: port))
-        }
-        let origin = bound[0].description
+        let origin: String
+        do throws(HTTPServerError) { origin = try server.start() } catch { throw ReaderError(.server, error.message) }
         self.origin.withLock { $0 = origin }
         return Addresses(
             publication: "\(origin)/publication/\(session.content.text)/",
@@ -71,6 +80,6 @@ public final class PublicationServer: Sendable {
 
     /// Stops listening and cuts what is under way after a short grace.
     public func stop() async {
-        await server.shutdown(grace: .seconds(1))
+        await server.stop()
     }
 }

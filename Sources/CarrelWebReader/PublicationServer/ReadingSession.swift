@@ -1,9 +1,8 @@
 import CarrelBytes
 import CarrelHTTP
-import CarrelHTTPServer
+import CarrelLoopback
 import CarrelPublication
 import CarrelThreads
-import Glibc
 
 /// One publication that is being served: its addresses, and who may use them.
 final class ReadingSession: Sendable {
@@ -14,15 +13,6 @@ final class ReadingSession: Sendable {
     let control = SessionToken()
     /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
     let documents = SessionToken()
-    /// Whose requests are answered.
-    private let user = geteuid()
-    private let place = Locked<Place?>(nil)
-
-    struct Place: Sendable {
-        let address: IPAddress
-        let port: UInt16
-    }
-
     /// Resources that were found to be no PDF documents.
     private let others = Locked<Set<String>>([])
 
@@ -59,60 +49,20 @@ final class ReadingSession: Sendable {
         PDFHeader.mayBeIn(try await resource.read(0..<Int64(PDFHeader.window)))
     }
 
-    /// From here on requests come in by this address.
-    func listens(at place: Place) {
-        self.place.withLock { $0 = place }
-    }
-
-    /// Answers 403 to processes of other users of this machine.
-    func admit(_ request: HTTPRequest) throws(HTTPError) {
-        guard let place = place.withLock({ $0 }),
-            let peer = LoopbackUser.id(of: request.peer, connectedTo: place.address, port: place.port), peer == user
-        else { throw HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine") }
-    }
-
-    /// The refusal of every request without a token, whether something exists at the path or not.
-    private static let noToken = HTTPError(
-        .forbidden,
-        "reader.token",
-        "only who was given the address of this publication may use it"
+    /// The responses to clients that may not use the publication.
+    static let refusals = Refusals(
+        otherUser: HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine"),
+        noToken: HTTPError(.forbidden, "reader.token", "only who was given the address of this publication may use it")
     )
 
-    /// Answers 403 to other users, and to who does not know the token.
-    ///
-    /// - Parameters:
-    ///   - request: the request to check.
-    ///   - text: the token in its path.
-    ///   - token: the right one.
-    /// - Throws: ``HTTPError``.
-    func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
-        try admit(request)
-        guard token.matches(text) else { throw Self.noToken }
-    }
-
-    /// The answer to what no route takes: who has a token that its kind of address takes learns why.
-    ///
-    /// - Parameter request: the request to check.
-    /// - Returns: 403 without a token, with a wrong one, or to another user; nil where 404, 405 or 415 is right.
-    func refusal(_ request: HTTPRequest) -> HTTPResponse? {
-        do throws(HTTPError) {
-            try admit(request)
-            let segments = request.path.segments
-            guard let token = token(of: segments[0]), segments.count > 1, token.matches(segments[1]) else { throw Self.noToken }
-            return nil
-        } catch {
-            return error.response(requestID: request.id)
-        }
-    }
-
-    /// The token in addresses that begin so; nil for those that have none.
-    private func token(of kind: String) -> SessionToken? {
-        switch kind {
-        case "publication", "page": content
-        case "protection", "read": control
-        case "document": documents
-        default: nil
-        }
+    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the publication
+    /// has no origin at all.
+    var areas: [LoopbackSession.Area] {
+        [
+            LoopbackSession.Area(["publication", "page"], token: content, allowsOtherOrigins: true),
+            LoopbackSession.Area(["protection", "read"], token: control),
+            LoopbackSession.Area(["document"], token: documents, allowsOtherOrigins: true),
+        ]
     }
 
     /// While our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
@@ -120,14 +70,5 @@ final class ReadingSession: Sendable {
     func refuseNavigation(_ request: HTTPRequest) throws(HTTPError) {
         guard isRead, request.isNavigation else { return }
         throw HTTPError(.forbidden, "reader.navigation", "the pages of this publication are shown in the reader only")
-    }
-
-    /// As `admit(_:_:as:)` for what acts for the user. A page of another origin is refused too, should it know the address: a
-    /// resource of the publication has no origin at all.
-    func admitControl(_ request: HTTPRequest, _ text: String) throws(HTTPError) {
-        try admit(request, text, as: control)
-        if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-            throw HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
-        }
     }
 }

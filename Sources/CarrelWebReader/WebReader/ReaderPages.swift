@@ -1,3 +1,4 @@
+import CarrelLoopback
 import CarrelHTTP
 import CarrelPublication
 import CarrelWeb
@@ -15,14 +16,12 @@ struct ReaderPages {
 
     func add(to router: inout Router) {
         router.on(.get, "assets/{name}") { request, parameters in
-            try session.admit(request)
             guard let asset = WebAssets.named(parameters["name"]) else {
                 throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
             }
             return Self.response(asset, request, ["Cache-Control": "no-cache"])
         }
         router.on(.get, "read/{token}/", secret: ["token"]) { request, parameters in
-            try session.admitControl(request, parameters["token"])
             guard let page = WebAssets.named("read.html") else { throw HTTPError(.notFound, "http.notFound") }
             return Self.response(
                 page,
@@ -35,12 +34,10 @@ struct ReaderPages {
             )
         }
         router.on(.get, "page/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.content)
-            return try await page(parameters["path"], request)
+            try await page(parameters["path"], request)
         }
         router.on(.get, "document/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: session.documents)
-            return try await document(parameters["path"], request)
+            try await document(parameters["path"], request)
         }
     }
 

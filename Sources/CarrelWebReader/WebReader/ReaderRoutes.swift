@@ -1,3 +1,4 @@
+import CarrelLoopback
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
@@ -95,7 +96,6 @@ struct ReaderRoutes {
     /// A route that only the reader's page may use, and whose responses are not cached.
     func on(_ router: inout Router, _ method: HTTPMethod, _ route: String, _ action: @escaping Route.Action) {
         router.on(method, Self.base + route, secret: ["token"]) { request, parameters in
-            try session.admitControl(request, parameters["token"])
             var response = try await action(request, parameters)
             response.headers["Cache-Control"] = "no-store"
             response.headers["Cross-Origin-Resource-Policy"] = "same-origin"

@@ -1,3 +1,4 @@
+import CarrelLoopback
 public import CarrelReader
 public import CarrelPublication
 
@@ -34,7 +35,7 @@ public final class WebReader: Sendable {
         let records = try ReadingRecords(folder: folder, publication: publication, limit: recordLimit)
         _ = try await records.record()
         let session = ReadingSession(publication, isRead: true)
-        server = PublicationServer(session, port: port) { router in
+        server = PublicationServer(session, port: port, open: ["assets"]) { router in
             ReaderPages(session: session).add(to: &router)
             let drawn = DrawnDocuments(publication, poppler)
             ReaderRoutes(session: session, records: records, drawn: drawn).add(to: &router)

@@ -36,4 +36,8 @@ int clinux_ends_within(int pid, int milliseconds);
 /// Reaps the child. Returns its exit code, minus the number of the signal that ended it, or -1000.
 int clinux_reap(int pid);
 
+/// Whether this process or one that descends from it holds the socket with this inode: 1, 0, or minus an errno value. It reads /proc:
+/// a descendant whose parent has ended, and one whose descriptors this user may not list, do not count.
+int clinux_own_processes_hold(uint32_t socket);
+
 #endif

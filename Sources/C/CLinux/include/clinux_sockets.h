@@ -32,9 +32,20 @@ int clinux_socket_address(int descriptor, int ours, struct clinux_address *_Nonn
 /// The user at the other end of a Unix socket, or minus an errno value.
 int64_t clinux_peer_user(int descriptor);
 
-/// The user whose process holds the other end of a TCP connection of this machine over IPv4 (sock_diag(7)), or minus an errno
-/// value: ENOENT where no process holds it any more.
-int64_t clinux_loopback_user(const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours);
+/// A socket of this machine that a process holds.
+struct clinux_loopback_socket {
+    /// Of this socket alone until the machine starts anew.
+    uint64_t cookie;
+    /// The user whose process made it.
+    uint32_t user;
+    /// As in the links of /proc/PID/fd.
+    uint32_t inode;
+};
+
+/// The other end of a TCP connection of this machine over IPv4 (sock_diag(7)). Returns 0 or an errno value: ENOENT where no process
+/// holds it any more.
+int clinux_loopback_peer(const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours,
+                         struct clinux_loopback_socket *_Nonnull out);
 
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);

@@ -1,0 +1,31 @@
+import CarrelThreads
+
+/// Tells the connections of this process and of its descendants from others. Each connection is looked up once.
+final class OwnProcesses: Sendable {
+    /// By the socket's cookie.
+    private let verdicts = Locked<[UInt64: Bool]>([:])
+    /// Verdicts kept; when there are more, all are looked up anew.
+    private let limit: Int
+    /// Made for the first lookup.
+    private let thread = Locked<BlockingThreadPool?>(nil)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Whether a peer is this process or descends from it.
+    func include(_ peer: LoopbackPeer) async -> Bool {
+        if let known = verdicts.withLock({ $0[peer.cookie] }) { return known }
+        let pool = thread.withLock { thread in
+            let pool = thread ?? BlockingThreadPool(name: "loopback-peers", count: 1)
+            thread = pool
+            return pool
+        }
+        guard let isOwn = try? await pool.runUnlessCancelled({ peer.isHeldByOwnProcesses() }) else { return false }
+        verdicts.withLock { verdicts in
+            if verdicts.count >= limit { verdicts.removeAll() }
+            verdicts[peer.cookie] = isOwn
+        }
+        return isOwn
+    }
+}

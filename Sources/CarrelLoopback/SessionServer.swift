@@ -1,0 +1,223 @@
+import CarrelHTTP
+package import CarrelHTTPServer
+import CarrelThreads
+import Glibc
+
+/// Many sessions on one HTTP server of 127.0.0.1, for processes of the user that this process runs as.
+///
+/// Every request is checked before a session sees it: the host that it names, the user of the process that sends it (by the kernel), the
+/// token, the origin of the page that sends it, and, where the session wants that, the process. Sessions come and go while the server runs.
+package final class SessionServer: Sendable {
+    /// What a server is made with.
+    package struct Configuration: Sendable {
+        /// Of 127.0.0.1; 0 for any that is free.
+        package var port: UInt16 = 0
+        /// Connections at a time; more are closed as they come.
+        package var connectionLimit = 64
+        /// The responses to clients that are not admitted.
+        package var refusals = Refusals()
+        /// What every process of the user gets without a token, by the first segment of the path.
+        package var open: [String: LoopbackSession.Action] = [:]
+
+        /// Any free port, 64 connections, nothing without a token.
+        package init() {}
+    }
+
+    private struct Entry {
+        let session: LoopbackSession
+        let area: LoopbackSession.Area
+    }
+
+    private struct State {
+        var place: Place?
+        var sessions: Set<ObjectIdentifier> = []
+        /// By the digest of the token.
+        var entries: [[UInt8]: Entry] = [:]
+        /// Requests between their admission and the end of their response, by id.
+        var running: [String: (session: LoopbackSession, peer: Peer)] = [:]
+    }
+
+    private struct Place: Sendable {
+        let address: IPAddress
+        let port: UInt16
+        /// Values of `Host`, in lower case.
+        let hosts: Set<String>
+
+        init(address: IPAddress, port: UInt16) {
+            (self.address, self.port) = (address, port)
+            let names = [address.urlHost, "localhost"]
+            hosts = Set(names.map { "\($0):\(port)" } + (port == 80 ? names : []))
+        }
+    }
+
+    private let configuration: Configuration
+    private let user = geteuid()
+    private let ownProcesses: OwnProcesses
+    private let state = Locked(State())
+    private let server = Locked<HTTPServer?>(nil)
+
+    /// A server that does not listen yet. Sessions may be added to it.
+    ///
+    /// - Parameter configuration: port, limit of connections, refusals.
+    package init(_ configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+        ownProcesses = OwnProcesses(limit: 2 * configuration.connectionLimit)
+    }
+
+    // MARK: sessions
+
+    /// Serves a session from here on.
+    package func add(_ session: LoopbackSession) {
+        state.withLock { state in
+            state.sessions.insert(ObjectIdentifier(session))
+            for area in session.areas {
+                state.entries[SessionToken.digest(area.token.text)] = Entry(session: session, area: area)
+            }
+        }
+    }
+
+    /// Serves a session no more: its addresses are refused, the tasks of its running requests are cancelled, and their connections are
+    /// closed without the rest of the response.
+    package func remove(_ session: LoopbackSession) {
+        let peers = state.withLock { state in
+            state.sessions.remove(ObjectIdentifier(session))
+            for area in session.areas { state.entries[SessionToken.digest(area.token.text)] = nil }
+            return Set(state.running.values.lazy.filter { $0.session === session }.map(\.peer))
+        }
+        guard !peers.isEmpty else { return }
+        server.withLock { $0 }?.cut(peers)
+    }
+
+    /// Requests whose response has not ended.
+    ///
+    /// - Parameter session: of this session.
+    package func runningCount(of session: LoopbackSession) -> Int {
+        state.withLock { $0.running.values.count { $0.session === session } }
+    }
+
+    // MARK: listening
+
+    /// Listens. Once. From here on the server lives until ``stop()``.
+    ///
+    /// - Returns: the origin of its addresses, such as `http://127.0.0.1:8080`, without a slash at the end.
+    /// - Throws: ``HTTPServerError`` when the port is taken.
+    package func start() throws(HTTPServerError) -> String {
+        var settings = ServerConfiguration()
+        settings.listeners = [.tcp(address: "127.0.0.1", port: configuration.port)]
+        settings.maximumConnections = configuration.connectionLimit
+        let made = HTTPServer(configuration: settings, router: router()) { [self] in end($0.id) }
+        let bound = try made.start()
+        for case .tcp(let address, let port, _) in bound { state.withLock { $0.place = Place(address: address, port: port) } }
+        server.withLock { $0 = made }
+        return bound[0].description
+    }
+
+    /// Stops listening and cuts what is under way after a short grace.
+    package func stop() async {
+        await server.withLock { $0.take() }?.shutdown(grace: .seconds(1))
+    }
+
+    // MARK: requests
+
+    /// One route for all: what a path means is each session's to say, and the same refusal meets every path.
+    private func router() -> Router {
+        var router = Router()
+        for method in HTTPMethod.known {
+            router.on(method, "{path...}", secret: ["path"], acceptsForms: true, acceptsOtherOrigins: true) { [self] request, _ in
+                try await respond(to: request)
+            }
+        }
+        // for methods that no session can know
+        router.refusal = { [self] request in
+            do throws(HTTPError) {
+                _ = try admit(request)
+                return nil
+            } catch {
+                return error.response(requestID: request.id)
+            }
+        }
+        return router
+    }
+
+    private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+        let admitted = try admit(request)
+        guard let session = admitted.session else { return try await admitted.action(admitted.request) }
+        try begin(request, session)
+        if case .ownProcesses = session.clients, !(await ownProcesses.include(admitted.peer)) {
+            throw configuration.refusals.otherProcess
+        }
+        return try await session.action(admitted.request)
+    }
+
+    private struct Admitted {
+        let request: SessionRequest
+        let peer: LoopbackPeer
+        /// Nil for what needs no token.
+        let session: LoopbackSession?
+        let action: LoopbackSession.Action
+    }
+
+    /// Checks everything about a request but its process.
+    private func admit(_ request: HTTPRequest) throws(HTTPError) -> Admitted {
+        let refusals = configuration.refusals
+        guard let place = state.withLock({ $0.place }), place.hosts.contains(request.authority.lowercased()) else {
+            throw refusals.otherHost
+        }
+        guard let peer = LoopbackPeer(request.peer, connectedTo: place.address, port: place.port), peer.user == user else {
+            throw refusals.otherUser
+        }
+        let kind = request.path.segments[0]
+        if let action = configuration.open[kind] {
+            let inner = SessionRequest(http: request, kind: kind, path: Array(request.path.segments.dropFirst()))
+            return Admitted(request: inner, peer: peer, session: nil, action: action)
+        }
+        guard let (entry, count) = entry(for: request, kind) else { throw refusals.noToken }
+        guard entry.area.allowsOtherOrigins || !request.isFromOtherOrigin else { throw refusals.otherOrigin }
+        let inner = SessionRequest(http: request, kind: kind, path: Array(request.path.segments.dropFirst(count)))
+        return Admitted(request: inner, peer: peer, session: entry.session, action: entry.session.action)
+    }
+
+    /// The area whose token a request has, and how many segments of the path name it.
+    private func entry(for request: HTTPRequest, _ kind: String) -> (Entry, Int)? {
+        if let token = request.bearerToken, let entry = entry(of: token, kind, .header) { return (entry, 1) }
+        let segments = request.path.segments
+        guard segments.count > 1, let entry = entry(of: segments[1], kind, .path) else { return nil }
+        return (entry, 2)
+    }
+
+    private func entry(of token: String, _ kind: String, _ place: LoopbackSession.TokenPlace) -> Entry? {
+        guard let entry = state.withLock({ $0.entries[SessionToken.digest(token)] }), entry.area.token.matches(token),
+            entry.area.tokenPlace == place, entry.area.kinds.contains(kind)
+        else { return nil }
+        return entry
+    }
+
+    /// Counts a request among those that removing the session ends.
+    private func begin(_ request: HTTPRequest, _ session: LoopbackSession) throws {
+        try state.withLock { state in
+            // The response to a cancelled request has ended already, and the one to a removed session would not be ended.
+            try Task.checkCancellation()
+            guard state.sessions.contains(ObjectIdentifier(session)) else { throw configuration.refusals.noToken }
+            state.running[request.id] = (session, request.peer)
+        }
+    }
+
+    private func end(_ id: String) {
+        state.withLock { _ = $0.running.removeValue(forKey: id) }
+    }
+}
+
+extension HTTPRequest {
+    /// The token of RFC 6750 §2.1; nil without one.
+    fileprivate var bearerToken: String? {
+        guard let field = headers["Authorization"], field.prefix(7).lowercased() == "bearer " else { return nil }
+        return String(field.dropFirst(7))
+    }
+
+    /// Whether a browser says that a page of another origin sends the request (Fetch Metadata §2.4, RFC 6454 §7). Programs that are no
+    /// browsers send neither field.
+    fileprivate var isFromOtherOrigin: Bool {
+        if let site = headers["Sec-Fetch-Site"], site != "same-origin", site != "none" { return true }
+        return headers["Origin"].map { !isOwnOrigin($0) } ?? false
+    }
+}
