@@ -28,7 +28,7 @@ package struct LoopbackPeer: Sendable, Hashable {
         (user, cookie, inode) = (socket.user, socket.cookie, socket.inode)
     }
 
-    /// Whether this process, or one that descends from it, holds the socket. It reads `/proc`, so it blocks: about a millisecond for each
+    /// Whether this process, or one that descends from it, holds the socket. It reads `/proc`, so it blocks: about 2 ms for each
     /// hundred processes of the machine.
     ///
     /// - Returns: false, too, for a process whose parent has ended, and for one whose descriptors this user may not list.
