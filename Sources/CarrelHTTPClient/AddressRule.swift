@@ -21,9 +21,7 @@ public enum AddressRule: Sendable {
         return named.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
     }
 
-    /// Whether a connection may lead to an address.
-    ///
-    /// - Parameter address: 4 or 16 bytes in network order.
+    /// Whether a connection may lead to an address of 4 or 16 bytes in network order.
     func allows(_ address: [UInt8]) -> Bool {
         switch self {
         case .any: true

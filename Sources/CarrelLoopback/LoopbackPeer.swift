@@ -5,18 +5,18 @@ package import CarrelHTTP
 package struct LoopbackPeer: Sendable, Hashable {
     /// The user whose process made the socket.
     package let user: UInt32
-    /// The number of the socket, which no other one gets until the machine starts anew.
+    /// The number of the socket, unique until the machine restarts.
     package let cookie: UInt64
     /// The number of the socket in `/proc/PID/fd`.
     private let inode: UInt32
 
-    /// Asks the kernel for the socket with the peer's address and port (`sock_diag(7)`).
+    /// Asks the kernel for the socket with the peer's address and port (`sock_diag(7)`). Nil when no process holds that socket any more, and
+    /// when the kernel cannot tell.
     ///
     /// - Parameters:
     ///   - peer: of the connection, as the server saw it.
     ///   - address: where the server listens, an IPv4 address.
     ///   - port: where the server listens.
-    /// - Returns: nil when no process holds that socket any more, and when the kernel cannot tell.
     package init?(_ peer: Peer, connectedTo address: IPAddress, port: UInt16) {
         guard case .network(let text, let peerPort) = peer, let peerAddress = IPAddress(text), peerAddress.isLoopback,
             var theirs = clinux_address(peerAddress), var ours = clinux_address(address)

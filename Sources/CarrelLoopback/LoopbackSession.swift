@@ -1,11 +1,11 @@
 package import CarrelHTTP
 
-/// What one owner serves on a ``SessionServer``: its addresses, who may use them, and the closure that answers.
+/// A part of a ``SessionServer`` with an owner of its own: its addresses, the clients that may use them, and the closure that answers.
 package final class LoopbackSession: Sendable {
     /// Makes the response to an admitted request. Errors become responses as a `Router` makes them of a route's.
     package typealias Action = @Sendable (SessionRequest) async throws -> HTTPResponse
 
-    /// Where a client puts the token.
+    /// The place of the token in a request.
     package enum TokenPlace: Sendable {
         /// In the second segment of the path: `/KIND/TOKEN/…`.
         case path

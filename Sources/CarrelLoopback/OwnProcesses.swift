@@ -4,7 +4,7 @@ import CarrelThreads
 final class OwnProcesses: Sendable {
     /// By the socket's cookie.
     private let verdicts = Locked<[UInt64: Bool]>([:])
-    /// Verdicts kept; when there are more, all are looked up anew.
+    /// The verdicts that are kept; one more evicts all of them.
     private let limit: Int
     /// Made for the first lookup.
     private let thread = Locked<BlockingThreadPool?>(nil)

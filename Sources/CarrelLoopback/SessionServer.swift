@@ -8,7 +8,7 @@ import Glibc
 /// Every request is checked before a session sees it: the host that it names, the user of the process that sends it (by the kernel), the
 /// token, the origin of the page that sends it, and, where the session wants that, the process. Sessions come and go while the server runs.
 package final class SessionServer: Sendable {
-    /// What a server is made with.
+    /// The settings of a server.
     package struct Configuration: Sendable {
         /// Of 127.0.0.1; 0 for any that is free.
         package var port: UInt16 = 0
@@ -16,7 +16,7 @@ package final class SessionServer: Sendable {
         package var connectionLimit = 64
         /// The responses to clients that are not admitted.
         package var refusals = Refusals()
-        /// What every process of the user gets without a token, by the first segment of the path.
+        /// The closures that answer every process of the user without a token, by the first segment of the path.
         package var open: [String: LoopbackSession.Action] = [:]
 
         /// Any free port, 64 connections, nothing without a token.
@@ -88,9 +88,7 @@ package final class SessionServer: Sendable {
         server.withLock { $0 }?.cut(peers)
     }
 
-    /// Requests whose response has not ended.
-    ///
-    /// - Parameter session: of this session.
+    /// The number of a session's requests whose response has not ended.
     package func runningCount(of session: LoopbackSession) -> Int {
         state.withLock { $0.running.values.count { $0.session === session } }
     }

@@ -17,7 +17,7 @@ package struct SessionToken: Sendable {
         return constantTimeEqual(own.rawSpan, other.rawSpan)
     }
 
-    /// The name of a token in a table, from which the time of a search says nothing about the token.
+    /// The name of a token in a table, so that the time of a search does not depend on the token's own bytes.
     static func digest(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         return SHA256.hash(bytes.rawSpan)

@@ -3,7 +3,7 @@
 /// Random bits are told from words by their shape: a run of more than 20 characters of base 64, hex and percent-encoding with a digit or a capital
 /// letter in it. 128 bits have 22 characters of base 64 or 32 hex digits.
 enum TraceRedaction {
-    /// Stands for what was taken out.
+    /// The replacement of a secret.
     private static let mark = "***"
     private static let longestWord = 20
     private static let longestName = 64

@@ -2,6 +2,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelLoopback
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -31,7 +32,7 @@ struct `The peer of a session` {
     }
 
     @Test func `may be kept to this process and its descendants`() async throws {
-        let (shell, setsid, curl) = (try requirePeer("sh"), try requirePeer("setsid"), try requirePeer("curl"))
+        let shell = try requirePeer("sh")
         try await TestSessions.run { sessions in
             let (own, open) = (sessions.add("own", clients: .ownProcesses), sessions.add("open"))
             let other = HTTPClient()
@@ -42,27 +43,56 @@ struct `The peer of a session` {
             #expect(try await status([], own.base) == "200", "a child")
             #expect(try await status([shell, "-c", "\"$0\" \"$@\"; true"], own.base) == "200", "a grandchild")
             #expect(own.count == 8)
-            // a program of the same user that is no child any more: the loop ends when its parent has
-            let directory = TemporaryDirectory()
-            let script = """
-                : > begun
-                read _ _ _ parent _ < /proc/$$/stat
-                while [ "$(cat /proc/$parent/comm)" = setsid ]; do sleep 0.02; read _ _ _ parent _ < /proc/$$/stat; done
-                \(curl) -sS -o first -w '%{http_code}' \(own.base) --next -sS -o second -w ' %{http_code}' \(own.base) \
-                --next -sS -o third -w ' %{http_code}' \(open.base) > status.part 2>&1
-                mv status.part status
-                """
-            // it is in a session of its own when it begins, and so is not ended with its parent
-            let start = "\(setsid) -f \(shell) -c \"$0\" > /dev/null 2>&1 < /dev/null; while [ ! -e begun ]; do sleep 0.02; done"
-            try await checkProcess([shell, "-c", start, script], directory: directory.path)
-            try await eventually { directory.read("status") != nil }
-            #expect(directory.read("status").map { String(decoding: $0, as: UTF8.self) } == "403 403 200")
-            #expect(
-                directory.read("first").map { String(decoding: $0, as: UTF8.self) }?.contains("loopback.otherProcess") == true
-            )
+            let answers = try await outsider([[own.base], [own.base], [open.base]])
+            #expect(answers.map(\.status) == ["403", "403", "200"])
+            #expect(answers[0].body.contains("loopback.otherProcess"))
             #expect(own.count == 8 && open.count == 1)
             try await eventually { sessions.server.runningCount(of: own.session) == 0 }
         }
+    }
+
+    @Test func `is judged by its connection, not by an address that another process had before`() async throws {
+        try await TestSessions.run { sessions in
+            let (own, port) = (sessions.add("own", clients: .ownProcesses), Locked<UInt16>(0))
+            let asking = sessions.add { request in
+                if case .network(_, let own) = request.http.peer { port.withLock { $0 = own } }
+                return .empty()
+            }
+            let client = try RawClient(port: sessions.port)
+            for base in [asking.base, own.base, own.base] {
+                let path = base.dropFirst(sessions.origin.count)
+                try await client.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(sessions.port)\r\n\r\n")
+                #expect([200, 204].contains(try await client.response().status))
+            }
+            #expect(own.count == 2)
+            client.reset()
+            let answers = try await outsider([["--local-port", "\(port.withLock { $0 })", own.base]])
+            #expect(answers.map(\.status) == ["403"])
+            #expect(own.count == 2)
+        }
+    }
+
+    /// What curl gets, run by a process of this user that descends from another one.
+    private func outsider(_ requests: [[String]]) async throws -> [(status: String, body: String)] {
+        let (shell, setsid, curl) = (try requirePeer("sh"), try requirePeer("setsid"), try requirePeer("curl"))
+        let directory = TemporaryDirectory()
+        // the loop ends when the parent has: it is a child of this one no longer then
+        var script = """
+            : > begun
+            read _ _ _ parent _ < /proc/$$/stat
+            while [ "$(cat /proc/$parent/comm)" = setsid ]; do sleep 0.02; read _ _ _ parent _ < /proc/$$/stat; done
+
+            """
+        for (number, request) in requests.enumerated() {
+            script += "\(curl) -sS -o body\(number) -w '%{http_code}' \(request.joined(separator: " ")) > status\(number) 2>&1\n"
+        }
+        script += ": > ended\n"
+        // it is in a session of its own when it begins, and so is not ended with its parent
+        let start = "\(setsid) -f \(shell) -c \"$0\" > /dev/null 2>&1 < /dev/null; while [ ! -e begun ]; do sleep 0.02; done"
+        try await checkProcess([shell, "-c", start, script], directory: directory.path)
+        try await eventually { directory.read("ended") != nil }
+        func text(_ name: String) -> String { String(decoding: directory.read(name) ?? [], as: UTF8.self) }
+        return requests.indices.map { (text("status\($0)"), text("body\($0)")) }
     }
 
     @Test func `is one socket, which the kernel names once`() async throws {

@@ -16,7 +16,7 @@ struct process {
     int is_own;
 };
 
-// The processes of a machine at most; the limit of Linux is 2^22, and nobody has as many.
+// The processes of a machine at most; the limit of Linux is 2^22.
 enum { most_processes = 1 << 17 };
 
 // The parent of a process, or -1 when it has ended. Its name may have any characters, so the fields are those after the last bracket.

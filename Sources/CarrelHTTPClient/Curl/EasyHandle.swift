@@ -91,7 +91,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         )
     }
 
-    /// Has the next attempt make a connection of its own, within what is left of the time.
+    /// Has the next attempt make a connection of its own, within the rest of the time.
     func connectAnew(within time: Duration) {
         set(CURLOPT_FRESH_CONNECT, true)
         set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time))

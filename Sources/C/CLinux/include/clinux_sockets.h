@@ -34,7 +34,7 @@ int64_t clinux_peer_user(int descriptor);
 
 /// A socket of this machine that a process holds.
 struct clinux_loopback_socket {
-    /// Of this socket alone until the machine starts anew.
+    /// Unique until the machine restarts.
     uint64_t cookie;
     /// The user whose process made it.
     uint32_t user;
