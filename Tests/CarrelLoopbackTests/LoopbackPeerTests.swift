@@ -58,18 +58,23 @@ struct `The peer of a session` {
                 if case .network(_, let own) = request.http.peer { port.withLock { $0 = own } }
                 return .empty()
             }
-            let client = try RawClient(port: sessions.port)
-            for base in [asking.base, own.base, own.base] {
-                let path = base.dropFirst(sessions.origin.count)
-                try await client.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(sessions.port)\r\n\r\n")
-                #expect([200, 204].contains(try await client.response().status))
-            }
+            try await ask([asking.base, own.base, own.base], sessions)
             #expect(own.count == 2)
-            client.reset()
             let answers = try await outsider([["--local-port", "\(port.withLock { $0 })", own.base]])
             #expect(answers.map(\.status) == ["403"])
             #expect(own.count == 2)
         }
+    }
+
+    /// Sends requests on one connection and resets it, so that its port is free.
+    private func ask(_ addresses: [String], _ sessions: TestSessions) async throws {
+        let client = try RawClient(port: sessions.port)
+        for address in addresses {
+            let path = address.dropFirst(sessions.origin.count)
+            try await client.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(sessions.port)\r\n\r\n")
+            #expect([200, 204].contains(try await client.response().status))
+        }
+        client.reset()
     }
 
     /// What curl gets, run by a process of this user that descends from another one.
