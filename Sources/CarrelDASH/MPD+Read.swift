@@ -28,61 +28,16 @@ extension MPD {
         }
         if visitor.fault == nil { try reader.finish(telling: visitor) }
         if let fault = visitor.fault {
-            throw Malformed(fault.what, at: StartTags.offset(ofElement: fault.element, in: bytes))
+            throw Malformed(fault.what, at: MarkupScanner.offset(ofElement: fault.element, in: bytes))
         }
         guard let mpd = visitor.mpd else { throw Malformed("document is not an MPD", at: 0) }
         for stream in mpd.streams() where stream.hasInformationOfItsOwn {
             do throws(Malformed) { _ = try stream.segments() } catch {
                 let place = stream.place
                 let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0
-                throw Malformed(error.what, at: StartTags.offset(ofElement: element, in: bytes))
+                throw Malformed(error.what, at: MarkupScanner.offset(ofElement: element, in: bytes))
             }
         }
         return mpd
-    }
-}
-
-/// Finds start tags in a well-formed document without a DOCTYPE.
-enum StartTags {
-    /// The offset of the start tag of an element by its number from zero; 0 when there is none, as in UTF-16.
-    static func offset(ofElement number: Int, in bytes: RawSpan) -> Int {
-        var left = number
-        var place = 0
-        func skip(to end: StaticString) {
-            while place < bytes.byteCount, !bytes.matches(end, at: place) { place += 1 }
-        }
-        while place < bytes.byteCount {
-            guard bytes.u8(at: place) == UInt8(ascii: "<") else {
-                place += 1
-                continue
-            }
-            if bytes.matches("<!--", at: place) {
-                place += 4
-                skip(to: "-->")
-            } else if bytes.matches("<![CDATA[", at: place) {
-                skip(to: "]]>")
-            } else if bytes.matches("<?", at: place) {
-                skip(to: "?>")
-            } else if bytes.matches("</", at: place) {
-                skip(to: ">")
-            } else {
-                if left == 0 { return place }
-                left -= 1
-                var quote: UInt8?
-                while place < bytes.byteCount {
-                    let byte = bytes.u8(at: place)
-                    if let open = quote {
-                        if byte == open { quote = nil }
-                    } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                        quote = byte
-                    } else if byte == UInt8(ascii: ">") {
-                        break
-                    }
-                    place += 1
-                }
-            }
-            place += 1
-        }
-        return 0
     }
 }

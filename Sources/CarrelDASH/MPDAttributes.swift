@@ -100,6 +100,13 @@ extension MPDLink {
         guard let href = tag.value("href") else { return nil }
         self.init(element: tag.local, href: href, isOnLoad: tag.value("actuate") == "onLoad")
     }
+
+    /// The reference of an element that may be one.
+    init?(of tag: borrowing XMLTag) {
+        guard tag.isNamed("Period") || tag.isNamed("AdaptationSet") || tag.isNamed("EventStream") || tag.isNamed("SegmentList")
+        else { return nil }
+        self.init(tag)
+    }
 }
 
 extension MPD {
@@ -298,8 +305,19 @@ extension SegmentInformation.TimelineEntry {
             time: try MPDText.integer(tag["t"], "time of a timeline entry"),
             duration: duration,
             repeats: try MPDText.integer(tag["r"], "repeat count of a timeline entry") ?? 0,
-            number: try MPDText.unsigned(tag["n"], "number of a timeline entry")
+            number: try MPDText.unsigned(tag["n"], "number of a timeline entry"),
+            parts: try Self.parts(tag["k"]) ?? 1
         )
+    }
+
+    /// Most segments of a segment sequence.
+    private static let mostParts: Int64 = 100_000
+
+    /// The number of segments in a segment sequence.
+    static func parts(_ text: String?) throws(MPDFault) -> Int64? {
+        guard let parts = try MPDText.unsigned(text, "number of segments in a sequence") else { return nil }
+        guard 1...mostParts ~= parts else { throw MPDFault("number of segments in a sequence is out of range") }
+        return parts
     }
 }
 
@@ -313,12 +331,13 @@ extension SegmentInformation {
         isIndexRangeExact = MPDText.flag(tag["indexRangeExact"])
         availabilityTimeOffset = try MPDText.timeOffset(tag["availabilityTimeOffset"])
         availabilityTimeComplete = MPDText.flag(tag["availabilityTimeComplete"])
-        link = MPDLink(tag)
+        link = MPDLink(of: tag)
         guard kind != .base else { return }
         duration = try MPDText.unsigned(tag["duration"], "duration of segments")
         startNumber = try MPDText.unsigned(tag["startNumber"], "start number")
         endNumber = try MPDText.unsigned(tag["endNumber"], "end number")
         guard kind == .template else { return }
+        parts = try TimelineEntry.parts(tag["k"])
         media = try MPDText.template(tag["media"])
         index = try MPDText.template(tag["index"])
         initializationTemplate = try MPDText.template(tag["initialization"])

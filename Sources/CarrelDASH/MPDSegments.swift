@@ -6,8 +6,10 @@ package struct MPDSegment: Sendable, Hashable {
     package var index: Int
     /// The number in addresses.
     package var number: Int64
-    /// The media time in units of the timescale, as in addresses.
+    /// The media time in units of the timescale, as in addresses: of its segment sequence, where it has one.
     package var time: Int64
+    /// Its place in its segment sequence, from zero; nil where each number has one segment.
+    package var subNumber: Int64?
     /// Its beginning in the presentation.
     package var start: Duration
     /// Nil when the MPD does not tell.
@@ -32,6 +34,8 @@ package struct MPDSegments: Sendable {
         let count: Int?
         /// The number of the first.
         let number: Int64
+        /// Segments of one number, which share the duration.
+        var parts: Int64 = 1
     }
 
     private enum Addresses: Sendable {
@@ -87,6 +91,7 @@ package struct MPDSegments: Sendable {
             runs = [Run(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
         case .list:
             let list = information.segments ?? []
+            guard !Self.hasSequences(information) else { throw Malformed("list of segments has segment sequences", at: 0) }
             addresses = .list(list)
             let runs = try Self.runs(information, length, most: list.count)
             self.runs = runs
@@ -97,6 +102,9 @@ package struct MPDSegments: Sendable {
                 runs = []
                 break
             }
+            guard media.hasSubNumbers || !Self.hasSequences(information) else {
+                throw Malformed("segment sequences need a template with $SubNumber$", at: 0)
+            }
             addresses = .template(media, hasTimeline: information.timeline != nil)
             let runs = try Self.runs(information, length, most: nil)
             self.runs = runs
@@ -106,6 +114,12 @@ package struct MPDSegments: Sendable {
             return
         }
         count = last.count.map { last.first + $0 }
+    }
+
+    /// Whether a number has several segments (@k).
+    private static func hasSequences(_ information: SegmentInformation) -> Bool {
+        if let timeline = information.timeline { return timeline.contains { $0.parts > 1 } }
+        return information.parts ?? 1 > 1
     }
 
     private static func runs(
@@ -136,19 +150,35 @@ package struct MPDSegments: Sendable {
             guard whole < Self.limit else { throw Malformed("period has too many segments", at: 0) }
             count = min(limit ?? .max, Int(whole))
         }
-        return [Run(first: 0, time: offset, duration: duration, count: count, number: start)]
+        let parts = information.parts ?? 1
+        guard parts > 0, !duration.multipliedReportingOverflow(by: parts).overflow else {
+            throw Malformed("duration of segments is out of range", at: 0)
+        }
+        if let numbers = count {
+            let (segments, over) = numbers.multipliedReportingOverflow(by: Int(parts))
+            guard !over, numbers == segments || segments < Self.limit else {
+                throw Malformed("period has too many segments", at: 0)
+            }
+            count = segments
+        }
+        return [Run(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
     }
 
     /// The segment at a place; nil behind the end.
     package subscript(index: Int) -> MPDSegment? {
         guard index >= 0, let run = run(of: index) else { return nil }
-        let inRun = Int64(index - run.first)
+        let (inRun, part) = Int64(index - run.first).quotientAndRemainder(dividingBy: run.parts)
         let (product, over) = run.duration.multipliedReportingOverflow(by: inRun)
         let (time, overTime) = run.time.addingReportingOverflow(product)
         let (number, overNumber) = run.number.addingReportingOverflow(inRun)
         guard !over, !overTime, !overNumber, time.magnitude < Self.latest.magnitude else { return nil }
         var duration: Duration? = run.duration > 0 ? seconds(run.duration) : nil
-        let start = period.start + seconds(time - offset)
+        var start = period.start + seconds(time - offset)
+        if run.parts > 1 {
+            let before = seconds(run.duration * part) / run.parts
+            duration = seconds(run.duration * (part + 1)) / run.parts - before
+            start += before
+        }
         if let whole = period.duration, isByDuration, let known = duration {
             // the last one ends with the period
             duration = max(.zero, min(known, period.start + whole - start))
@@ -156,6 +186,7 @@ package struct MPDSegments: Sendable {
         let last = count.map { $0 - 1 == index } ?? false
         if last, duration == nil, case .whole = addresses { duration = period.duration }
         var segment = MPDSegment(index: index, number: number, time: time, start: start, duration: duration, url: "")
+        if run.parts > 1 { segment.subNumber = part }
         switch addresses {
         case .whole(let indexRange):
             segment.url = base.description
@@ -171,7 +202,8 @@ package struct MPDSegments: Sendable {
                 representationID: id,
                 bandwidth: bandwidth,
                 number: number,
-                time: hasTimeline ? time : time - offset
+                time: hasTimeline ? time : time - offset,
+                subNumber: part
             )
             if isTemplatePlain {
                 segment.url = folder
@@ -237,7 +269,7 @@ package struct MPDSegments: Sendable {
         let (media, over) = time.addingReportingOverflow(offset)
         let behind = max(0, min(over ? Self.latest : media, Self.latest)).subtractingReportingOverflow(last.time)
         guard !behind.overflow else { return last.first }
-        return last.first + Int(min(Self.limit, max(0, behind.partialValue) / last.duration + 1))
+        return last.first + Int(min(Self.limit, max(0, behind.partialValue) / last.duration + 1)) * Int(last.parts)
     }
 
     /// The first place below a bound at which a condition holds that goes on to hold; the bound when there is none.

@@ -275,6 +275,7 @@ final class MPDVisitor: XMLVisitor {
         case .information:
             guard let done = information else { return }
             information = nil
+            guard done.link?.href != MPDLink.nothing else { return }
             if representation != nil {
                 representation?.information = done
             } else if set != nil {
@@ -298,7 +299,7 @@ final class MPDVisitor: XMLVisitor {
             if done.message == nil, !text.isEmpty { done.message = text }
             stream?.events.append(done)
         case .eventStream:
-            if let done = stream { period?.eventStreams.append(done) }
+            if let done = stream, done.link?.href != MPDLink.nothing { period?.eventStreams.append(done) }
             stream = nil
         case .representation:
             if let done = representation { set?.representations.append(done) }

@@ -261,7 +261,8 @@ private struct MPDWriter: ~Copyable {
                 "availabilityTimeOffset": information.availabilityTimeOffset?.text,
                 "availabilityTimeComplete": information.availabilityTimeComplete.map { $0 ? "true" : "false" },
                 "duration": information.duration.map { String($0) }, "startNumber": information.startNumber.map { String($0) },
-                "endNumber": information.endNumber.map { String($0) }, "media": information.media?.text,
+                "endNumber": information.endNumber.map { String($0) },
+                "k": information.parts.map { String($0) }, "media": information.media?.text,
                 "index": information.index?.text, "initialization": information.initializationTemplate?.text,
             ]
         )
@@ -275,6 +276,7 @@ private struct MPDWriter: ~Copyable {
                     [
                         "t": entry.time.map { String($0) }, "n": entry.number.map { String($0) }, "d": String(entry.duration),
                         "r": entry.repeats == 0 ? nil : String(entry.repeats),
+                        "k": entry.parts == 1 ? nil : String(entry.parts),
                     ]
                 )
             }

@@ -40,12 +40,15 @@ package struct SegmentInformation: Sendable, Hashable {
         package var repeats: Int64
         /// @n.
         package var number: Int64?
+        /// @k: segments of one entry, which make a segment sequence.
+        package var parts: Int64
 
-        package init(time: Int64? = nil, duration: Int64, repeats: Int64 = 0, number: Int64? = nil) {
+        package init(time: Int64? = nil, duration: Int64, repeats: Int64 = 0, number: Int64? = nil, parts: Int64 = 1) {
             self.time = time
             self.duration = duration
             self.repeats = repeats
             self.number = number
+            self.parts = parts
         }
     }
 
@@ -66,6 +69,8 @@ package struct SegmentInformation: Sendable, Hashable {
     package var duration: Int64?
     package var startNumber: Int64?
     package var endNumber: Int64?
+    /// @k of a template by @duration: segments of one number, which make a segment sequence.
+    package var parts: Int64?
     package var timeline: [TimelineEntry]?
     package var segments: [ListedSegment]?
     package var media: URLTemplate?
@@ -95,6 +100,7 @@ package struct SegmentInformation: Sendable, Hashable {
         merged.duration = duration ?? (timeline == nil ? upper.duration : nil)
         merged.startNumber = startNumber ?? upper.startNumber
         merged.endNumber = endNumber ?? upper.endNumber
+        merged.parts = parts ?? upper.parts
         merged.timeline = timeline ?? (duration == nil ? upper.timeline : nil)
         merged.segments = segments ?? upper.segments
         merged.media = media ?? upper.media

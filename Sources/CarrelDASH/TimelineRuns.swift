@@ -10,7 +10,7 @@ enum TimelineRuns {
     ///   - offset: the media time at which the period begins.
     ///   - length: of the period, in units of the timescale; nil when not known.
     ///   - startNumber: of the first segment.
-    ///   - limit: most segments; nil for no limit.
+    ///   - limit: most numbers of segments; nil for no limit.
     /// - Returns: runs of segments of one duration; the last one may have no end.
     /// - Throws: for numbers out of range, and repeats without an end; the place is zero.
     static func make(
@@ -24,15 +24,17 @@ enum TimelineRuns {
         runs.reserveCapacity(timeline.count)
         var time: Int64 = 0
         var count = 0
+        var numbers = 0
         var number = startNumber
         let end: Int64? =
             if let length { offset.addingReportingOverflow(length).overflow ? nil : offset + length } else { nil }
         for (place, entry) in timeline.enumerated() {
-            if let limit, count >= limit { break }
+            if let limit, numbers >= limit { break }
             if let own = entry.time { time = own }
             if let own = entry.number { number = own }
             guard entry.duration > 0, entry.duration < latest, time.magnitude < latest.magnitude,
-                number.magnitude < latest.magnitude
+                number.magnitude < latest.magnitude, entry.parts > 0,
+                !entry.duration.multipliedReportingOverflow(by: entry.parts).overflow
             else {
                 throw Malformed("entry of a timeline is out of range", at: 0)
             }
@@ -50,12 +52,22 @@ enum TimelineRuns {
                     return Int(clamping: room / entry.duration + (room % entry.duration > 0 ? 1 : 0))
                 }
             }
-            if let limit { times = min(times ?? .max, limit - count) }
+            if let limit { times = min(times ?? .max, limit - numbers) }
             guard let times else {
-                runs.append(MPDSegments.Run(first: count, time: time, duration: entry.duration, count: nil, number: number))
+                runs.append(
+                    MPDSegments.Run(
+                        first: count,
+                        time: time,
+                        duration: entry.duration,
+                        count: nil,
+                        number: number,
+                        parts: entry.parts
+                    )
+                )
                 return runs
             }
-            guard times <= mostSegments, count + times <= mostSegments else {
+            let (segments, tooMany) = times.multipliedReportingOverflow(by: Int(entry.parts))
+            guard !tooMany, segments <= mostSegments, count + segments <= mostSegments else {
                 throw Malformed("timeline has too many segments", at: 0)
             }
             guard times > 0 else { continue }
@@ -63,20 +75,31 @@ enum TimelineRuns {
             let (after, overTime) = time.addingReportingOverflow(length)
             guard !over, !overTime, after < latest else { throw Malformed("timeline is too long", at: 0) }
             if let last = runs.last, let before = last.count, last.duration == entry.duration, entry.number == nil,
-                time - last.time == Int64(before) * last.duration
+                last.parts == entry.parts, time - last.time == Int64(before) / last.parts * last.duration
             {
                 runs[runs.count - 1] = MPDSegments.Run(
                     first: last.first,
                     time: last.time,
                     duration: last.duration,
-                    count: before + times,
-                    number: last.number
+                    count: before + segments,
+                    number: last.number,
+                    parts: last.parts
                 )
             } else {
-                runs.append(MPDSegments.Run(first: count, time: time, duration: entry.duration, count: times, number: number))
+                runs.append(
+                    MPDSegments.Run(
+                        first: count,
+                        time: time,
+                        duration: entry.duration,
+                        count: segments,
+                        number: number,
+                        parts: entry.parts
+                    )
+                )
             }
             time = after
-            count += times
+            count += segments
+            numbers += times
             number += Int64(times)
         }
         return runs

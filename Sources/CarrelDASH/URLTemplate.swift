@@ -6,6 +6,7 @@ package struct URLTemplate: Sendable, Hashable {
         case number(width: Int)
         case bandwidth(width: Int)
         case time(width: Int)
+        case subNumber(width: Int)
     }
 
     /// The template as written.
@@ -18,12 +19,15 @@ package struct URLTemplate: Sendable, Hashable {
         package var bandwidth: UInt64
         package var number: Int64
         package var time: Int64
+        /// The place in a segment sequence, from zero.
+        package var subNumber: Int64
 
-        package init(representationID: String, bandwidth: UInt64, number: Int64 = 0, time: Int64 = 0) {
+        package init(representationID: String, bandwidth: UInt64, number: Int64 = 0, time: Int64 = 0, subNumber: Int64 = 0) {
             self.representationID = representationID
             self.bandwidth = bandwidth
             self.number = number
             self.time = time
+            self.subNumber = subNumber
         }
     }
 
@@ -35,7 +39,7 @@ package struct URLTemplate: Sendable, Hashable {
     /// Reads a template.
     ///
     /// - Parameter text: as written.
-    /// - Throws: for a single dollar sign, an unknown identifier, sub-numbers, and a width that is not `%0Nd`.
+    /// - Throws: for a single dollar sign, an unknown identifier, sub-numbers without numbers or times, and a width that is not `%0Nd`.
     package init(_ text: String) throws(Fault) {
         self.text = text
         var parts: [Part] = []
@@ -60,6 +64,7 @@ package struct URLTemplate: Sendable, Hashable {
         literal += rest
         if !literal.isEmpty { parts.append(.text(literal)) }
         self.parts = parts
+        guard !hasSubNumbers || isOfSegments else { throw Fault(what: "template has sub-numbers without numbers or times") }
     }
 
     private static func part(_ identifier: Substring) throws(Fault) -> Part {
@@ -82,7 +87,7 @@ package struct URLTemplate: Sendable, Hashable {
         case "Number": return .number(width: width)
         case "Bandwidth": return .bandwidth(width: width)
         case "Time": return .time(width: width)
-        case "SubNumber": throw Fault(what: "template has sub-numbers, which are not supported")
+        case "SubNumber": return .subNumber(width: width)
         default: throw Fault(what: "template has an unknown identifier")
         }
     }
@@ -94,6 +99,14 @@ package struct URLTemplate: Sendable, Hashable {
             case .number, .time: true
             default: false
             }
+        }
+    }
+
+    /// Whether addresses differ within a segment sequence.
+    var hasSubNumbers: Bool {
+        parts.contains { part in
+            if case .subNumber = part { return true }
+            return false
         }
     }
 
@@ -113,6 +126,7 @@ package struct URLTemplate: Sendable, Hashable {
             case .number(let width): Self.append(values.number, width, to: &out)
             case .bandwidth(let width): Self.append(Int64(clamping: values.bandwidth), width, to: &out)
             case .time(let width): Self.append(values.time, width, to: &out)
+            case .subNumber(let width): Self.append(values.subNumber, width, to: &out)
             }
         }
     }

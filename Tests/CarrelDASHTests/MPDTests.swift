@@ -256,7 +256,7 @@ struct `An MPD` {
     static let wrong: [(String, String)] = [
         ("<SegmentTemplate media=\"$Numb$\"/>", "template has an unknown identifier"),
         ("<SegmentTemplate media=\"$Number\"/>", "template has a single dollar sign"),
-        ("<SegmentTemplate media=\"$SubNumber$\"/>", "template has sub-numbers, which are not supported"),
+        ("<SegmentTemplate media=\"$SubNumber$\"/>", "template has sub-numbers without numbers or times"),
         ("<SegmentTemplate media=\"$Number%5d$\"/>", "template has a width that is not %0Nd"),
         ("<SegmentTemplate timescale=\"0\"/>", "timescale is out of range"),
         ("<SegmentTemplate timescale=\"x\"/>", "timescale is not an integer"),
