@@ -47,6 +47,11 @@ package struct MPD: Sendable, Hashable {
         package var start: Duration
         /// Nil while the end is not known.
         package var duration: Duration?
+        /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of the
+        /// one before, and no segments to play.
+        package var isEarly = false
+
+        package var end: Duration? { duration.map { start + $0 } }
     }
 
     /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one, or
@@ -55,9 +60,13 @@ package struct MPD: Sendable, Hashable {
         var timings: [Timing] = []
         for period in periods {
             let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
-            timings.append(Timing(start: period.start ?? end ?? timings.last?.start ?? .zero, duration: period.duration))
+            let start = period.start ?? end
+            let isEarly = kind == .dynamic && start == nil && !timings.isEmpty
+            timings.append(
+                Timing(start: start ?? timings.last?.start ?? .zero, duration: period.duration, isEarly: isEarly)
+            )
             let last = timings.count - 1
-            if last > 0, timings[last - 1].duration == nil {
+            if last > 0, timings[last - 1].duration == nil, !isEarly {
                 timings[last - 1].duration = max(.zero, timings[last].start - timings[last - 1].start)
             }
         }

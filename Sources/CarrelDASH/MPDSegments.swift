@@ -235,6 +235,7 @@ package struct MPDSegments: Sendable {
     ///   - now: the instant, by the MPD's own clock.
     /// - Returns: places of segments.
     package func available(in mpd: MPD, at now: Instant) -> Range<Int> {
+        guard !period.isEarly else { return 0..<0 }
         guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime else { return 0..<(count ?? 0) }
         let end = mpd.availabilityEndTime.map { min($0, now) } ?? now
         let elapsed = Duration.milliseconds(end.milliseconds - begin.milliseconds)
@@ -252,6 +253,60 @@ package struct MPDSegments: Sendable {
             return (segment.map { $0.start + ($0.duration ?? .zero) * 2 } ?? .zero) + depth >= past
         }
         return lower..<max(lower, upper)
+    }
+
+    /// The instant from which a server has a segment (ISO/IEC 23009-1 §5.3.9.5.3).
+    ///
+    /// - Parameters:
+    ///   - index: the segment's place.
+    ///   - mpd: the MPD of the segments.
+    /// - Returns: the instant, by the MPD's own clock; nil where it is always there, and behind the end.
+    package func availabilityTime(of index: Int, in mpd: MPD) -> Instant? {
+        guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime, self[index] != nil else { return nil }
+        var time = complete(index)
+        switch availabilityTimeOffset {
+        case .infinite: return nil
+        case .duration(let early): time -= early
+        case nil: break
+        }
+        // a timeline may count to the end of time
+        return begin + max(.seconds(-Self.limit), min(time, .seconds(Self.limit)))
+    }
+
+    /// The place of the segment at a time: in O(log n) of the timeline's runs, and in O(1) by number.
+    ///
+    /// - Parameter time: from the beginning of the presentation.
+    /// - Returns: the segment that is played then; in a gap, and before the first one, the next; nil behind the end.
+    package func index(at time: Duration) -> Int? {
+        guard !runs.isEmpty, count != 0 else { return nil }
+        let inPeriod = max(.seconds(-Self.limit), min(time - period.start, .seconds(Self.limit)))
+        let (media, over) = Self.ticks(inPeriod, timescale).addingReportingOverflow(offset)
+        guard !over else { return nil }
+        // the run that has begun last
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].time <= media { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return runs[0].first }
+        let run = runs[low - 1]
+        var index = run.first
+        if run.duration > 0 {
+            let behind = media.subtractingReportingOverflow(run.time)
+            guard !behind.overflow else { return nil }
+            let (number, rest) = behind.partialValue.quotientAndRemainder(dividingBy: run.duration)
+            let (segments, tooMany) = number.multipliedReportingOverflow(by: run.parts)
+            guard !tooMany, segments < Self.latest else { return nil }
+            // the product is below the duration times the parts, which was checked
+            index = run.first + Int(segments) + Int(rest * run.parts / run.duration)
+        }
+        if let inRun = run.count { index = min(index, run.first + inRun) }
+        // times are rounded down to units, and the segment may end before its run does
+        while let next = self[index + 1], next.start <= time, index - run.first < run.count ?? .max { index += 1 }
+        if let end = count, index >= end { return nil }
+        guard let segment = self[index] else { return nil }
+        if let duration = segment.duration, segment.start + duration <= time { return self[index + 1] == nil ? nil : index + 1 }
+        return index
     }
 
     /// When a segment is complete, from the availability start time on.

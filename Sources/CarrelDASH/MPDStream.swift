@@ -16,6 +16,8 @@ package struct MPDStream: Sendable {
     /// How segments are addressed; nil for one segment that is the base address itself.
     package let information: SegmentInformation?
     package let availabilityTimeOffset: MPDTimeOffset?
+    /// Whether a segment is whole when it becomes available (@availabilityTimeComplete): false for one that grows while it is made.
+    package let availabilityTimeComplete: Bool
     /// Whether another representation of the set before it is not addressed in the same way.
     let hasInformationOfItsOwn: Bool
 
@@ -27,7 +29,8 @@ package struct MPDStream: Sendable {
         references: [String: MPDContentProtection],
         baseURL: String,
         information: SegmentInformation?,
-        availabilityTimeOffset: MPDTimeOffset?
+        availabilityTimeOffset: MPDTimeOffset?,
+        availabilityTimeComplete: Bool
     ) {
         self.period = period
         self.place = place
@@ -39,6 +42,7 @@ package struct MPDStream: Sendable {
         self.baseURL = baseURL
         self.information = information
         self.availabilityTimeOffset = availabilityTimeOffset
+        self.availabilityTimeComplete = availabilityTimeComplete
         hasInformationOfItsOwn = place.representation == 0 || representation.information != nil
     }
 
@@ -103,7 +107,8 @@ extension MPD {
                             references: references,
                             baseURL: base.url,
                             information: information,
-                            availabilityTimeOffset: offset
+                            availabilityTimeOffset: offset,
+                            availabilityTimeComplete: information?.availabilityTimeComplete ?? base.isComplete ?? true
                         )
                     )
                 }
@@ -116,13 +121,18 @@ extension MPD {
     private struct Base {
         var url: String
         var offset: MPDTimeOffset?
+        var isComplete: Bool?
 
         /// The first of several is taken: the others are alternatives.
         func below(_ bases: [MPDBaseURL]) -> Base {
             guard let first = bases.first else { return self }
             var offset = offset
             if let own = first.availabilityTimeOffset { offset = own + offset }
-            return Base(url: URIReference.resolve(first.url, against: url), offset: offset)
+            return Base(
+                url: URIReference.resolve(first.url, against: url),
+                offset: offset,
+                isComplete: first.availabilityTimeComplete ?? isComplete
+            )
         }
     }
 
