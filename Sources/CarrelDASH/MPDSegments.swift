@@ -160,6 +160,11 @@ package struct MPDSegments: Sendable {
                 throw Malformed("period has too many segments", at: 0)
             }
             count = segments
+            if parts > 1, let length {
+                // of the last sequence, those that begin in the period
+                let begun = (Int128(length) * Int128(parts) + Int128(duration - 1)) / Int128(duration)
+                count = min(segments, Int(clamping: max(0, begun)))
+            }
         }
         return [Run(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
     }

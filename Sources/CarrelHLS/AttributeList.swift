@@ -28,6 +28,17 @@ package struct AttributeList: Sendable, Hashable {
 
     package init() {}
 
+    /// The attributes of a tag with their texts.
+    init(_ found: [ScannedAttribute], _ bytes: RawSpan) {
+        attributes.reserveCapacity(found.count)
+        for attribute in found {
+            let text = bytes.text(attribute.value)
+            attributes.append(
+                Attribute(name: bytes.text(attribute.name), value: attribute.isQuoted ? .quoted(text) : .bare(text))
+            )
+        }
+    }
+
     /// The value of the attribute, or nil. Setting an existing one replaces it in its place.
     package subscript(name: String) -> Value? {
         get { attributes.first { $0.name == name }?.value }

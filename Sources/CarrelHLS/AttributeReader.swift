@@ -15,49 +15,62 @@ struct AttributeReader {
 
     /// Reads the list in a range, or says what is wrong with it.
     mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Result<AttributeList, AttributeFault> {
-        var list = AttributeList()
+        var found: [ScannedAttribute] = []
+        if let fault = scan(bytes, range, into: &found) { return .failure(fault) }
+        return .success(AttributeList(found, bytes))
+    }
+
+    /// Finds the attributes in a range.
+    ///
+    /// - Parameters:
+    ///   - bytes: the playlist.
+    ///   - range: of the list.
+    ///   - found: gets the attributes in place of those that it has.
+    /// - Returns: what is wrong with the list; nil for nothing.
+    mutating func scan(_ bytes: RawSpan, _ range: Range<Int>, into found: inout [ScannedAttribute]) -> AttributeFault? {
+        found.removeAll(keepingCapacity: true)
         var place = range.lowerBound
         let end = range.upperBound
         while true {
             if isLenient { skipBlanks(bytes, &place, end) }
             let nameStart = place
-            while place < end, bytes.u8(at: place) != UInt8(ascii: "=") { place += 1 }
-            guard place < end else { return .failure(AttributeFault("attribute has no value")) }
+            while place < end, bytes.u8(at: place) != UInt8(ascii: "=") { place &+= 1 }
+            guard place < end else { return AttributeFault("attribute has no value") }
             var name = nameStart..<place
             if isLenient { name = trimmed(bytes, name) }
-            guard !name.isEmpty, isName(bytes, name) else {
-                return .failure(AttributeFault("attribute name is not made of capitals, digits and hyphens"))
+            guard !name.isEmpty, let hash = hash(ofName: name, bytes) else {
+                return AttributeFault("attribute name is not made of capitals, digits and hyphens")
             }
-            place += 1
+            place &+= 1
             if isLenient { skipBlanks(bytes, &place, end) }
-            let value: AttributeList.Value
-            if place < end, bytes.u8(at: place) == UInt8(ascii: "\"") {
-                let start = place + 1
+            var value: Range<Int>
+            let isQuoted = place < end && bytes.u8(at: place) == UInt8(ascii: "\"")
+            if isQuoted {
+                let start = place &+ 1
                 place = start
-                while place < end, bytes.u8(at: place) != UInt8(ascii: "\"") { place += 1 }
-                guard place < end else { return .failure(AttributeFault("quoted string does not end")) }
-                value = .quoted(bytes.text(start..<place))
-                place += 1
+                while place < end, bytes.u8(at: place) != UInt8(ascii: "\"") { place &+= 1 }
+                guard place < end else { return AttributeFault("quoted string does not end") }
+                value = start..<place
+                place &+= 1
                 if isLenient { skipBlanks(bytes, &place, end) }
             } else {
                 let start = place
-                while place < end, bytes.u8(at: place) != UInt8(ascii: ",") { place += 1 }
-                var found = start..<place
-                if isLenient { found = trimmed(bytes, found) }
-                guard !found.isEmpty, isBare(bytes, found) else {
-                    return .failure(AttributeFault("attribute value is empty or holds a blank or quotation mark"))
+                while place < end, bytes.u8(at: place) != UInt8(ascii: ",") { place &+= 1 }
+                value = start..<place
+                if isLenient { value = trimmed(bytes, value) }
+                guard !value.isEmpty, isBare(bytes, value) else {
+                    return AttributeFault("attribute value is empty or holds a blank or quotation mark")
                 }
-                value = .bare(bytes.text(found))
             }
-            guard list.attributes.count < Self.limit else { return .failure(AttributeFault("tag has too many attributes")) }
-            let text = bytes.text(name)
-            guard list[text] == nil else { return .failure(AttributeFault("attribute appears twice")) }
-            list.append(text, value)
-            guard place < end else { return .success(list) }
+            guard found.count < Self.limit else { return AttributeFault("tag has too many attributes") }
+            let attribute = ScannedAttribute(name: name, value: value, isQuoted: isQuoted, hash: hash)
+            for other in found where other.hasName(of: attribute, bytes) { return AttributeFault("attribute appears twice") }
+            found.append(attribute)
+            guard place < end else { return nil }
             guard bytes.u8(at: place) == UInt8(ascii: ",") else {
-                return .failure(AttributeFault("attributes are not separated by a comma"))
+                return AttributeFault("attributes are not separated by a comma")
             }
-            place += 1
+            place &+= 1
         }
     }
 
@@ -74,14 +87,18 @@ struct AttributeReader {
         return part
     }
 
-    private func isName(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
+    /// A number of the name's bytes (FNV-1a); nil for bytes that a name cannot have.
+    private func hash(ofName range: Range<Int>, _ bytes: RawSpan) -> UInt64? {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for place in range {
-            switch bytes.u8(at: place) {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): continue
-            default: return false
+            let byte = bytes.u8(at: place)
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+            default: return nil
             }
         }
-        return true
+        return hash
     }
 
     /// A bare value may hold spaces and tabs for a lenient reader, such as RECENTLY-REMOVED-DATERANGES.

@@ -48,7 +48,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     package static let mediaType = "application/vnd.apple.mpegurl"
 
     /// Seconds of all segments.
-    package var duration: Duration { segments.reduce(.zero) { $0 + $1.duration } }
+    package var duration: Duration { segments.durations.reduce(.zero, +) }
 
     /// The media sequence number of a segment by its place in ``segments``.
     package func sequenceNumber(ofSegmentAt index: Int) -> UInt64 {
@@ -60,9 +60,9 @@ package struct MediaPlaylist: Sendable, Hashable {
         var times: [Duration] = []
         times.reserveCapacity(segments.count)
         var time = Duration.zero
-        for segment in segments {
+        for duration in segments.durations {
             times.append(time)
-            time += segment.duration
+            time += duration
         }
         return times
     }

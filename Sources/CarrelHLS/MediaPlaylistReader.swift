@@ -3,7 +3,7 @@ import CarrelBytes
 /// Reads a media playlist line by line.
 struct MediaPlaylistReader {
     private(set) var playlist = MediaPlaylist(targetDuration: 0)
-    private var context: PlaylistContext
+    var context: PlaylistContext
     private let limit: Int
     /// Tags of the whole playlist that came, by their raw values.
     private var once: UInt64 = 0
@@ -11,11 +11,18 @@ struct MediaPlaylistReader {
     /// The least version that the lines so far ask for, why, and where.
     private var needed = (version: 1, why: "", offset: 0)
     private var newerNeeds: [(version: Int, why: String, offset: Int)] = []
-    private var keys: [EncryptionKey] = [] { didSet { isStateStale = true } }
-    private var initialization: MediaSegment.Initialization? { didSet { isStateStale = true } }
-    private var bitrate: UInt64? { didSet { isStateStale = true } }
-    private var isStateStale = false
-    private var records: SegmentRecords
+    /// The keys in force, unless ``keyTags`` stands for them.
+    var keys: [EncryptionKey] = [] { didSet { isStateStale = true } }
+    /// The keys in force by their tags: of a strict reading without variables.
+    var keyTags: [KeyTag] = [] { didSet { isStateStale = true } }
+    var readsKeys: Bool
+    var initialization: MediaSegment.Initialization? {
+        didSet { (isStateStale, isInitializationNew) = (true, true) }
+    }
+    var isInitializationNew = false
+    var bitrate: UInt64? { didSet { isStateStale = true } }
+    var isStateStale = false
+    var records: SegmentRecords
     /// The segment before the first one, when lines are read again.
     private var before: MediaSegment?
 
@@ -23,6 +30,8 @@ struct MediaPlaylistReader {
     private var microseconds: Int64 = 0
     private var discontinuity = false
     private var isGap = false
+    private var title = TextRange.none
+    private var date = 0..<0
     private var details = SegmentDetails.Values()
     private var hasDetails = false
     private var hasDuration = false
@@ -40,6 +49,7 @@ struct MediaPlaylistReader {
         self.context = context
         self.limit = limit
         passageStart = start
+        readsKeys = context.isLenient || !context.variables.isEmpty || start > 0
         records = SegmentRecords(context.text)
     }
 
@@ -180,8 +190,15 @@ struct MediaPlaylistReader {
             guard let value, !value.isEmpty else {
                 return try context.tolerate(.tagInvalid, "date has no value", at: line.offset)
             }
-            details.programDateTime = bytes.text(value)
-            hasDetails = true
+            // a longer one is no date, and has a place of its own
+            if value.count < 256 {
+                date = value
+                details.programDateTime = nil
+            } else {
+                date = 0..<0
+                details.programDateTime = bytes.text(value)
+                hasDetails = true
+            }
         case .bitrate: bitrate = value.flatMap { DecimalInteger.parse(bytes, bytes.trimmed($0)) } ?? bitrate
         case .dateRange:
             details.dateRanges.append(DateRange(try context.attributes(bytes, value, line)))
@@ -198,6 +215,7 @@ struct MediaPlaylistReader {
             }
         case .define:
             needNewer(8, "variables need version 8", line)
+            readKeys(bytes)
             if let variable = try context.define(bytes, value, line, canImport: true) {
                 playlist.variables.append(variable)
                 if variable.origin == .queryParameter {
@@ -302,40 +320,20 @@ struct MediaPlaylistReader {
         }
         microseconds = found
         hasDuration = true
-        if comma + 1 < value.upperBound {
-            details.title = bytes.text(comma + 1..<value.upperBound)
-            hasDetails = true
-        } else if hasDetails {
-            details.title = ""
-        }
-    }
-
-    private mutating func readKey(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
-        guard let key = try context.key(bytes, value, line) else {
-            keys = []
-            return
-        }
-        if key.initializationVector != nil { need(2, "initialization vectors need version 2", line) }
-        if key.keyFormat != nil || key.keyFormatVersions != nil { need(5, "key formats need version 5", line) }
-        let format = key.keyFormat ?? "identity"
-        if let place = keys.firstIndex(where: { ($0.keyFormat ?? "identity") == format }) {
-            keys[place] = key
-        } else {
-            guard keys.count < 64 else { throw line.malformed("segment has too many keys") }
-            keys.append(key)
-        }
+        title = comma + 1 < value.upperBound ? TextRange(comma + 1..<value.upperBound) : .none
     }
 
     private mutating func readMap(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
         let list = try context.attributes(bytes, value, line)
         guard let uri = list["URI"]?.text, !uri.isEmpty else { throw line.malformed("initialization has no URI") }
         if list.quoted("URI") == nil { try context.tolerate(.quotation, "initialization has no URI", at: line.offset) }
-        var initialization = MediaSegment.Initialization(uri: uri, keys: keys)
+        var initialization = MediaSegment.Initialization(uri: uri, keys: keysInForce(bytes))
         if let text = list["BYTERANGE"] {
             if case .bare = text { try context.tolerate(.quotation, "byte range is not one", at: line.offset) }
             guard let range = Self.byteRange(text.text) else { throw line.malformed("byte range is not one") }
             initialization.byteRange = MediaSegment.ByteRange(offset: range.offset ?? 0, length: range.length)
         }
+        try context.keep(initialization.keys.count * MemoryLayout<EncryptionKey>.stride, line)
         self.initialization = initialization
         need(playlist.iFramesOnly ? 5 : 6, "initializations need version 6, or 5 in I-frame playlists", line)
     }
@@ -380,13 +378,14 @@ struct MediaPlaylistReader {
             withoutDuration.append(records.list.count)
         }
         var record = SegmentRecords.Record(
-            uri: place,
-            lines: passageStart..<line.next,
             microseconds: microseconds,
-            discontinuity: discontinuity,
-            isGap: isGap,
-            state: 0
+            uri: place,
+            title: title,
+            lines: passageStart,
+            date: date
         )
+        record.discontinuity = discontinuity
+        record.isGap = isGap
         if !context.variables.isEmpty {
             let uri = bytes.text(place)
             let expanded = try context.expand(uri, line)
@@ -395,10 +394,7 @@ struct MediaPlaylistReader {
                 records.addresses.append(expanded)
             }
         }
-        if isStateStale {
-            records.states.append(SegmentState(keys: keys, initialization, bitrate, context.text))
-            isStateStale = false
-        }
+        try keepState(line)
         record.state = Int32(clamping: records.states.count - 1)
         if let range {
             guard let offset = range.offset ?? endOfLast(record) else {
@@ -409,6 +405,7 @@ struct MediaPlaylistReader {
             self.range = nil
         }
         if hasDetails, details != SegmentDetails.Values() {
+            try context.keep(128, line)
             record.details = Int32(clamping: records.details.count)
             records.details.append(SegmentDetails(details))
         }
@@ -427,13 +424,16 @@ struct MediaPlaylistReader {
             hasDetails = false
         }
         hasDuration = false
+        title = .none
+        date = 0..<0
         passageStart = line.next
+        records.end = passageStart
     }
 
     /// The end of the range of the segment before, when it is of the same resource.
     private func endOfLast(_ record: SegmentRecords.Record) -> UInt64? {
         if let last = records.list.last {
-            return last.hasRange && records.uri(last) == records.uri(record) ? last.offset + last.length : nil
+            return last.hasRange && records.isSameAddress(last, record) ? last.offset + last.length : nil
         }
         guard let before, before.uri == records.uri(record) else { return nil }
         return before.byteRange.map { $0.offset + $0.length }
@@ -459,7 +459,7 @@ struct MediaPlaylistReader {
         newerNeeds.append((version, why, line.offset))
     }
 
-    private mutating func need(_ version: Int, _ why: String, _ line: PlaylistLine) {
+    mutating func need(_ version: Int, _ why: String, _ line: PlaylistLine) {
         if version > needed.version { needed = (version, why, line.offset) }
     }
 }

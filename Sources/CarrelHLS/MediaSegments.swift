@@ -17,6 +17,14 @@ package struct MediaSegments: Sendable {
         storage = .read(records)
     }
 
+    /// The durations, without the rest of the segments.
+    var durations: [Duration] {
+        switch storage {
+        case .made(let segments): segments.map(\.duration)
+        case .read(let records): records.list.map { .microseconds($0.microseconds) }
+        }
+    }
+
     /// Makes all segments, so that one can change.
     private mutating func make() -> [MediaSegment] {
         switch storage {
@@ -75,57 +83,4 @@ extension MediaSegments: Hashable {
     package static func == (a: MediaSegments, b: MediaSegments) -> Bool { a.elementsEqual(b) }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(count) }
-}
-
-/// Segments as places in a text.
-struct SegmentRecords: Sendable {
-    /// One segment: numbers alone, so that twenty thousand are read without a reference to count.
-    struct Record: Sendable {
-        var uri: Range<Int>
-        /// The lines from behind the segment before to the URI.
-        var lines: Range<Int>
-        var microseconds: Int64
-        var offset: UInt64 = 0
-        var length: UInt64 = 0
-        var hasRange = false
-        var discontinuity: Bool
-        var isGap: Bool
-        /// The place of the state that it shares.
-        var state: Int32
-        /// The place of its details; negative for none.
-        var details: Int32 = -1
-        /// The place of its address, where that is not in the text as it is; negative for one that is.
-        var address: Int32 = -1
-    }
-
-    let text: PlaylistText
-    var list: [Record] = []
-    var states: [SegmentState]
-    var details: [SegmentDetails] = []
-    var addresses: [String] = []
-
-    init(_ text: PlaylistText) {
-        self.text = text
-        states = [SegmentState(keys: [], nil, nil, text)]
-    }
-
-    /// The address of a segment.
-    func uri(_ record: Record) -> String {
-        if record.address >= 0 { return addresses[Int(record.address)] }
-        return String(decoding: text.bytes[record.uri], as: UTF8.self)
-    }
-
-    subscript(index: Int) -> MediaSegment {
-        let record = list[index]
-        return MediaSegment(
-            uri: uri(record),
-            microseconds: record.microseconds,
-            byteRange: record.hasRange ? MediaSegment.ByteRange(offset: record.offset, length: record.length) : nil,
-            discontinuity: record.discontinuity,
-            isGap: record.isGap,
-            shared: states[Int(record.state)],
-            details: record.details >= 0 ? details[Int(record.details)] : nil,
-            lines: record.lines
-        )
-    }
 }

@@ -7,6 +7,9 @@ package enum Playlist: Sendable, Hashable {
     /// A list of ways to play a presentation.
     case multivariant(MultivariantPlaylist)
 
+    /// Most bytes of a playlist.
+    private static let byteLimit = 64 << 20
+
     /// Reads a playlist (RFC 8216 §4), strictly: what the specification says a playlist MUST be is checked.
     ///
     /// Unknown tags and comments are passed over, as §6.3.1 asks, and written again in their places.
@@ -57,6 +60,7 @@ package enum Playlist: Sendable, Hashable {
         imports: [PlaylistVariable] = [],
         limit: Int = 200_000
     ) throws(Malformed) -> PlaylistReading {
+        guard bytes.count <= byteLimit else { throw Malformed("playlist is longer than \(byteLimit) bytes", at: byteLimit) }
         let text = PlaylistText(bytes, isLenient: strictness == .lenient)
         let stored = text.bytes
         let bytes = stored.rawSpan

@@ -7,6 +7,9 @@ struct PlaylistContext {
     var variables = PlaylistVariables()
     /// Bytes of values with variables so far.
     private var expandedBytes = 0
+    /// Bytes that the reader keeps beside segments, about.
+    private var keptBytes = 0
+    private var scanned: [ScannedAttribute] = []
     private let url: String?
     private let imports: [PlaylistVariable]
     /// Variables with values that an earlier reading found.
@@ -77,13 +80,44 @@ struct PlaylistContext {
     /// The attributes of a tag of RFC 8216, with the values of variables.
     mutating func attributes(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) -> AttributeList {
         guard let value else { throw line.malformed("tag has no attributes") }
+        if let fault = scan(bytes, value, line, isLenient: isLenient) { throw line.malformed(fault.what) }
+        return try expand(try scannedList(bytes, line), line)
+    }
+
+    private mutating func scan(_ bytes: RawSpan, _ value: Range<Int>, _ line: PlaylistLine, isLenient: Bool) -> AttributeFault? {
         var reader = AttributeReader(isLenient: isLenient)
-        switch reader.read(bytes, value) {
-        case .success(let list):
-            if reader.blankFound { warnings.note(.blank, "attributes have spaces beside them", at: line.offset) }
-            return try expand(list, line)
-        case .failure(let fault): throw line.malformed(fault.what)
+        if let fault = reader.scan(bytes, value, into: &scanned) { return fault }
+        if reader.blankFound { warnings.note(.blank, "attributes have spaces beside them", at: line.offset) }
+        return nil
+    }
+
+    /// The attributes that were found last, counted among what is kept.
+    private mutating func scannedList(_ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) -> AttributeList {
+        var size = 160
+        for attribute in scanned {
+            size += 48
+            for text in [attribute.name, attribute.value] where text.count > 15 { size += text.count + 32 }
         }
+        try keep(size, line)
+        return AttributeList(scanned, bytes)
+    }
+
+    /// Most bytes that a reader keeps beside segments.
+    private static let keptLimit = 14 << 20
+
+    /// Counts bytes that the reader keeps, and refuses a playlist of too many.
+    mutating func keep(_ size: Int, _ line: PlaylistLine) throws(Malformed) {
+        keptBytes += size
+        guard keptBytes <= Self.keptLimit else { throw line.malformed("playlist has too many attributes") }
+    }
+
+    /// Checks a key that is read when it is asked for.
+    ///
+    /// - Returns: nil for one that must be read.
+    mutating func keyTag(_ bytes: RawSpan, _ value: Range<Int>?) -> KeyTag? {
+        var reader = AttributeReader(isLenient: false)
+        guard let value, reader.scan(bytes, value, into: &scanned) == nil else { return nil }
+        return KeyTag(bytes, value, scanned)
     }
 
     /// The attributes of a tag that RFC 8216 does not know, so that its readers pass over it: a malformed one is a warning.
@@ -94,16 +128,17 @@ struct PlaylistContext {
         _ value: Range<Int>?,
         _ line: PlaylistLine
     ) throws(Malformed) -> AttributeList? {
-        var reader = AttributeReader(isLenient: true)
-        switch value.map({ reader.read(bytes, $0) }) ?? .failure(AttributeFault("tag has no attributes")) {
-        case .success(let list):
-            if reader.blankFound { warnings.note(.blank, "attributes have spaces beside them", at: line.offset) }
-            return try expand(list, line)
-        case .failure(let fault):
+        guard let value else { return noteInvalid("tag has no attributes", line) }
+        if let fault = scan(bytes, value, line, isLenient: true) {
             if fault.what == "attribute appears twice" { throw line.malformed(fault.what) }
-            warnings.note(.tagInvalid, fault.what, at: line.offset)
-            return nil
+            return noteInvalid(fault.what, line)
         }
+        return try expand(try scannedList(bytes, line), line)
+    }
+
+    private mutating func noteInvalid(_ what: String, _ line: PlaylistLine) -> AttributeList? {
+        warnings.note(.tagInvalid, what, at: line.offset)
+        return nil
     }
 
     /// The key that the tag's attributes describe; nil for none.

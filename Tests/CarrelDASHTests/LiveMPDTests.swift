@@ -36,7 +36,7 @@ struct `The segment at a time` {
         "<SegmentTemplate media='$Number$' timescale='3' duration='7'/>",
         "<SegmentTemplate media='$Number$$SubNumber$' timescale='3' duration='7' k='5'/>",
         "<SegmentTemplate media='$Number$' timescale='90000' presentationTimeOffset='77' duration='180180'/>",
-        "<SegmentTemplate media='$Time$' timescale='3' presentationTimeOffset='30'><SegmentTimeline><S t='30' d='7' r='3'/><S d='2'/><S t='90' d='4' r='-1'/><S t='111' d='1'/></SegmentTimeline></SegmentTemplate>",
+        "<SegmentTemplate media='$Time$' timescale='3' presentationTimeOffset='30'><SegmentTimeline><S t='30' d='7' r='3'/><S d='2'/><S t='90' d='4' r='-1'/><S t='110' d='1'/></SegmentTimeline></SegmentTemplate>",
         "<SegmentTemplate media='$Time$$SubNumber$' timescale='7'><SegmentTimeline><S t='0' d='9' r='9' k='4'/><S d='11' k='2'/></SegmentTimeline></SegmentTemplate>",
         "<SegmentList duration='3'><SegmentURL media='a'/><SegmentURL media='b'/><SegmentURL media='c'/></SegmentList>",
         "<SegmentBase/>",

@@ -1,0 +1,85 @@
+import CarrelBytes
+
+extension MediaPlaylistReader {
+    mutating func readKey(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) {
+        if !readsKeys {
+            if let tag = context.keyTag(bytes, value) { return try take(tag, bytes, line) }
+            readKeys(bytes)
+        }
+        guard let key = try context.key(bytes, value, line) else {
+            keys = []
+            return
+        }
+        if key.initializationVector != nil { need(2, "initialization vectors need version 2", line) }
+        if key.keyFormat != nil || key.keyFormatVersions != nil { need(5, "key formats need version 5", line) }
+        let format = key.keyFormat ?? "identity"
+        if let place = keys.firstIndex(where: { ($0.keyFormat ?? "identity") == format }) {
+            keys[place] = key
+        } else {
+            guard keys.count < 64 else { throw line.malformed("segment has too many keys") }
+            keys.append(key)
+        }
+    }
+
+    /// Takes a key that was checked.
+    mutating func take(_ tag: KeyTag, _ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) {
+        guard !tag.isNone else {
+            keyTags = []
+            return
+        }
+        if tag.hasVector { need(2, "initialization vectors need version 2", line) }
+        if tag.hasFormat { need(5, "key formats need version 5", line) }
+        if let place = keyTags.firstIndex(where: { bytes.isEqual($0.format.range, tag.format.range) }) {
+            keyTags[place] = tag
+        } else {
+            guard keyTags.count < 64 else { throw line.malformed("segment has too many keys") }
+            keyTags.append(tag)
+        }
+    }
+
+    /// The keys in force.
+    func keysInForce(_ bytes: RawSpan) -> [EncryptionKey] {
+        readsKeys ? keys : keyTags.compactMap { KeyTag.key(bytes, $0.value.range) }
+    }
+
+    /// From here on reads keys where they stand.
+    mutating func readKeys(_ bytes: RawSpan) {
+        guard !readsKeys else { return }
+        let isStale = isStateStale
+        keys = keysInForce(bytes)
+        keyTags = []
+        readsKeys = true
+        isStateStale = isStale
+    }
+
+    /// Notes what the segment shares with others.
+    mutating func keepState(_ line: PlaylistLine) throws(Malformed) {
+        guard isStateStale else {
+            // most keys have one segment; those of several are read once
+            let last = records.states.count - 1
+            if records.states[last].made == nil { records.states[last].made = records.make(records.states[last]) }
+            return
+        }
+        var state = SegmentRecords.State()
+        if readsKeys {
+            try context.keep(160 + keys.count * MemoryLayout<EncryptionKey>.stride, line)
+            state.made = SegmentState(keys: keys, initialization, bitrate, context.text)
+        } else {
+            try context.keep(32 + keyTags.count * 8, line)
+            state.keys = Int32(clamping: records.keys.count)
+            state.keyCount = Int32(clamping: keyTags.count)
+            for tag in keyTags { records.keys.append(tag.value) }
+            if let initialization {
+                if isInitializationNew { records.initializations.append(initialization) }
+                isInitializationNew = false
+                state.initialization = Int32(clamping: records.initializations.count - 1)
+            }
+            if let bitrate {
+                if records.bitrates.last != bitrate { records.bitrates.append(bitrate) }
+                state.bitrate = Int32(clamping: records.bitrates.count - 1)
+            }
+        }
+        records.states.append(state)
+        isStateStale = false
+    }
+}
