@@ -201,7 +201,7 @@ let package = Package(
         library(
             "CarrelMedia",
             bytes: true,
-            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 TS Threads Video")
+            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video XML")
         ),
         library("CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
         library(

@@ -18,4 +18,17 @@ package enum KeyAddress {
         guard address.prefix(dataScheme.count).lowercased() == dataScheme else { return address }
         return (address.firstIndex(of: ",").map { String(address[...$0]) } ?? "data:,") + "…"
     }
+
+    /// An address as errors show it: without user information, query and fragment, which may hold secrets, and without the bytes of a
+    /// `data:` address.
+    package static func withoutSecrets(_ address: String) -> String {
+        var reference = URIReference(shown(address))
+        if let at = reference.authority?.lastIndex(of: "@"), let authority = reference.authority {
+            reference.authority = authority[authority.index(after: at)...]
+        }
+        let isCut = reference.query != nil || reference.fragment != nil
+        reference.query = nil
+        reference.fragment = nil
+        return reference.description + (isCut ? "?…" : "")
+    }
 }

@@ -80,7 +80,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         // a `data:` address of another format is not the key
         let isPlain = key.keyFormat == nil || key.keyFormat?.lowercased() == "identity"
         do throws(MediaError) {
-            return try await ContentKeys.ask(for: names, "the address \(KeyAddress.shown(key.uri))", source).key
+            return try await ContentKeys.ask(for: names, "the address \(KeyAddress.withoutSecrets(key.uri))", source).key
         } catch {
             guard error.code == .missingKey, isPlain, let bytes = KeyAddress.data(key.uri) else { throw error }
             return Secret(bytes)

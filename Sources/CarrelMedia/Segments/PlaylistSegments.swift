@@ -141,14 +141,16 @@ package struct PlaylistSegments: Sendable {
         guard !reference.isAbsolute, reference.authority == nil, let path, !path.isEmpty, !path.hasPrefix("/"),
             !parts.contains(".."),
             !path.utf8.contains(0)
-        else { throw MediaError(.unsupported, "'\(KeyAddress.shown(uri))' is not a file below the folder of the playlist") }
+        else {
+            throw MediaError(.unsupported, "'\(KeyAddress.withoutSecrets(uri))' is not a file below the folder of the playlist")
+        }
         return folder + path
     }
 
     private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws
         -> ContentKeyGrant
     {
-        let shown = KeyAddress.shown(key.uri)
+        let shown = KeyAddress.withoutSecrets(key.uri)
         let names = [.address(key.uri)] + (key.contentID.map { [ContentKeyName.content($0)] } ?? [])
         for name in names {
             switch await source.key(name) {
@@ -167,7 +169,7 @@ package struct PlaylistSegments: Sendable {
 
     /// Checks that its keys may be used for plain files now.
     func checkPlainOutput(at now: Instant) throws(MediaError) {
-        for (uri, grant) in keys { try grant.checkPlainOutput("the key \(KeyAddress.shown(uri))", at: now) }
+        for (uri, grant) in keys { try grant.checkPlainOutput("the key \(KeyAddress.withoutSecrets(uri))", at: now) }
         try fragmentKeys.checkPlainOutput(at: now)
     }
 
@@ -175,7 +177,7 @@ package struct PlaylistSegments: Sendable {
         guard let key = part.key, !Self.isByID(key) else { return nil }
         if fragmentsHaveKeys, key.method == .sampleAES || key.method == .sampleAESCTR { return nil }
         guard let grant = keys[key.uri] else {
-            throw MediaError(.missingKey, "no key is given for the address \(KeyAddress.shown(key.uri))")
+            throw MediaError(.missingKey, "no key is given for the address \(KeyAddress.withoutSecrets(key.uri))")
         }
         return grant.key
     }

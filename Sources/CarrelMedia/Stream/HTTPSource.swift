@@ -12,6 +12,8 @@ public final class HTTPSource: MediaSource {
     }
 
     private let url: String
+    /// The address in errors.
+    private var shownURL: String { KeyAddress.withoutSecrets(url) }
     private let client: any MediaHTTPClient
     private let fields: [MediaHTTPField]
     private let resource = Locked<Resource?>(nil)
@@ -61,10 +63,12 @@ public final class HTTPSource: MediaSource {
         if range.upperBound <= Int64(known.head.count) { return Array(known.head[Int(range.lowerBound)..<Int(range.upperBound)]) }
         let response = try await request(range, validator: known.validator)
         guard response.status != 200 || known.validator == nil else {
-            throw MediaError(.unavailable, "\(url) has changed while it was read")
+            throw MediaError(.unavailable, "\(shownURL) has changed while it was read")
         }
         let (got, length) = try partial(response)
-        guard length == known.information.length else { throw MediaError(.unavailable, "\(url) has changed while it was read") }
+        guard length == known.information.length else {
+            throw MediaError(.unavailable, "\(shownURL) has changed while it was read")
+        }
         guard got == range else { throw otherRange }
         return response.body
     }
@@ -80,14 +84,16 @@ public final class HTTPSource: MediaSource {
         return try await client.get(url, fields: all, limit: range.count)
     }
 
-    private var otherRange: MediaError { MediaError(.unavailable, "\(url): the server returned another range than requested") }
+    private var otherRange: MediaError {
+        MediaError(.unavailable, "\(shownURL): the server returned another range than requested")
+    }
 
     /// The range and the length of a partial response, whose body has that many bytes.
     private func partial(_ response: MediaHTTPResponse) throws(MediaError) -> (Range<Int64>, Int64) {
         guard response.status == 206 else {
             let what =
                 response.status == 200 ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
-            throw MediaError(.unavailable, "\(url): \(what)")
+            throw MediaError(.unavailable, "\(shownURL): \(what)")
         }
         guard let text = response.field("Content-Range"), let length = Self.totalLength(text), let range = Self.range(text),
             range.upperBound <= length, range.count == response.body.count

@@ -9,6 +9,17 @@ public protocol MediaHTTPClient: Sendable {
     /// - Returns: the response, whatever its status.
     /// - Throws: the reason why there is no response.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
+
+    /// Sends a POST request, such as one for a license.
+    ///
+    /// - Parameters:
+    ///   - url: absolute.
+    ///   - body: the content, whose type is among the fields.
+    ///   - fields: header fields of the request.
+    ///   - limit: bytes of the response's body at most; a longer one is an error.
+    /// - Returns: the response, whatever its status.
+    /// - Throws: the reason why there is no response.
+    func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 }
 
 /// A header field (RFC 9110 §5).
@@ -27,7 +38,7 @@ public struct MediaHTTPField: Sendable, Hashable {
     }
 }
 
-/// A response to a GET request.
+/// A response of an HTTP server.
 public struct MediaHTTPResponse: Sendable {
     /// The status code.
     public var status: Int

@@ -183,7 +183,9 @@ package final class RemoteFile: ByteReader, Sendable {
         return (range, length)
     }
 
-    private static func failure(_ url: String, _ what: String) -> MediaError { MediaError(.unavailable, "\(url): \(what)") }
+    private static func failure(_ url: String, _ what: String) -> MediaError {
+        MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)): \(what)")
+    }
 
     private static func otherRange(_ url: String) -> MediaError {
         failure(url, "the server returned another range than requested")

@@ -22,17 +22,28 @@ struct MediaFetch: MediaHTTPClient {
         for field in fields { headers.append(field.name, field.value) }
         var request = ClientRequest(url, headers: headers, maxResponseBytes: Int64(limit))
         request.maxRedirects = 5
-        do throws(HTTPClientError) {
-            let response = try await client.send(request)
-            return MediaHTTPResponse(
-                status: response.status.rawValue,
-                fields: response.headers.map { MediaHTTPField($0.name, $0.value) },
-                body: response.body
-            )
-        } catch {
+        do throws(HTTPClientError) { return try await send(request) } catch {
             guard error.code == .tooLarge else { throw MediaError(.unavailable, "\(url) cannot be read: \(error)") }
             // a range is never longer than requested
             throw MediaError(.unavailable, "\(url): the server does not serve byte ranges, and the file is longer than 1 MiB")
         }
+    }
+
+    func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        var headers: HTTPFields = [:]
+        for field in fields { headers.append(field.name, field.value) }
+        let request = ClientRequest(.post, url, headers: headers, body: .bytes(body), maxResponseBytes: Int64(limit))
+        do throws(HTTPClientError) { return try await send(request) } catch {
+            throw MediaError(.unavailable, "\(url) cannot be read: \(error)")
+        }
+    }
+
+    private func send(_ request: ClientRequest) async throws(HTTPClientError) -> MediaHTTPResponse {
+        let response = try await client.send(request)
+        return MediaHTTPResponse(
+            status: response.status.rawValue,
+            fields: response.headers.map { MediaHTTPField($0.name, $0.value) },
+            body: response.body
+        )
     }
 }
