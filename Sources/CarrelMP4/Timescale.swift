@@ -1,7 +1,7 @@
 /// Units of one clock in another.
-enum Timescale {
+package enum Timescale {
     /// `value` times `numerator` over `denominator`, to the nearest; held at the ends of the range.
-    static func convert(_ value: Int64, times numerator: Int, over denominator: Int) -> Int64 {
+    package static func convert(_ value: Int64, times numerator: Int, over denominator: Int) -> Int64 {
         let result = Double(value) * Double(numerator) / Double(denominator)
         if result >= 0x1p62 { return 1 << 62 }
         return result <= -0x1p62 ? -1 << 62 : Int64(result.rounded())

@@ -25,4 +25,18 @@ public enum MediaTime {
         let (seconds, rest) = UInt64(sample).quotientAndRemainder(dividingBy: UInt64(sampleRate))
         return seconds &* 90_000 &+ (rest &* 90_000 &+ UInt64(sampleRate) / 2) / UInt64(sampleRate)
     }
+
+    /// A time in ticks, rounded to the nearest; exact whatever its size, because whole seconds and the rest are counted apart.
+    ///
+    /// - Parameters:
+    ///   - time: in units of the time scale; may be negative.
+    ///   - timescale: units a second; positive.
+    /// - Returns: the ticks, without wrap at 33 bits; a number beyond 64 bits wraps there.
+    @inlinable
+    package static func ticks(_ time: Int64, timescale: Int64) -> Int64 {
+        var (seconds, rest) = time.quotientAndRemainder(dividingBy: max(1, timescale))
+        // times before zero are rounded as those behind it
+        if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
+        return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / max(1, timescale)
+    }
 }

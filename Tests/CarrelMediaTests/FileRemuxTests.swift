@@ -7,22 +7,15 @@ import ProtectedMedia
 import Testing
 
 struct `A transport stream made of a file` {
-    private static func remux(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> [UInt8] {
-        let decryption = try await MediaDecryption(of: BytesReader(bytes), as: .transportStream, keys: keys)
-        var sink = BytesSink()
-        try decryption.write(to: &sink)
-        return sink.bytes
-    }
-
     /// The digest of what ffmpeg decodes of a file's pictures or sound, edit lists left alone.
     private static func decoded(_ path: String, _ kind: String) async throws -> String {
         let ffmpeg = try requirePeer("ffmpeg")
         let input = (path.hasSuffix(".ts") ? [] : ["-ignore_editlist", "1"]) + ["-i", path, "-map", "0:\(kind)"]
-        let format = kind == "v" ? ["-fps_mode", "passthrough", "-f", "rawvideo"] : ["-f", "s16le"]
+        // pictures are counted: fragments of the master present some of them twice
+        let pictures = ["-fps_mode", "passthrough", "-vf", "setpts=N", "-f", "rawvideo"]
+        let format = kind == "v" ? pictures : ["-f", "s16le"]
         let result = try await runProcess([ffmpeg, "-v", "error"] + input + format + ["-"], limit: 512 << 20)
-        // about times of the raw pictures, with the master too
-        let complaints = result.errorText.split(separator: "\n").filter { !$0.contains("non monotonically increasing dts") }
-        #expect(complaints.isEmpty)
+        #expect(result.errorText == "")
         return Hex.encode(SHA256.hash(result.output.rawSpan))
     }
 
@@ -45,7 +38,7 @@ struct `A transport stream made of a file` {
     @Test(arguments: ProtectedFixture.all.filter { sources.keys.contains($0.name) })
     func `decodes to the pictures and the sound of the original, at the same distance`(fixture: ProtectedFixture) async throws {
         let source = try Fixtures.path("media/src/\(try #require(Self.sources[fixture.name]))")
-        let bytes = try await Self.remux(try Fixtures.bytes("media/\(fixture.name)"), fixture.keys)
+        let bytes = try await TransportUnits.stream(of: try Fixtures.bytes("media/\(fixture.name)"), fixture.keys)
         #expect(bytes.count % 188 == 0)
         let directory = TemporaryDirectory()
         let path = directory.file("out.ts")
@@ -53,6 +46,9 @@ struct `A transport stream made of a file` {
         let probe = try requirePeer("ffprobe")
         let warnings = try await runProcess([probe, "-v", "warning", path])
         #expect(warnings.errorText == "")
+        // ffmpeg complains of times of decoding that do not rise
+        let copy = try await runProcess([try requirePeer("ffmpeg"), "-v", "warning", "-i", path, "-c", "copy", "-f", "null", "-"])
+        #expect(copy.errorText == "")
         let kinds = ["v", "a"].filter { fixture.samples($0) != nil }
         for kind in kinds {
             #expect(try await Self.decoded(path, kind) == Self.decoded(source, kind))

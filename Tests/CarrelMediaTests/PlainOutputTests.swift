@@ -82,7 +82,10 @@ struct `Keys for plain files` {
             let file = try LocalFile(directory.file("list.m3u8"))
             let error = await #expect(throws: MediaError.self) { _ = try await MediaDecryption(of: file, keys: GivenKeys()) }
             #expect(error?.code == .missingKey)
-            #expect(error?.message.lowercased().contains("data:") == true && error?.message.contains(text) == false)
+            #expect(
+                error?.message.lowercased().contains("data:") == true && error?.message.contains(text) == false,
+                "\(error?.message ?? "")"
+            )
         }
     }
 }

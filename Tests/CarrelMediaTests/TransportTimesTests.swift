@@ -9,19 +9,19 @@ struct `The times of a transport stream` {
     /// Checks that decoding goes on in each stream, and comes before presentation; returns the units.
     @discardableResult
     private static func check(_ bytes: [UInt8]) throws -> [AccessUnit] {
-        var demuxer = TransportStreamDemuxer()
-        try demuxer.consume(bytes.rawSpan)
-        try demuxer.finish()
         var last: [UInt16: Int64] = [:]
-        var units: [AccessUnit] = []
-        while let event = demuxer.next() {
-            guard case .unit(let unit) = event else { continue }
+        let units = try TransportUnits.list(bytes)
+        for unit in units {
             #expect(unit.decodeTime <= unit.presentationTime)
             if let last = last[unit.pid] { #expect(unit.decodeTime > last, "stream \(unit.pid)") }
             last[unit.pid] = unit.decodeTime
-            units.append(unit)
         }
         return units
+    }
+
+    /// Makes a stream of a file, and checks it.
+    private static func file(_ bytes: [UInt8]) async throws -> [AccessUnit] {
+        try check(try await TransportUnits.stream(of: bytes))
     }
 
     private static func remux(_ bytes: [UInt8]) throws -> [UInt8] {
@@ -59,10 +59,7 @@ struct `The times of a transport stream` {
         let bytes = try Fixtures.bytes("media/src/\(name)")
         let units = try Self.check(Self.remux(bytes))
         #expect(units.count >= 100)
-        let decryption = try await MediaDecryption(of: BytesReader(bytes), as: .transportStream, keys: GivenKeys())
-        var sink = BytesSink()
-        try decryption.write(to: &sink)
-        #expect(try Self.check(sink.bytes).count == units.count)
+        #expect(try await Self.file(bytes).count == units.count)
     }
 
     @Test func `rise when later fragments present pictures before the time of their decoding`() throws {
@@ -78,36 +75,46 @@ struct `The times of a transport stream` {
         try Self.check(Self.remux(early))
     }
 
-    @Test func `are refused for tracks that present several parts of their media`() async throws {
+    @Test(arguments: [1, 3, 40])
+    func `rise when pictures late in a file are presented before the time of their decoding`(pictures: Int64) async throws {
         let bytes = try Fixtures.bytes("media/src/video.mp4")
-        let list = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("elst".utf8)) })
-        let count = bytes.rawSpan.u32(at: list + 8)
-        let length = bytes[list + 4] == 0 ? 12 : 20
-        let last = list + 12 + length * Int(count - 1)
-        for isEmpty in [true, false] {
-            var edit = Array(bytes[last..<last + length])
-            if isEmpty { for i in (length - 4) / 2..<length - 4 { edit[i] = 255 } }
-            var file = bytes
-            file.insert(contentsOf: edit, at: last + length)
-            file[list + 11] += 1
-            for type in ["elst", "edts", "trak", "moov"] {
-                let at = try #require(file.indices.first { file[$0...].starts(with: Array(type.utf8)) })
-                let size = file.rawSpan.u32(at: at - 4) + UInt32(length)
-                for i in 0..<4 { file[at - 4 + i] = UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32(i))) }
-            }
-            let reader = BytesReader(file)
-            var sink = BytesSink()
-            do {
-                try (try await MediaDecryption(of: reader, as: .transportStream, keys: GivenKeys())).write(to: &sink)
-                #expect(isEmpty)
-            } catch let error as MediaError where error.code == .unsupported {
-                #expect(!isEmpty && error.message.contains("several parts"))
-            } catch let error as Malformed {
-                // the samples have moved behind the edit list, and their places are those from before
-                #expect(isEmpty, "\(error)")
-            } catch let error as MediaError {
-                #expect(isEmpty, "\(error)")
-            }
+        let late = try EditedMovie.make(bytes, kinds: ["vide"]) { _ in
+            []
+        } change: { _, number, sample in
+            if number >= 60 { sample.compositionOffset -= pictures * sample.duration }
         }
+        let units = try await Self.file(late)
+        #expect(units.count >= 100)
+        // the times of presentation are those of the file, from ten seconds on
+        let file = try MP4File(BytesReader(late))
+        let track = try #require(file.tracks.first)
+        var samples = file.samples(of: track)
+        for unit in units {
+            let sample = try #require(try samples.next())
+            let time = (sample.decodeTime + sample.compositionOffset) * 90_000 / Int64(track.timescale)
+            #expect(abs(unit.presentationTime - 900_000 - time) <= 1)
+        }
+    }
+
+    @Test func `rise when pictures have no duration`() async throws {
+        let bytes = try Fixtures.bytes("media/src/video.mp4")
+        let dense = try EditedMovie.make(bytes, kinds: ["vide"]) { _ in
+            []
+        } change: { _, number, sample in
+            if number % 3 != 0 { sample.duration = 0 }
+            sample.compositionOffset = 0
+        }
+        #expect(try await Self.file(dense).count >= 100)
+    }
+
+    @Test func `go on where fragments begin another timeline`() throws {
+        let bytes = try Fixtures.bytes("media/src/video.frag.mp4")
+        let first = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("moof".utf8)) }) - 4
+        let units = try TransportUnits.list(Self.remux(bytes + bytes[first...]))
+        let half = units.count / 2
+        for part in [units[..<half], units[half...]] {
+            for (a, b) in zip(part, part.dropFirst()) { #expect(a.decodeTime < b.decodeTime) }
+        }
+        #expect(units[half].presentationTime == units[0].presentationTime)
     }
 }

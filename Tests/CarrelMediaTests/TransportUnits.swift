@@ -1,9 +1,18 @@
 import CarrelBytes
+import CarrelMP4
+import CarrelMedia
 import CarrelTS
 import Testing
 
 /// The access units of a stream without faults.
 enum TransportUnits {
+    /// The transport stream of a file.
+    static func stream(of bytes: [UInt8], _ keys: GivenKeys = GivenKeys()) async throws -> [UInt8] {
+        var sink = BytesSink()
+        try await MediaDecryption(of: BytesReader(bytes), as: .transportStream, keys: keys).write(to: &sink)
+        return sink.bytes
+    }
+
     static func list(_ bytes: [UInt8]) throws -> [AccessUnit] {
         var demuxer = TransportStreamDemuxer()
         try demuxer.consume(bytes.rawSpan)

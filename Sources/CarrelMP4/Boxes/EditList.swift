@@ -8,10 +8,14 @@ package struct EditList: Sendable {
         package var duration: Int64
         /// In the track's time scale; -1 for silence.
         package var mediaTime: Int64
+        /// How fast the media play, in 65,536ths; 0 shows one moment of them all the time.
+        package var rate: UInt32 = 0x1_0000
     }
 
     /// The stretches, in the order of presentation.
     package var edits: [Edit] = []
+    /// Whether the file has more stretches than are kept.
+    package private(set) var isCut = false
 
     private static let limit = 1000
 
@@ -22,9 +26,10 @@ package struct EditList: Sendable {
         var cursor = ByteCursor(content)
         let version = try cursor.u8("edit list")
         try cursor.skip(3, "edit list")
-        let count = min(Int(try cursor.u32("edit list")), Self.limit)
-        for _ in 0..<count {
-            let edit =
+        let count = Int(try cursor.u32("edit list"))
+        isCut = count > Self.limit
+        for _ in 0..<min(count, Self.limit) {
+            var edit =
                 version == 1
                 ? Edit(
                     duration: Int64(truncatingIfNeeded: try cursor.u64("edit")),
@@ -34,7 +39,7 @@ package struct EditList: Sendable {
                     duration: Int64(try cursor.u32("edit")),
                     mediaTime: Int64(Int32(truncatingIfNeeded: try cursor.u32("edit")))
                 )
-            try cursor.skip(4, "edit")
+            edit.rate = try cursor.u32("edit")
             edits.append(edit)
         }
     }

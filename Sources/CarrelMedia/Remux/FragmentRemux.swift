@@ -83,17 +83,24 @@ package struct FragmentRemux: ~Copyable {
     }
 
     private mutating func begin() throws {
-        try fragments.tracks.refuseSeveralParts()
-        var least = fragments.leastComposition
-        // a later fragment may reorder its pictures further than the first one
+        try PresentedParts.refuseSeveral(fragments.tracks)
+        var delays: [UInt32: Int64] = [:]
         for track in fragments.tracks where track.kind == "vide" {
-            guard let known = least[track.id] else { continue }
-            least[track.id] = min(known, -Int64(track.timescale) / Self.reserveDivisor)
+            guard let least = fragments.leastComposition[track.id] else { continue }
+            delays[track.id] = Self.delay(of: track, least)
         }
-        var made = try TransportRemuxer(fragments.tracks, leastComposition: least)
+        var made = try TransportRemuxer(fragments.tracks, delays: delays)
         omitted = made.omitted
         made.beginSegment()
         remuxer = consume made
+    }
+
+    /// The ticks by which the pictures of a track are decoded earlier than they say.
+    ///
+    /// A later fragment may reorder its pictures further than the first one. A tick more, as times are rounded.
+    static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
+        let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
+        return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
     }
 
     private mutating func write(_ sample: MP4Sample, _ track: Int, _ range: Range<Int>) throws {

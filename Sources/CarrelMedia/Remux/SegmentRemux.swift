@@ -61,8 +61,6 @@ package struct SegmentRemux: ~Copyable {
 
     /// Packets that are written together.
     private static let blockLength = 512 << 10
-    /// As for fragments (`FragmentRemux`).
-    private static let reserveDivisor: Int64 = 4
 
     /// - Parameter streams: at least one, each with its tracks.
     package init(_ streams: [Stream]) {
@@ -127,18 +125,17 @@ package struct SegmentRemux: ~Copyable {
     private mutating func begin() throws {
         var tracks: [MP4Track] = []
         var shifts: [Int64] = []
-        var least: [UInt32: Int64] = [:]
+        var delays: [UInt32: Int64] = [:]
         for reader in readers {
-            try reader.fragments.tracks.refuseSeveralParts()
+            try PresentedParts.refuseSeveral(reader.fragments.tracks)
             for track in reader.fragments.tracks {
                 tracks.append(track)
                 shifts.append(reader.shift)
-                guard track.kind == "vide", let known = reader.fragments.leastComposition[track.id] else { continue }
-                // a later fragment may reorder its pictures further than the first one
-                least[track.id] = min(known, -Int64(track.timescale) / Self.reserveDivisor)
+                guard track.kind == "vide", let least = reader.fragments.leastComposition[track.id] else { continue }
+                delays[track.id] = FragmentRemux.delay(of: track, least)
             }
         }
-        var made = try TransportRemuxer(tracks, leastComposition: least, shifts: shifts)
+        var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts)
         omitted = made.omitted
         made.beginSegment()
         remuxer = consume made

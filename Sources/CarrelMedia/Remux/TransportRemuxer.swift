@@ -35,36 +35,22 @@ package struct TransportRemuxer: ~Copyable {
         var timescale: Int64
         /// The ticks that are added to times of presentation.
         var shift: Int64
-        /// The ticks by which decoding comes earlier than the samples say: where composition offsets are negative.
-        var advance: Int64
-        /// When the picture before is decoded.
-        var decoded: Int64?
+        /// The ticks by which decoding comes earlier than the samples say, so that it comes before presentation.
+        var delay: Int64
+        var clock = DecodeClock()
 
-        /// When a picture is decoded: behind the one before it, and not behind its presentation. A picture that is presented before the
-        /// one before it is decoded is decoded when it is presented: no reader has a better time for it.
-        mutating func decodeTime(_ time: Int64, presented: Int64) -> Int64 {
-            let earliest = decoded.map { $0 &+ 1 } ?? time
-            let result = min(max(time, earliest), presented)
-            decoded = result
-            return result
-        }
-
-        func ticks(_ time: Int64) -> Int64 {
-            var (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
-            // times before the presentation are rounded as those in it
-            if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
-            return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / timescale
-        }
+        func ticks(_ time: Int64) -> Int64 { MediaTime.ticks(time, timescale: timescale) }
     }
 
     /// Plans the stream.
     ///
     /// - Parameters:
     ///   - tracks: those of a movie.
-    ///   - leastComposition: the least composition offset of each track that has negative ones, in units of its time scale.
+    ///   - delays: of each track with pictures that are presented before the samples say that they are decoded: the ticks by which
+    ///     decoding comes earlier.
     ///   - shifts: the ticks that are added to the times of each track, by its position; none adds nothing.
     /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
-    package init(_ tracks: [MP4Track], leastComposition: [UInt32: Int64] = [:], shifts: [Int64] = []) throws(MediaError) {
+    package init(_ tracks: [MP4Track], delays: [UInt32: Int64] = [:], shifts: [Int64] = []) throws(MediaError) {
         var elementary: [ElementaryStream] = []
         var streams: [Stream?] = []
         var omitted: [String] = []
@@ -85,9 +71,9 @@ package struct TransportRemuxer: ~Copyable {
                 )
                 continue
             }
-            var plan = Stream(number: elementary.count, codings: codings, timescale: Int64(track.timescale), shift: 0, advance: 0)
+            var plan = Stream(number: elementary.count, codings: codings, timescale: Int64(track.timescale), shift: 0, delay: 0)
             plan.shift = Self.origin &+ Self.shift(track, plan) &+ (streams.count < shifts.count ? shifts[streams.count] : 0)
-            plan.advance = plan.ticks(max(0, -(leastComposition[track.id] ?? 0)))
+            plan.delay = min(max(0, delays[track.id] ?? 0), Self.origin)
             streams.append(plan)
             elementary.append(stream)
         }
@@ -101,14 +87,24 @@ package struct TransportRemuxer: ~Copyable {
 
     /// The shift that the first edit asks for: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
     private static func shift(_ track: MP4Track, _ stream: Stream) -> Int64 {
-        var delay: Int64 = 0
-        for edit in track.editList.edits {
-            guard edit.mediaTime < 0 else {
-                return delay &- stream.ticks(edit.mediaTime)
-            }
-            if track.movieTimescale > 0 { delay &+= min(max(0, edit.duration), 1 << 40) * 90_000 / Int64(track.movieTimescale) }
-        }
-        return 0
+        guard let first = PresentedParts(track).parts.first else { return 0 }
+        return first.time &- stream.ticks(first.start)
+    }
+
+    /// Begins a part of a track's media: its samples are presented from another time on.
+    ///
+    /// - Parameters:
+    ///   - part: the part.
+    ///   - track: the position of the track.
+    mutating func begin(_ part: PresentedParts.Part, of track: Int) {
+        guard let stream = streams[track] else { return }
+        streams[track]?.shift = Self.origin &+ part.time &- stream.ticks(part.start)
+    }
+
+    /// When a sample is decoded, as far as its times say; in ticks. Samples are written in the order of these times.
+    func time(of sample: MP4Sample, _ track: Int) -> Int64 {
+        guard let stream = streams[track] else { return .max }
+        return stream.ticks(sample.decodeTime) &+ stream.shift &- stream.delay
     }
 
     private static func codings(_ track: MP4Track, pid: UInt16) throws(Malformed) -> (ElementaryStream, [Stream.Coding?])? {
@@ -171,15 +167,16 @@ package struct TransportRemuxer: ~Copyable {
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>
     ) throws(Malformed) {
-        guard var stream = streams[track], !range.isEmpty else { return }
+        guard let stream = streams[track], !range.isEmpty else { return }
         guard sample.entry < stream.codings.count, let coding = stream.codings[sample.entry] else { return }
         let presented = stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
-        let time = stream.ticks(sample.decodeTime) &+ stream.shift &- stream.advance
-        let decoded = stream.decodeTime(time, presented: presented)
-        streams[track]?.decoded = stream.decoded
         switch coding {
         case .picture(let codec, let prefix, let lengthSize):
-            try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, presented, decoded)
+            let time = time(of: sample, track)
+            let decoded = streams[track]?.clock.next(time) ?? presented
+            // a picture that came too late for any delay is presented when it is decoded
+            let shown = max(presented, decoded)
+            try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, shown, decoded)
         case .adts(let template):
             guard let header = template.header(payloadLength: range.count) else {
                 throw Malformed("sample of \(range.count) bytes cannot be an ADTS frame", at: 0)

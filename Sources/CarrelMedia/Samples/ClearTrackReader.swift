@@ -79,6 +79,11 @@ package final class ClearTrackReader {
         try samples.readEncryption(defaults, into: &parameters)
     }
 
+    /// Goes to the sample behind the next one, which is not read.
+    ///
+    /// - Throws: what the reader throws; `Malformed`.
+    package func skip() throws { try advance() }
+
     /// Lends the next sample, clear, and goes to the one behind it.
     ///
     /// - Parameter body: gets the sample and its bytes, which it may change; they lie in the range.

@@ -92,12 +92,7 @@ final class TransportTrackPackager {
         return least
     }
 
-    private func ticks(_ time: Int64) -> Int64 {
-        var (seconds, rest) = time.quotientAndRemainder(dividingBy: track.timescale)
-        // times before the presentation are rounded as those in it
-        if rest < 0 { (seconds, rest) = (seconds - 1, rest + track.timescale) }
-        return seconds &* 90_000 &+ (rest &* 90_000 &+ track.timescale / 2) / track.timescale
-    }
+    private func ticks(_ time: Int64) -> Int64 { MediaTime.ticks(time, timescale: track.timescale) }
 
     /// Writes the track.
     ///

@@ -1,0 +1,132 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelTS
+
+/// Which samples of a track its presentation needs, part after part, and how much earlier than they say its pictures are decoded.
+struct PresentationPlan: Sendable {
+    /// A part with the samples that it presents.
+    struct Part: Sendable {
+        var part: PresentedParts.Part
+        /// By their position in decode order; empty where the part presents none.
+        var samples: Range<Int>
+        /// Pictures that are presented before this time belong to the part before the first sample.
+        var earliest: Int64
+    }
+
+    let parts: [Part]
+    /// The ticks by which pictures are decoded earlier than their samples say.
+    private(set) var delay: Int64 = 0
+
+    /// Looks at samples for parts, at most: an edit list multiplies the samples of its track.
+    private static let workLimit = 1 << 26
+
+    /// The search for the samples of one part.
+    private struct Search {
+        var part: PresentedParts.Part
+        /// The first sample; of pictures the last random access point that is not behind the beginning.
+        var first: (index: Int, presented: Int64, end: Int64)?
+        /// The last sample that is presented.
+        var last: Int?
+        /// The first sample from `first` on that is presented behind the end.
+        var beyond: Int?
+
+        mutating func look(_ sample: MP4Sample, _ index: Int, isPicture: Bool) {
+            let presented = sample.decodeTime &+ sample.compositionOffset
+            let middle = presented &+ sample.duration / 2
+            if isPicture ? sample.isSync && presented <= part.start &+ sample.duration / 2 : first == nil && middle > part.start {
+                first = (index, presented, presented &+ sample.duration)
+                last = nil
+                beyond = nil
+            }
+            guard let first, presented >= first.presented || !isPicture else { return }
+            if let end = part.end, middle >= end {
+                if beyond == nil { beyond = index }
+            } else {
+                last = index
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - file: its file.
+    /// - Throws: `unsupported` when a transport stream cannot have its parts; what the reader throws, and `Malformed`.
+    init(_ track: MP4Track, of file: MP4File) throws {
+        let presented = PresentedParts(track)
+        let isPicture = track.kind == "vide"
+        guard presented.parts.count > 1 || presented.fault != nil else {
+            // what comes before the beginning stays: decoding needs it, and so do players that seek
+            let end = try presented.parts.first.map { try Self.end(of: $0, track, file) } ?? Int.max
+            parts = presented.parts.map { Part(part: $0, samples: 0..<end, earliest: .min) }
+            if isPicture { try findDelay(track, file) }
+            return
+        }
+        func refuse(_ words: String) -> MediaError {
+            MediaError(.unsupported, "track \(track.id) \(words), which a transport stream does not do")
+        }
+        if let fault = presented.fault { throw refuse(fault) }
+        var searches = presented.parts.map { Search(part: $0) }
+        var samples = file.samples(of: track)
+        var index = 0
+        while let sample = try samples.next() {
+            guard index < Self.workLimit / searches.count else { throw refuse("presents too many parts of its media") }
+            for i in searches.indices { searches[i].look(sample, index, isPicture: isPicture) }
+            index += 1
+        }
+        var parts: [Part] = []
+        for (number, search) in searches.enumerated() {
+            // nothing of the media lies in this part
+            guard let first = search.first, let last = search.last else { continue }
+            if isPicture {
+                guard first.end > search.part.start else {
+                    throw refuse("begins part \(number + 1) of its presentation between random access points")
+                }
+                guard search.beyond.map({ $0 > last }) ?? true else {
+                    throw refuse("ends part \(number + 1) of its presentation between pictures that need each other")
+                }
+            }
+            parts.append(
+                Part(part: search.part, samples: first.index..<last + 1, earliest: isPicture ? first.presented : .min)
+            )
+        }
+        self.parts = parts
+        if isPicture { try findDelay(track, file) }
+    }
+
+    /// The position behind the last sample that a part presents.
+    private static func end(of part: PresentedParts.Part, _ track: MP4Track, _ file: MP4File) throws -> Int {
+        guard let end = part.end else { return .max }
+        var samples = file.samples(of: track)
+        var index = 0
+        var last = 0
+        while let sample = try samples.next() {
+            index += 1
+            if sample.decodeTime &+ sample.compositionOffset &+ sample.duration / 2 < end { last = index }
+        }
+        return last == index ? .max : last
+    }
+
+    /// Finds the delay with which no picture is decoded behind its presentation.
+    private mutating func findDelay(_ track: MP4Track, _ file: MP4File) throws {
+        let timescale = Int64(max(1, track.timescale))
+        var clock = DecodeClock()
+        var most: Int64 = 0
+        var samples = file.samples(of: track)
+        var index = 0
+        for part in parts {
+            if part.samples.lowerBound < index {
+                samples = file.samples(of: track)
+                index = 0
+            }
+            let shift = part.part.time &- MediaTime.ticks(part.part.start, timescale: timescale)
+            while index < part.samples.upperBound, let sample = try samples.next() {
+                defer { index += 1 }
+                let presented = sample.decodeTime &+ sample.compositionOffset
+                guard index >= part.samples.lowerBound, presented >= part.earliest else { continue }
+                let decoded = clock.next(MediaTime.ticks(sample.decodeTime, timescale: timescale) &+ shift)
+                most = max(most, decoded &- (MediaTime.ticks(presented, timescale: timescale) &+ shift))
+            }
+        }
+        delay = most
+    }
+}
