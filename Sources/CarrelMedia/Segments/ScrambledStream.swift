@@ -70,13 +70,19 @@ struct ScrambledStream: Sendable {
         for (words, grant) in terms { try grant.checkPlainOutput(words, at: now) }
     }
 
-    /// Writes the clear stream.
+    /// Writes the clear stream, whose map no longer speaks of scrambling: null packets take the place of key messages, so that every other
+    /// packet keeps its offset.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0
         var at: Int64 = 0
+        // packets from one with a section of the map that the next block ends
+        var held: [UInt8] = []
         while at < reader.length {
-            var block = try reader.readAll(at..<min(reader.length, at + Self.blockLength))
+            let read = try reader.readAll(at..<min(reader.length, at + Self.blockLength))
+            let end = at + Int64(read.count)
+            at -= Int64(held.count)
+            var block = held + read
             let count = block.count
             var rest = 0..<count
             while let need = try Self.run(&descrambler, &block, rest, at: at) {
@@ -87,8 +93,11 @@ struct ScrambledStream: Sendable {
                 next += 1
                 rest = need.offset..<count
             }
-            try sink.write(block.rawSpan)
-            at += Int64(count)
+            var done = count
+            if let map = descrambler.unfinishedMap, end < reader.length, count - map < Self.blockLength { done = map }
+            try sink.write(block.rawSpan.extracting(0..<done))
+            held = Array(block[done...])
+            at = end
             try progress(at)
         }
     }

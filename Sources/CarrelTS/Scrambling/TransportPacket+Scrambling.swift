@@ -17,4 +17,15 @@ extension MutableRawSpan {
             unsafe buffer[offset + 3] = buffer[offset + 3] & 0x3f | control << 6
         }
     }
+
+    /// Makes the packet at `offset`, which lies in the span, a null packet (ISO/IEC 13818-1 §2.4.3.3).
+    @_lifetime(self: copy self)
+    mutating func writeNullPacket(at offset: Int) {
+        unsafe withUnsafeMutableBytes { buffer in
+            for i in 0..<TransportStream.packetLength { unsafe buffer[offset + i] = 0xff }
+            unsafe buffer[offset] = TransportPacket.syncByte
+            unsafe buffer[offset + 1] = UInt8(TransportPacket.nullPID >> 8)
+            unsafe buffer[offset + 3] = 0x10
+        }
+    }
 }

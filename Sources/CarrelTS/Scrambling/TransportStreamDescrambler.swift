@@ -3,7 +3,8 @@ package import CarrelCrypto
 
 /// Descrambles a program where its packets lie, and finds out which keys it needs (DVB-CISSA version 1, ETSI TS 103 127).
 ///
-/// It reads the tables and the key messages on the way. Where a packet needs a key that is not here, it stops there: the caller
+/// It reads the tables and the key messages on the way. The map then no longer says that packets are scrambled, nor names the stream of
+/// key messages, whose packets become null packets; every other packet stays where it is. Where a packet needs a key that is not here, it stops there: the caller
 /// gets the key, sets it, and goes on with the rest of the bytes.
 ///
 /// ```swift
@@ -30,6 +31,12 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     private var mapPID: UInt16?
     private var messagePID: UInt16?
     private var program: UInt16?
+    /// Whether the packets of the map up to the next section belong to sections that were read already.
+    private var hasReadMap = false
+
+    /// The offset of the packet with which a section of the map begins that ends behind the range of the last call; nil when none does. It
+    /// is not changed: the caller may pass the packets from there on again, together with those that follow.
+    package private(set) var unfinishedMap: Int?
 
     /// The key message in force.
     package private(set) var message: KeyMessage?
@@ -60,11 +67,15 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     package mutating func descramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) -> Outcome {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
         var at = range.lowerBound
+        unfinishedMap = nil
         while at < range.upperBound {
             let packet = try TransportPacket.whole(bytes.bytes, at: at, end: range.upperBound)
             let payload = at + packet.payload.lowerBound..<at + packet.payload.upperBound
             switch packet.scrambling {
-            case 0: readTables(packet, bytes.bytes.extracting(payload))
+            case 0:
+                if packet.pid == mapPID, packet.startsUnit { clearMap(&bytes, at: at, end: range.upperBound) }
+                readTables(packet, bytes.bytes.extracting(payload))
+                if packet.pid == messagePID { bytes.writeNullPacket(at: at) }
             case 1: throw Malformed("scrambling control of a packet is reserved", at: at)
             default:
                 if let mode, mode != PacketCipher.mode { throw Malformed("scrambling mode \(mode) is not DVB-CISSA", at: at) }
@@ -92,15 +103,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
                 if let first { (program, mapPID) = (first.number, first.pid) }
             }
         case mapPID:
-            for section in map.consume(payload, startsUnit: packet.startsUnit) {
-                guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table,
-                    table.identifier == program,
-                    let map = try? ProgramMap(table)
-                else { continue }
-                let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)
-                mode = descriptors.first { $0.tag == 0x65 }?.content.first
-                messagePID = map.streams.first(where: \.hasKeyMessages)?.pid
-            }
+            guard !hasReadMap else { return }
+            for section in map.consume(payload, startsUnit: packet.startsUnit) { _ = readMap(section) }
         case messagePID:
             for section in messages.consume(payload, startsUnit: packet.startsUnit) {
                 guard let table = try? TableSection(section.rawSpan), let next = try? KeyMessage(table) else { continue }
@@ -113,5 +117,31 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
             }
         default: break
         }
+    }
+
+    /// Reads a section of the map; returns the same without scrambling, nil when nothing in it changes.
+    private mutating func readMap(_ section: [UInt8]) -> [UInt8]? {
+        guard var table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
+            let map = try? ProgramMap(table)
+        else { return nil }
+        let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)
+        mode = descriptors.first { $0.tag == StreamDescriptor.scramblingTag }?.content.first
+        messagePID = map.streams.first(where: \.hasKeyMessages)?.pid
+        guard let clear = try? map.withoutScrambling.section().body, clear != table.body else { return nil }
+        table.body = clear
+        return table.bytes
+    }
+
+    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold them.
+    private mutating func clearMap(_ bytes: inout MutableRawSpan, at start: Int, end: Int) {
+        hasReadMap = false
+        guard let pid = mapPID, let run = SectionRun(bytes.bytes, pid: pid, from: start, to: end) else {
+            unfinishedMap = start
+            return
+        }
+        hasReadMap = true
+        var out: [UInt8] = []
+        for section in run.sections { out += readMap(section) ?? section }
+        run.write(out, to: &bytes)
     }
 }

@@ -39,6 +39,15 @@ package struct ProgramMap: Sendable, Hashable {
         }
     }
 
+    /// The map of the same program in the clear: without descriptors of scrambling, and without the stream of key messages.
+    var withoutScrambling: ProgramMap {
+        var map = self
+        map.descriptors.removeAll { $0.tag == StreamDescriptor.scramblingTag }
+        map.streams.removeAll(where: \.hasKeyMessages)
+        for i in map.streams.indices { map.streams[i].descriptors.removeAll { $0.tag == StreamDescriptor.scramblingTag } }
+        return map
+    }
+
     /// The only section of the table.
     ///
     /// - Throws: when the streams and descriptors do not fit into one.

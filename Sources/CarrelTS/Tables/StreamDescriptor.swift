@@ -25,8 +25,11 @@ package struct StreamDescriptor: Sendable, Hashable {
 
     /// The way packets are scrambled: `scrambling_descriptor` (ETSI EN 300 468 §6.2.32); 0x10 is DVB-CISSA version 1.
     package static func scrambling(_ mode: UInt8) -> StreamDescriptor {
-        StreamDescriptor(tag: 0x65, content: [mode])
+        StreamDescriptor(tag: scramblingTag, content: [mode])
     }
+
+    /// The tag of `scrambling_descriptor`.
+    static let scramblingTag: UInt8 = 0x65
 
     /// Whether the descriptor has this tag and its content begins with these letters.
     package func names(_ text: StaticString, tag: UInt8) -> Bool {
