@@ -58,11 +58,18 @@ struct `The peer of a session` {
                 if case .network(_, let own) = request.http.peer { port.withLock { $0 = own } }
                 return .empty()
             }
-            try await ask([asking.base, own.base, own.base], sessions)
-            #expect(own.count == 2)
-            let answers = try await outsider([["--local-port", "\(port.withLock { $0 })", own.base]])
-            #expect(answers.map(\.status) == ["403"])
-            #expect(own.count == 2)
+            // other connections of this machine may share the port, so that the first one may not be free
+            for attempt in 1...20 {
+                try await ask([asking.base, own.base, own.base], sessions)
+                #expect(own.count == 2 * attempt)
+                let status = try await outsider([["--local-port", "\(port.withLock { $0 })", own.base]])[0].status
+                #expect(own.count == 2 * attempt)
+                guard status == "000" else {
+                    #expect(status == "403")
+                    return
+                }
+            }
+            Issue.record("no port was free for another process")
         }
     }
 
@@ -89,7 +96,7 @@ struct `The peer of a session` {
 
             """
         for (number, request) in requests.enumerated() {
-            script += "\(curl) -sS -o body\(number) -w '%{http_code}' \(request.joined(separator: " ")) > status\(number) 2>&1\n"
+            script += "\(curl) -sS -o body\(number) -w '%{http_code}' \(request.joined(separator: " ")) > status\(number)\n"
         }
         script += ": > ended\n"
         // it is in a session of its own when it begins, and so is not ended with its parent
