@@ -108,6 +108,11 @@ let package = Package(
         ]),
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
+        product([
+            "CarrelProxy", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelHTTPClient",
+            "CarrelHTTP", "CarrelBytes",
+        ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product([
@@ -329,6 +334,11 @@ let package = Package(
             bytes: true,
             carrel("Bytes Crypto HTTP HTTPServer JSON Loopback Publication Reader Threads Web XML")
         ),
+        library(
+            "CarrelProxy",
+            bytes: true,
+            carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads")
+        ),
 
         // tools
         executable(
@@ -391,6 +401,13 @@ let package = Package(
             "CarrelMediaPackagingTests",
             ["ProtectedMedia"]
                 + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing Video")
+        ),
+        tests(
+            "CarrelProxyTests",
+            ["ProtectedMedia"]
+                + carrel(
+                    "Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
+                )
         ),
         tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
         tests("CarrelJSONTests", carrel("Bytes JSON")),

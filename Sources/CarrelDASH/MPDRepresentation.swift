@@ -25,7 +25,7 @@ package struct MPDMediaProperties: Sendable, Hashable {
     package init() {}
 
     /// The properties in force below another level.
-    func inheriting(_ upper: MPDMediaProperties) -> MPDMediaProperties {
+    package func inheriting(_ upper: MPDMediaProperties) -> MPDMediaProperties {
         var merged = self
         merged.mimeType = mimeType ?? upper.mimeType
         merged.codecs = codecs ?? upper.codecs

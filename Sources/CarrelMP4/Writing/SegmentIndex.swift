@@ -10,6 +10,8 @@ package struct SegmentIndex: Sendable, Hashable {
         package var duration: UInt32
         /// Whether it begins with a picture at which decoding can start.
         package var startsWithSync: Bool
+        /// Whether another index lies there.
+        package var isIndex = false
 
         package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true) {
             self.size = size
@@ -54,7 +56,7 @@ package struct SegmentIndex: Sendable, Hashable {
             writer.u16(0)
             writer.u16(UInt16(clamping: references.count))
             for reference in references.prefix(0xffff) {
-                writer.u32(reference.size & 0x7fff_ffff)
+                writer.u32(reference.size & 0x7fff_ffff | (reference.isIndex ? 0x8000_0000 : 0))
                 writer.u32(reference.duration)
                 // starts_with_SAP and SAP_type 1
                 writer.u32(reference.startsWithSync ? 0x9000_0000 : 0)

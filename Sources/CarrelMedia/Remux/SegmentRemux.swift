@@ -23,6 +23,22 @@ package struct SegmentRemux: ~Copyable {
         /// The ticks of 90 kHz that are added to the times of its media, so that those of all streams count from the same moment.
         package var shift: Int64
 
+        /// Reads an initialization segment, and asks for the keys that it names.
+        ///
+        /// - Parameters:
+        ///   - initialization: the initialization segment.
+        ///   - shift: the ticks of 90 kHz that are added to the times of its media.
+        ///   - source: who has the keys.
+        /// - Throws: `missingKey`, `refusedKey`, `unsupported`; `Malformed`.
+        package init(initialization: [UInt8], shift: Int64 = 0, keys source: some ContentKeySource) async throws {
+            let file = try MP4File(BytesReader(initialization))
+            var keys = ContentKeys()
+            for track in file.tracks {
+                for id in try file.keyIDs(of: track) { try await keys.resolve(id, track: track.id, from: source) }
+            }
+            self.init(tracks: file.tracks, keys: keys, shift: shift)
+        }
+
         package init(tracks: [MP4Track], keys: ContentKeys = ContentKeys(), shift: Int64 = 0) {
             self.tracks = tracks
             self.keys = keys
@@ -54,6 +70,7 @@ package struct SegmentRemux: ~Copyable {
     }
 
     private let readers: [Reader]
+    private let number: Int
     private var remuxer: TransportRemuxer?
 
     /// The tracks that a transport stream cannot hold, each with the reason; none before the first sample.
@@ -62,8 +79,11 @@ package struct SegmentRemux: ~Copyable {
     /// Packets that are written together.
     private static let blockLength = 512 << 10
 
-    /// - Parameter streams: at least one, each with its tracks.
-    package init(_ streams: [Stream]) {
+    /// - Parameters:
+    ///   - streams: at least one, each with its tracks.
+    ///   - number: of the segment, by which the counters of its tables go on from those of the segment before.
+    package init(_ streams: [Stream], number: Int = 0) {
+        self.number = number
         var first = 0
         var readers: [Reader] = []
         for stream in streams {
@@ -98,7 +118,7 @@ package struct SegmentRemux: ~Copyable {
                 }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
-                remuxer?.endSegment()
+                remuxer?.endAlignedSegment()
                 try flush(to: &sink)
                 return nil
             }
@@ -137,7 +157,7 @@ package struct SegmentRemux: ~Copyable {
         }
         var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts)
         omitted = made.omitted
-        made.beginSegment()
+        made.beginSegment(behind: number)
         remuxer = consume made
     }
 

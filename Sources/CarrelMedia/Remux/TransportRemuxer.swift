@@ -17,7 +17,7 @@ package struct TransportRemuxer: ~Copyable {
     /// The tracks that a transport stream cannot hold: each with the reason, as a lower-case phrase.
     package private(set) var omitted: [String] = []
 
-    private var muxer: TransportStreamMuxer
+    var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
 

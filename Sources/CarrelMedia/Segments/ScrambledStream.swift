@@ -103,7 +103,7 @@ struct ScrambledStream: Sendable {
     }
 
     /// Descrambles packets; returns the key that is missing, if one is.
-    private static func run(
+    static func run(
         _ descrambler: inout TransportStreamDescrambler,
         _ block: inout [UInt8],
         _ range: Range<Int>,
@@ -121,7 +121,7 @@ struct ScrambledStream: Sendable {
         }
     }
 
-    private static func grant(
+    static func grant(
         _ parity: KeyParity,
         _ message: KeyMessage?,
         _ source: some ContentKeySource

@@ -1,0 +1,57 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelTS
+
+/// Descrambles a transport stream in pieces of any size as they arrive (DVB-CISSA), and asks for the keys that it names on its way.
+package struct PacketDescrambler: ~Copyable {
+    private var descrambler = TransportStreamDescrambler()
+    /// Bytes that are not written yet: part of a packet, or packets whose section goes on.
+    private var held: [UInt8] = []
+    private var position: Int64 = 0
+
+    /// Bytes that wait for the rest of a section, at most: a section has 4096.
+    private static let heldLimit = 64 << 10
+
+    package init() {}
+
+    /// Descrambles a piece.
+    ///
+    /// - Parameters:
+    ///   - piece: the next bytes of the stream.
+    ///   - sink: gets whole clear packets.
+    ///   - source: has the keys.
+    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; what the sink throws.
+    package mutating func write(_ piece: RawSpan, to sink: inout some MediaSink, keys source: some ContentKeySource) async throws
+    {
+        held.append(copying: piece)
+        try await descramble(to: &sink, source)
+    }
+
+    private mutating func descramble(to sink: inout some MediaSink, _ source: some ContentKeySource) async throws {
+        let count = held.count - held.count % 188
+        var rest = 0..<count
+        while let need = try ScrambledStream.run(&descrambler, &held, rest, at: position) {
+            let grant = try await ScrambledStream.grant(need.parity, need.message, source).grant
+            try descrambler.setKey(grant.key, for: need.parity)
+            rest = need.offset..<count
+        }
+        var end = count
+        if let map = descrambler.unfinishedMap, count - map < Self.heldLimit { end = map }
+        guard end > 0 else { return }
+        try sink.write(held.rawSpan.extracting(0..<end))
+        held.removeSubrange(0..<end)
+        position += Int64(end)
+    }
+
+    /// Ends the stream.
+    ///
+    /// - Parameters:
+    ///   - sink: gets the last packets.
+    ///   - source: has the keys.
+    /// - Throws: `Malformed` when the last packet is cut off; what the sink throws.
+    package mutating func finish(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws {
+        guard held.count % 188 == 0 else { throw Malformed("packet is cut off", at: Int(clamping: position) + held.count) }
+        if !held.isEmpty { try sink.write(held.rawSpan) }
+        held = []
+    }
+}

@@ -1,0 +1,192 @@
+import CarrelBytes
+import CarrelDASH
+import CarrelMedia
+import CarrelThreads
+
+/// A DASH presentation as HLS: each segment is one of pictures and one of audio (ISO/IEC 23009-1).
+final class DASHPresentation: Presentation {
+    let origin: MediaOrigin
+    let settings: SessionSettings
+    private let reader: ManifestReader
+    private let initializations: InitializationCache
+    private let indexes: IndexCache
+    private let choice = Locked<TrackChoice?>(nil)
+    /// The numbers of segments of live playlists, by their tracks.
+    private let sequences = Locked<[String: SegmentSequence]>([:])
+
+    init(_ origin: MediaOrigin, _ settings: SessionSettings) {
+        self.origin = origin
+        self.settings = settings
+        reader = ManifestReader(origin)
+        initializations = InitializationCache(origin)
+        indexes = IndexCache(origin)
+    }
+
+    // MARK: - Tracks
+
+    /// The tracks of the first period, chosen once.
+    private func tracks(_ manifest: Manifest) throws(ProxyError) -> TrackChoice {
+        if let known = choice.withLock({ $0 }) { return known }
+        let made = try TrackChoice(manifest, settings)
+        choice.withLock { $0 = made }
+        return made
+    }
+
+    func outline() async throws -> Outline {
+        let manifest = try await reader.current()
+        let tracks = try tracks(manifest)
+        var outline = tracks.outline
+        outline.isLive = manifest.mpd.kind == .dynamic
+        guard !tracks.video.isEmpty, let audio = tracks.audio.first, !outline.variants[0].hasAudioGroup else { return outline }
+        // what is not cut alike cannot go out together
+        let pairs = try await pairs(manifest, tracks, RenditionName(video: 0, audio: 0))
+        guard !pairs.isAligned else { return outline }
+        guard settings.policy != .seed else {
+            throw ProxyError(
+                .unsupported,
+                "pictures and audio '\(audio.representation.id)' are not cut alike by more than half a segment"
+            )
+        }
+        let apart = tracks.apart
+        choice.withLock { $0 = apart }
+        var demuxed = apart.outline
+        demuxed.isLive = outline.isLive
+        return demuxed
+    }
+
+    // MARK: - Segments
+
+    func segments(of rendition: RenditionName) async throws -> SegmentList {
+        let manifest = try await reader.current(isNeeded: true)
+        let tracks = try tracks(manifest)
+        let pairs = try await pairs(manifest, tracks, rendition)
+        var list = SegmentList()
+        list.isEnded = manifest.mpd.kind == .isStatic
+        list.segments = pairs.segments
+        list.leastTarget = pairs.longest
+        guard !list.isEnded || sequences.withLock({ $0[tracks.group(of: rendition)] != nil }) else { return list }
+        let group = tracks.group(of: rendition)
+        sequences.withLock { all in
+            var sequence = all[group] ?? SegmentSequence()
+            sequence.update(&list)
+            all[group] = sequence
+        }
+        return list
+    }
+
+    /// The segments of a rendition in all periods.
+    private func pairs(_ manifest: Manifest, _ tracks: TrackChoice, _ name: RenditionName) async throws -> SegmentPairs {
+        var pairs = SegmentPairs(name)
+        let now = await reader.now
+        for period in manifest.timings.indices where !manifest.timings[period].isEarly {
+            let main = try tracks.track(name, .main).flatMap { manifest.stream($0, inPeriod: period) }
+            let audio = name.video == nil ? nil : try tracks.track(name, .audio).flatMap { manifest.stream($0, inPeriod: period) }
+            guard let main else { continue }
+            let first = try await places(main, manifest, now)
+            var second: SegmentPlaces?
+            if let audio { second = try await places(audio, manifest, now) }
+            pairs.add(first, second, period: manifest.name(ofPeriod: period))
+        }
+        return pairs
+    }
+
+    /// The segments of a stream that exist now.
+    private func places(_ stream: MPDStream, _ manifest: Manifest, _ now: Instant) async throws -> SegmentPlaces {
+        let segments: MPDSegments
+        do throws(Malformed) { segments = try stream.segments() } catch {
+            throw ProxyError(.manifest, "representation '\(stream.id)': \(error.what)")
+        }
+        if let index = try await indexes.index(of: stream, segments) { return SegmentPlaces(index, of: stream) }
+        let range = manifest.mpd.kind == .dynamic ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
+        guard range.count <= SegmentPlaces.limit else {
+            throw ProxyError(.manifest, "representation '\(stream.id)' has more than \(SegmentPlaces.limit) segments")
+        }
+        return SegmentPlaces(segments, range, of: stream)
+    }
+
+    // MARK: - Bytes
+
+    /// A segment of one stream, found again by its name.
+    private struct Found {
+        var stream: MPDStream
+        var place: SegmentPlaces.Place
+    }
+
+    private func find(_ track: Manifest.Track?, _ period: Int, index: Int64, time: Int64, _ manifest: Manifest) async throws
+        -> Found?
+    {
+        guard let track, let stream = manifest.stream(track, inPeriod: period) else { return nil }
+        let segments: MPDSegments
+        do throws(Malformed) { segments = try stream.segments() } catch {
+            throw ProxyError(.manifest, "representation '\(stream.id)': \(error.what)")
+        }
+        if let sidx = try await indexes.index(of: stream, segments) {
+            guard let place = SegmentPlaces(sidx, of: stream).place(index: index, time: time) else { throw SegmentName.unknown }
+            return Found(stream: stream, place: place)
+        }
+        guard let segment = SegmentPlaces.segment(segments, index: Int(clamping: index), time: time) else {
+            throw manifest.mpd.kind == .dynamic
+                ? ProxyError(.windowPassed, "the segment is not in the live window any more") : SegmentName.unknown
+        }
+        return Found(stream: stream, place: SegmentPlaces.Place(segment))
+    }
+
+    func open(_ name: SegmentName) async throws -> ServedMedia {
+        let manifest = try await reader.current()
+        let tracks = try tracks(manifest)
+        guard let period = manifest.period(named: name.period) else {
+            throw manifest.mpd.kind == .dynamic
+                ? ProxyError(.windowPassed, "the period is not in the live window any more") : SegmentName.unknown
+        }
+        guard
+            let main = try await find(
+                try tracks.track(name.rendition, .main),
+                period,
+                index: name.index,
+                time: name.time,
+                manifest
+            )
+        else { throw SegmentName.unknown }
+        var found = [main]
+        if name.rendition.video != nil, let audio = try tracks.track(name.rendition, .audio) {
+            let other = try await find(audio, period, index: name.audioIndex, time: name.audioTime, manifest)
+            if let other { found.append(other) }
+        }
+        var sources: [SegmentSource] = []
+        for found in found { sources.append(try await source(found)) }
+        let request = SegmentRequest(
+            sources: sources,
+            origin: origin,
+            settings: settings,
+            number: Int(truncatingIfNeeded: name.index)
+        )
+        return settings.output == .fragments ? try await request.fragments() : try await request.transportStream()
+    }
+
+    func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
+        let manifest = try await reader.current()
+        let tracks = try tracks(manifest)
+        guard let period = manifest.period(named: name.period), let track = try tracks.track(name.rendition, .main),
+            let stream = manifest.stream(track, inPeriod: period)
+        else { throw SegmentName.unknown }
+        let initialization = try await initializations.initialization(of: stream)
+        let bytes: [UInt8]
+        do {
+            bytes = try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys).clearInitialization
+        } catch {
+            throw ProxyError(error, in: "the initialization segment of representation '\(stream.id)'")
+        }
+        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+    }
+
+    private func source(_ found: Found) async throws -> SegmentSource {
+        SegmentSource(
+            initialization: try await initializations.initialization(of: found.stream),
+            url: found.place.url,
+            range: found.place.range,
+            presentationTimeOffset: found.stream.information?.presentationTimeOffset ?? 0,
+            timescale: found.stream.information?.timescale ?? 1,
+            periodStart: found.stream.period.start
+        )
+    }
+}

@@ -1,0 +1,45 @@
+import CarrelBytes
+import CarrelDASH
+
+/// An MPD as it was read at one time, with its streams found by their places.
+struct Manifest: Sendable {
+    /// A representation of the first period, which is taken to exist in all others.
+    struct Track: Sendable {
+        var representation: MPDRepresentation
+        var set: MPDAdaptationSet
+    }
+
+    let mpd: MPD
+    /// Behind redirects.
+    let url: String
+    let timings: [MPD.Timing]
+    /// When it was requested, by this machine's clock.
+    let requested: Instant
+    private let streams: [[Int: MPDStream]]
+
+    init(_ mpd: MPD, url: String, requested: Instant) {
+        self.mpd = mpd
+        self.url = url
+        self.requested = requested
+        timings = mpd.timings
+        var streams = [[Int: MPDStream]](repeating: [:], count: mpd.periods.count)
+        for stream in mpd.streams(url: url) {
+            streams[stream.place.period][Self.key(stream.place.adaptationSet, stream.place.representation)] = stream
+        }
+        self.streams = streams
+    }
+
+    private static func key(_ set: Int, _ representation: Int) -> Int { set << 20 | representation }
+
+    /// When a period begins, in milliseconds: its name in addresses.
+    func name(ofPeriod period: Int) -> Int64 { Int64(timings[period].start / .milliseconds(1)) }
+
+    /// The period of that name.
+    func period(named name: Int64) -> Int? { timings.indices.first { self.name(ofPeriod: $0) == name } }
+
+    /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
+    func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
+        guard let place = MPDSelection.match(track.representation, of: track.set, in: mpd.periods[period]) else { return nil }
+        return streams[period][Self.key(place.adaptationSet, place.representation)]
+    }
+}

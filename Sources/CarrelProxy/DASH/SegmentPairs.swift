@@ -1,0 +1,53 @@
+/// Segments of pictures, each with the segment of audio that is sent with it.
+struct SegmentPairs {
+    private let name: RenditionName
+    private(set) var segments: [SegmentList.Segment] = []
+    /// Whether each segment of pictures has one of audio that begins within half a segment of it, and none is left over.
+    private(set) var isAligned = true
+    /// The longest segment, in whole seconds, rounded up.
+    private(set) var longest: UInt64 = 0
+
+    init(_ name: RenditionName) {
+        self.name = name
+    }
+
+    /// Adds the segments of a period.
+    ///
+    /// - Parameters:
+    ///   - main: of pictures, or of audio alone.
+    ///   - audio: sent with them; nil for none.
+    ///   - period: its name in addresses.
+    mutating func add(_ main: SegmentPlaces, _ audio: SegmentPlaces?, period: Int64) {
+        let isLater = !segments.isEmpty
+        let first = audio.map { audio in main.places.first.flatMap { Self.nearest(to: $0.start, in: audio.places) } ?? 0 } ?? 0
+        for (place, segment) in main.places.enumerated() {
+            var made = SegmentName(period: period, name, index: segment.index, time: segment.time)
+            if let audio {
+                if first + place < audio.places.count {
+                    let other = audio.places[first + place]
+                    if Self.distance(other.start, segment.start) > segment.duration / 2 { isAligned = false }
+                    made.audioIndex = other.index
+                    made.audioTime = other.time
+                } else {
+                    // audio that ends before the pictures
+                    made.rendition.audio = nil
+                    if place + 1 < main.places.count { isAligned = false }
+                }
+            }
+            var entry = SegmentList.Segment(name: made, duration: segment.duration)
+            entry.isDiscontinuity = isLater && place == 0
+            entry.hasInitialization = place == 0
+            segments.append(entry)
+            let whole = segment.duration.components
+            longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
+        }
+        if let audio, audio.places.count - first > main.places.count + 1 { isAligned = false }
+    }
+
+    /// The place of the segment that begins nearest to a time; starts rise.
+    private static func nearest(to start: Duration, in places: [SegmentPlaces.Place]) -> Int? {
+        places.indices.min { distance(places[$0].start, start) < distance(places[$1].start, start) }
+    }
+
+    private static func distance(_ a: Duration, _ b: Duration) -> Duration { a > b ? a - b : b - a }
+}

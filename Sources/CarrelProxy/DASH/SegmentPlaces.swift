@@ -1,0 +1,89 @@
+import CarrelBytes
+import CarrelDASH
+import CarrelMP4
+
+/// The segments of one representation in one period: places, times and addresses.
+struct SegmentPlaces: Sendable {
+    /// One of them.
+    struct Place: Sendable {
+        var index: Int64
+        /// In units of the stream.
+        var time: Int64
+        var start: Duration
+        var duration: Duration
+        var url: String
+        var range: Range<Int64>?
+
+        init(_ segment: MPDSegment) {
+            index = Int64(segment.index)
+            time = segment.time
+            start = segment.start
+            duration = segment.duration ?? .zero
+            url = segment.url
+            range = segment.byteRange.flatMap { range in range.length.map { range.offset..<range.offset + $0 } }
+        }
+
+        init(index: Int64, time: Int64, start: Duration, duration: Duration, url: String, range: Range<Int64>) {
+            self.index = index
+            self.time = time
+            self.start = start
+            self.duration = duration
+            self.url = url
+            self.range = range
+        }
+    }
+
+    /// Segments of one representation, at most: two weeks of two seconds each.
+    static let limit = 1 << 20
+
+    var places: [Place]
+
+    init(_ segments: MPDSegments, _ range: Range<Int>, of stream: MPDStream) {
+        places = []
+        places.reserveCapacity(range.count)
+        for index in range {
+            guard let segment = segments[index] else { break }
+            places.append(Place(segment))
+        }
+        // a segment whose duration nobody tells goes on to the end of its period
+        if let last = places.indices.last, places[last].duration <= .zero, let duration = stream.period.duration {
+            places[last].duration = stream.period.start + duration - places[last].start
+        }
+    }
+
+    init(_ index: StreamIndex, of stream: MPDStream) {
+        let offset = stream.information?.presentationTimeOffset ?? 0
+        let timescale = stream.information?.timescale ?? 1
+        let shift = stream.period.start - Duration.seconds(1) * (Double(offset) / Double(max(1, timescale)))
+        places = index.entries.enumerated().map { place, entry in
+            Place(
+                index: Int64(place),
+                time: entry.time,
+                start: shift + entry.start,
+                duration: entry.duration,
+                url: stream.baseURL,
+                range: entry.range
+            )
+        }
+    }
+
+    /// The place that an address names.
+    func place(index: Int64, time: Int64) -> Place? {
+        guard index >= 0, index < places.count, places[Int(index)].time == time else { return nil }
+        return places[Int(index)]
+    }
+
+    /// The segment that an address names: at its place, or, where a reload has moved it, at its time.
+    static func segment(_ segments: MPDSegments, index: Int, time: Int64) -> MPDSegment? {
+        if let segment = segments[index], segment.time == time { return segment }
+        // places move as a timeline loses its first segments: times rise with places
+        var (low, high) = (0, segments.count ?? index + 1)
+        while low < high {
+            let middle = (low + high) / 2
+            guard let segment = segments[middle] else { return nil }
+            if segment.time == time { return segment }
+            if segment.time < time { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,132 @@
+import CarrelDASH
+
+/// The tracks of a presentation that are played: those of its first period (ISO/IEC 23009-1 leaves the choice to the client).
+struct TrackChoice: Sendable {
+    /// Whose track of a rendition.
+    enum Part {
+        /// Pictures, or audio where there are none.
+        case main
+        /// The audio that is sent with pictures.
+        case audio
+    }
+
+    /// Representations of one adaptation set, by bandwidth.
+    private(set) var video: [Manifest.Track] = []
+    /// The best representation of each adaptation set, the first one that of the rules.
+    private(set) var audio: [Manifest.Track] = []
+    private(set) var texts: [Manifest.Track] = []
+    /// Whether audio goes out beside the pictures.
+    private(set) var isApart: Bool
+
+    init(_ manifest: Manifest, _ settings: SessionSettings) throws(ProxyError) {
+        guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
+        let parameters = settings.parameters
+        isApart = settings.demuxesAudio || settings.output == .fragments
+        let selection = MPDSelection(languages: parameters.language.map { [$0] } ?? []) { _, codecs in settings.canPlay(codecs) }
+        func sets(_ kind: String, _ selector: MediaSourceParameters.TrackSelector) throws(ProxyError) -> [MPDAdaptationSet] {
+            let all = period.adaptationSets
+            switch selector {
+            case .any: return selection.sets(of: kind, in: period).map { all[$0] }
+            case .id(let id):
+                guard let set = all.first(where: { $0.kind == kind && $0.id == id }) else {
+                    throw ProxyError(.usage, "the source has no \(kind) track '\(id)'")
+                }
+                return [set]
+            case .index(let index):
+                let ofKind = all.filter { $0.kind == kind }
+                guard ofKind.indices.contains(index) else { throw ProxyError(.usage, "the source has no \(kind) track \(index)") }
+                return [ofKind[index]]
+            }
+        }
+        if let set = try sets("video", parameters.videoTrack).first {
+            video = selection.representations(of: set).map { Manifest.Track(representation: set.representations[$0], set: set) }
+        }
+        for set in try sets("audio", parameters.audioTrack) {
+            guard let best = selection.representations(of: set).last else { continue }
+            audio.append(Manifest.Track(representation: set.representations[best], set: set))
+        }
+        guard !video.isEmpty || !audio.isEmpty else {
+            throw ProxyError(.unsupported, "the player has none of the codecs of the source")
+        }
+    }
+
+    /// The same with audio beside the pictures.
+    var apart: TrackChoice {
+        var choice = self
+        choice.isApart = true
+        return choice
+    }
+
+    /// The track of a rendition.
+    ///
+    /// - Throws: `proxy.missing` when the source has no such rendition.
+    func track(_ name: RenditionName, _ part: Part) throws(ProxyError) -> Manifest.Track? {
+        switch part {
+        case .main:
+            if let place = name.video {
+                guard video.indices.contains(place) else { throw SegmentName.unknown }
+                return video[place]
+            }
+            guard let place = name.audio, audio.indices.contains(place) else { throw SegmentName.unknown }
+            return audio[place]
+        case .audio:
+            guard let place = name.audio else { return nil }
+            guard audio.indices.contains(place) else { throw SegmentName.unknown }
+            return audio[place]
+        }
+    }
+
+    /// What numbers its segments alike: representations of one set are cut alike.
+    func group(of name: RenditionName) -> String { name.video != nil ? "video" : "audio \(name.audio ?? 0)" }
+
+    /// The variants: one for each representation of pictures, or for audio alone.
+    var outline: Outline {
+        var outline = Outline()
+        let sound = audio.first
+        let soundBandwidth = sound.map { Int(clamping: $0.representation.bandwidth) } ?? 0
+        let soundCodecs = sound.flatMap { $0.representation.properties.codecs ?? $0.set.properties.codecs }
+        for (place, track) in video.enumerated() {
+            let properties = track.representation.properties.inheriting(track.set.properties)
+            var variant = Outline.Variant(
+                name: RenditionName(video: place, audio: isApart || sound == nil ? nil : 0),
+                bandwidth: Int(clamping: track.representation.bandwidth) + soundBandwidth
+            )
+            variant.codecs = [properties.codecs, soundCodecs].compactMap { $0 }.joined(separator: ",")
+            variant.width = properties.width.map { Int(clamping: $0) }
+            variant.height = properties.height.map { Int(clamping: $0) }
+            variant.frameRate = Self.frameRate(properties.frameRate)
+            variant.hasAudioGroup = isApart && sound != nil
+            outline.variants.append(variant)
+        }
+        if video.isEmpty, let sound {
+            var variant = Outline.Variant(name: RenditionName(audio: 0), bandwidth: soundBandwidth)
+            variant.codecs = sound.representation.properties.inheriting(sound.set.properties).codecs
+            outline.variants.append(variant)
+        } else if isApart {
+            for (place, track) in audio.enumerated() {
+                var label = track.set.properties.labels.first?.text ?? track.set.language ?? "audio"
+                if outline.audio.contains(where: { $0.label == label }) { label += " \(place + 1)" }
+                outline.audio.append(
+                    Outline.Rendition(
+                        name: RenditionName(audio: place),
+                        label: label,
+                        language: track.set.language,
+                        isDefault: place == 0
+                    )
+                )
+            }
+        }
+        return outline
+    }
+
+    /// Frames a second with three decimals, of `30000/1001` or `25`.
+    private static func frameRate(_ text: String?) -> String? {
+        guard let parts = text?.split(separator: "/").map({ Double($0) }), let first = parts.first ?? nil, first > 0 else {
+            return nil
+        }
+        let divisor = parts.count > 1 ? parts[1] ?? 1 : 1
+        guard divisor > 0, first / divisor < 1000 else { return nil }
+        let thousandths = Int((first / divisor * 1000).rounded())
+        return "\(thousandths / 1000).\(String(thousandths % 1000 + 1000).dropFirst())"
+    }
+}

@@ -1,0 +1,75 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMedia
+import CarrelThreads
+
+/// The content of a DCF as a plain stream of bytes with ranges.
+struct ByteContent: Sendable {
+    private let stream: MediaStream
+    private let contentType: String
+    private let tag: String
+
+    /// Bytes of one read.
+    private static let pieceLength: Int64 = 256 << 10
+
+    /// Opens the first object of a DCF.
+    ///
+    /// - Throws: ``ProxyError``: `proxy.output-control` unless the grant of the key relaxes the controls of the output; `proxy.no-ranges`
+    ///   when the origin has none.
+    init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
+        do {
+            stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
+        } catch {
+            throw ProxyError(error, in: MediaOrigin.shown(origin.source))
+        }
+        contentType = settings.parameters.contentType ?? stream.contentType ?? "application/octet-stream"
+        let random = Random.bytes(12)
+        tag = Base64URL.encode(random)
+    }
+
+    /// The response to GET or HEAD: whole, or in parts.
+    func response(to request: HTTPRequest) async throws -> HTTPResponse {
+        let stream = stream
+        return .serving(
+            Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in
+                .stream(length: range.count) { writer in
+                    var at = range.lowerBound
+                    while at < range.upperBound {
+                        let piece = try await stream.read(at..<min(range.upperBound, at + Self.pieceLength))
+                        guard !piece.isEmpty else {
+                            throw ProxyError(.wrongLength, "the content is shorter than its header says")
+                        }
+                        try await writer.write(piece)
+                        at += Int64(piece.count)
+                    }
+                }
+            },
+            for: request
+        )
+    }
+}
+
+/// The bytes of an origin, by ranges.
+struct OriginSource: MediaSource {
+    private let origin: MediaOrigin
+
+    init(_ origin: MediaOrigin) {
+        self.origin = origin
+    }
+
+    func open() async throws -> MediaSourceInformation {
+        let length = try await origin.length()
+        return MediaSourceInformation(length: length)
+    }
+
+    func read(_ range: Range<Int64>) async throws -> [UInt8] {
+        guard !range.isEmpty else { return [] }
+        let (bytes, _) = try await origin.load(origin.source, range: range, limit: range.count)
+        guard bytes.count == range.count else { throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is cut off") }
+        return bytes
+    }
+
+    func close() {}
+}

@@ -1,0 +1,273 @@
+import CarrelBytes
+import CarrelHLS
+import CarrelMP4
+import CarrelMedia
+import CarrelThreads
+
+/// An HLS presentation whose segments are protected, as HLS in the clear (RFC 8216).
+final class HLSPresentation: Presentation {
+    /// The playlists of the source by their renditions here.
+    private struct Top: Sendable {
+        var outline = Outline()
+        var sources: [RenditionName: String] = [:]
+    }
+
+    /// A media playlist as it was read at one time.
+    private struct HeldPlaylist: Sendable {
+        var playlist: MediaPlaylist
+        var url: String
+        var read: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var top: Top?
+        var playlists: [RenditionName: HeldPlaylist] = [:]
+    }
+
+    private let origin: MediaOrigin
+    private let settings: SessionSettings
+    private let loader: PlaylistLoader
+    /// Has keys of the session, and, unless the policy forbids it, those of key servers.
+    private let keys: any ContentKeySource
+    private let state = Locked(State())
+
+    /// Bytes of an initialization section, at most.
+    private static let initializationLimit = 1 << 20
+
+    init(_ origin: MediaOrigin, _ settings: SessionSettings) {
+        self.origin = origin
+        self.settings = settings
+        loader = PlaylistLoader(origin)
+        keys =
+            settings.policy == .seed
+            ? settings.keys : ContentKeySources([settings.keys, HLSKeySource(client: OriginHTTPClient(origin))])
+    }
+
+    // MARK: - Top
+
+    func outline() async throws -> Outline { try await top().outline }
+
+    private func top() async throws -> Top {
+        if let top = state.withLock({ $0.top }) { return top }
+        let (playlist, url) = try await loader.playlist(at: origin.source)
+        var made = Top()
+        switch playlist {
+        case .multivariant(let list): made = try read(list, url)
+        case .media(let list):
+            // two levels, even for one variant
+            let name = RenditionName(video: 0)
+            let bitrate = list.segments.compactMap(\.bitrate).max().map { Int(clamping: $0) &* 1000 }
+            made.outline.variants = [Outline.Variant(name: name, bandwidth: bitrate ?? settings.parameters.bitrate)]
+            made.sources[name] = url
+            state.withLock { $0.playlists[name] = HeldPlaylist(playlist: list, url: url, read: .now) }
+        }
+        guard let first = made.outline.variants.first?.name, let source = made.sources[first] else {
+            throw ProxyError(.manifest, "the playlist has no variant")
+        }
+        let held = try await self.playlist(first, source)
+        try await check(held)
+        made.outline.isLive = !held.playlist.isEnded
+        state.withLock { [made] in $0.top = made }
+        return made
+    }
+
+    private func read(_ list: MultivariantPlaylist, _ url: String) throws(ProxyError) -> Top {
+        var top = Top()
+        var groups: Set<String> = []
+        let audio = list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil }
+        for (place, rendition) in audio.enumerated() {
+            groups.insert(rendition.groupID)
+            top.sources[RenditionName(audio: place)] = origin.resolve(rendition.uri ?? "", against: url)
+        }
+        for (place, variant) in list.variants.enumerated() where settings.canPlay(variant.codecs) {
+            let name = RenditionName(video: place)
+            top.sources[name] = origin.resolve(variant.uri, against: url)
+            var made = Outline.Variant(name: name, bandwidth: Int(clamping: variant.bandwidth))
+            made.codecs = variant.codecs
+            made.width = variant.resolution.map { Int(clamping: $0.width) }
+            made.height = variant.resolution.map { Int(clamping: $0.height) }
+            made.frameRate = variant.frameRate
+            made.hasAudioGroup = variant.group("AUDIO").map { groups.contains($0) } ?? false
+            top.outline.variants.append(made)
+        }
+        guard !top.outline.variants.isEmpty else {
+            throw ProxyError(.unsupported, "the player has none of the codecs of the source")
+        }
+        // one group goes out: that of the best variant that has one
+        let best = list.variants.sorted { $0.bandwidth > $1.bandwidth }.compactMap { $0.group("AUDIO") }.first {
+            groups.contains($0)
+        }
+        let wanted = settings.parameters.language?.lowercased()
+        for (place, rendition) in audio.enumerated() where rendition.groupID == best {
+            var label = rendition.name
+            if top.outline.audio.contains(where: { $0.label == label }) { label += " \(place + 1)" }
+            var made = Outline.Rendition(name: RenditionName(audio: place), label: label, language: rendition.language)
+            made.isDefault = wanted.map { rendition.language?.lowercased().hasPrefix($0) == true } ?? rendition.isDefault
+            top.outline.audio.append(made)
+        }
+        for (place, rendition) in list.renditions.filter({ $0.kind == "SUBTITLES" && $0.uri != nil }).enumerated() {
+            let name = RenditionName(text: place)
+            top.sources[name] = origin.resolve(rendition.uri ?? "", against: url)
+            var made = Outline.Rendition(name: name, label: rendition.name, language: rendition.language)
+            made.isDefault = rendition.isDefault
+            top.outline.texts.append(made)
+        }
+        return top
+    }
+
+    // MARK: - Policy
+
+    /// Refuses what the policy does not take, by a media playlist.
+    private func check(_ held: HeldPlaylist) async throws {
+        guard let key = held.playlist.segments.lazy.compactMap(\.keys.first).first else {
+            // packets may be scrambled where no key line speaks of them
+            if try await isScrambled(held) || settings.policy == .open { return }
+            throw ProxyError(.clearContent, "the playlist names no protection")
+        }
+        guard settings.policy == .seed else { return }
+        guard key.method == .aes128 else {
+            throw ProxyError(.unsupported, "\(key.method.rawValue) is not taken by this policy")
+        }
+    }
+
+    private func isScrambled(_ held: HeldPlaylist) async throws -> Bool {
+        guard let first = held.playlist.segments.first else { return false }
+        let stream = try await FirstBytes(
+            try await origin.open(origin.resolve(first.uri, against: held.url), range: Self.range(first))
+        )
+        return ScrambledSegment.isScrambled(stream.head)
+    }
+
+    private static func range(_ segment: MediaSegment) -> Range<Int64>? { segment.byteRange.flatMap { range(of: $0) } }
+
+    private static func range(of range: MediaSegment.ByteRange) -> Range<Int64>? {
+        guard range.offset < 1 << 62, range.length < 1 << 62 else { return nil }
+        return Int64(range.offset)..<Int64(range.offset + range.length)
+    }
+
+    // MARK: - Media playlists
+
+    /// A media playlist; a live one is read again when half its target duration has gone by.
+    private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
+        let held = state.withLock { $0.playlists[name] }
+        if let held {
+            let age = Duration.milliseconds(500 * Int64(clamping: min(held.playlist.targetDuration, 60)))
+            if held.playlist.isEnded || held.read + age > .now { return held }
+        }
+        let loaded: (playlist: Playlist, url: String)
+        do { loaded = try await loader.playlist(at: source) } catch {
+            // what is known goes on to be played while the origin is away
+            guard let held else { throw error }
+            return held
+        }
+        guard case .media(let list) = loaded.playlist else {
+            throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is no media playlist")
+        }
+        let new = HeldPlaylist(playlist: list, url: loaded.url, read: .now)
+        return state.withLock { state in
+            // a cache of the origin may give an older one
+            if let known = state.playlists[name], known.playlist.mediaSequence > new.playlist.mediaSequence { return known }
+            state.playlists[name] = new
+            return new
+        }
+    }
+
+    private func playlist(_ name: RenditionName) async throws -> HeldPlaylist {
+        guard let source = try await top().sources[name] else { throw SegmentName.unknown }
+        return try await playlist(name, source)
+    }
+
+    func segments(of rendition: RenditionName) async throws -> SegmentList {
+        let playlist = try await playlist(rendition).playlist
+        var list = SegmentList()
+        list.mediaSequence = playlist.mediaSequence
+        list.discontinuitySequence = playlist.discontinuitySequence
+        list.isEnded = playlist.isEnded
+        list.leastTarget = playlist.targetDuration
+        list.segments.reserveCapacity(playlist.segments.count)
+        var initialization: MediaSegment.Initialization?
+        for (place, segment) in playlist.segments.enumerated() {
+            let number = Int64(clamping: playlist.sequenceNumber(ofSegmentAt: place))
+            var made = SegmentList.Segment(name: SegmentName(rendition, index: number), duration: segment.duration)
+            made.isDiscontinuity = segment.discontinuity
+            made.isGap = segment.isGap
+            made.hasInitialization = segment.initialization != initialization
+            initialization = segment.initialization
+            made.date = segment.programDateTime
+            list.segments.append(made)
+        }
+        return list
+    }
+
+    // MARK: - Bytes
+
+    private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
+        let held = try await playlist(name.rendition)
+        let place = name.index - Int64(clamping: held.playlist.mediaSequence)
+        guard place >= 0 else { throw ProxyError(.windowPassed, "the segment is not in the live window any more") }
+        guard place < held.playlist.segments.count else { throw SegmentName.unknown }
+        return (held.playlist.segments[Int(place)], held)
+    }
+
+    func open(_ name: SegmentName) async throws -> ServedMedia {
+        let (segment, held) = try await segment(name)
+        let key = resolved(segment.keys, held.url)
+        let initialization = try await initialization(segment, held)
+        let url = origin.resolve(segment.uri, against: held.url)
+        let stream = try await FirstBytes(try await origin.open(url, range: Self.range(segment)))
+        if key == nil, ScrambledSegment.isScrambled(stream.head) {
+            return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
+        }
+        let decryption = SegmentDecryption(
+            stream: stream,
+            key: key,
+            number: UInt64(clamping: name.index),
+            initialization: initialization,
+            keys: keys
+        )
+        if name.rendition.text != nil { return try await decryption.plain(as: "text/vtt; charset=utf-8") }
+        if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
+        return try await decryption.plain(as: initialization != nil ? "video/mp4" : "video/mp2t")
+    }
+
+    func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
+        let (segment, held) = try await segment(name)
+        guard let initialization = try await initialization(segment, held) else { throw SegmentName.unknown }
+        let bytes: [UInt8]
+        do {
+            let decrypter = try await SegmentDecryption.decrypter(resolved(segment.keys, held.url), 0, initialization, keys)
+            bytes = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+        } catch {
+            throw ProxyError(error, in: "an initialization section")
+        }
+        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+    }
+
+    /// The key line that counts: the first one whose key is not that of another system, its address resolved.
+    private func resolved(_ lines: [EncryptionKey], _ base: String) -> EncryptionKey? {
+        let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
+        guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return nil }
+        if key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") { key.uri = origin.resolve(key.uri, against: base) }
+        return key
+    }
+
+    /// The initialization section of a segment, decrypted where it is encrypted as a whole.
+    private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist) async throws -> [UInt8]? {
+        guard let initialization = segment.initialization else { return nil }
+        let url = origin.resolve(initialization.uri, against: held.url)
+        let range = initialization.byteRange.flatMap { Self.range(of: $0) }
+        let bytes = try await origin.load(url, range: range, limit: Self.initializationLimit).bytes
+        guard let key = resolved(initialization.keys, held.url), ![.sampleAES, .sampleAESCTR].contains(key.method) else {
+            return bytes
+        }
+        do {
+            var decrypter = try await MediaSegmentDecrypter(key, segment: held.playlist.mediaSequence, keys: keys)
+            var sink = BytesSink()
+            try await decrypter.decrypt(bytes.rawSpan, to: &sink)
+            try await decrypter.finish(to: &sink)
+            return sink.bytes
+        } catch {
+            throw ProxyError(error, in: MediaOrigin.shown(url))
+        }
+    }
+}

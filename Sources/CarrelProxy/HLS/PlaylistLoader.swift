@@ -1,0 +1,35 @@
+import CarrelBytes
+import CarrelHLS
+
+/// Loads playlists of a source. Concurrent calls for one share a request.
+actor PlaylistLoader {
+    private let origin: MediaOrigin
+    private var running: [String: Task<(playlist: Playlist, url: String), any Error>] = [:]
+
+    /// Bytes of a playlist, at most.
+    private static let limit = 16 << 20
+
+    init(_ origin: MediaOrigin) {
+        self.origin = origin
+    }
+
+    /// The playlist at an address, as it is now.
+    ///
+    /// - Returns: the playlist, and its address behind redirects.
+    /// - Throws: ``ProxyError``.
+    func playlist(at url: String) async throws -> (playlist: Playlist, url: String) {
+        if let task = running[url] { return try await task.value }
+        let origin = origin
+        let task = Task { () async throws -> (playlist: Playlist, url: String) in
+            let (bytes, address) = try await origin.load(url, limit: Self.limit)
+            do throws(Malformed) {
+                return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
+            } catch {
+                throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+            }
+        }
+        running[url] = task
+        defer { running[url] = nil }
+        return try await task.value
+    }
+}

@@ -1,0 +1,60 @@
+import CarrelBytes
+import CarrelHLS
+import CarrelMP4
+import CarrelMedia
+
+/// A segment of an HLS playlist on its way, decrypted as its key line says.
+struct SegmentDecryption: Sendable {
+    var stream: FirstBytes
+    var key: EncryptionKey?
+    /// The media sequence number.
+    var number: UInt64
+    /// The initialization section; nil of what needs none.
+    var initialization: [UInt8]?
+    var keys: any ContentKeySource
+
+    static func decrypter(
+        _ key: EncryptionKey?,
+        _ number: UInt64,
+        _ initialization: [UInt8],
+        _ keys: some ContentKeySource
+    ) async throws -> MediaSegmentDecrypter {
+        // fragments may be encrypted where no key line speaks of them
+        if key == nil, !initialization.isEmpty {
+            return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
+        }
+        return try await MediaSegmentDecrypter(key, segment: number, initialization: initialization, keys: keys)
+    }
+
+    /// The clear segment in the form that it has.
+    func plain(as contentType: String) async throws -> ServedMedia {
+        do {
+            let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys)
+            return ServedMedia(contentType: contentType, bytes: DecryptedBytes(stream, decrypter))
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+    }
+
+    /// Clear fragments as a transport stream.
+    func transportStream() async throws -> ServedMedia {
+        do {
+            let initialization = initialization ?? []
+            let decrypter = try await Self.decrypter(key, number, initialization, keys)
+            let clear = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+            let tracks = try MP4File(BytesReader(clear)).tracks
+            return ServedMedia(
+                contentType: "video/mp2t",
+                bytes: DecryptedRemuxedBytes(
+                    stream,
+                    decrypter,
+                    tracks: tracks,
+                    number: Int(truncatingIfNeeded: number),
+                    keys: keys
+                )
+            )
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+    }
+}

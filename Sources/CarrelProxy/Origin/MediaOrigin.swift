@@ -1,0 +1,234 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMedia
+import CarrelRights
+import CarrelThreads
+import Glibc
+
+/// The places that the bytes of a session may come from: HTTP servers, or files below one folder. Neither leads to the other.
+struct MediaOrigin: Sendable {
+    /// What the caller allows for a source.
+    struct Permissions: Sendable {
+        /// Plain http beyond this machine.
+        var plainHTTP = false
+        /// Addresses of private networks in manifests, playlists, key lines and redirects.
+        var privateNetworks = false
+    }
+
+    private enum Place: Sendable {
+        /// The addresses that the caller named.
+        case servers(named: [String])
+        /// A real path that ends with a slash.
+        case folder(String)
+    }
+
+    /// The address or the path of the source.
+    let source: String
+    private let place: Place
+    private let client: HTTPClient
+    private let fields: HTTPFields
+    private let permissions: Permissions
+
+    /// Reads local files of all sessions.
+    static let threads = BlockingThreadPool(name: "carrel-proxy", count: 4)
+
+    /// Bytes of one piece of a local file.
+    static let pieceLength: Int64 = 256 << 10
+
+    /// - Parameters:
+    ///   - source: an address, or the path of a file.
+    ///   - others: further addresses that the caller named.
+    ///   - client: of all sessions.
+    ///   - fields: of requests to the origin of the source.
+    ///   - permissions: what the caller allows.
+    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`.
+    init(
+        _ source: String,
+        others: [String] = [],
+        client: HTTPClient,
+        fields: HTTPFields,
+        _ permissions: Permissions
+    ) throws(ProxyError) {
+        self.client = client
+        self.fields = fields
+        self.permissions = permissions
+        if Self.isURL(source) {
+            self.source = source
+            place = .servers(named: [source] + others)
+            try check(source)
+        } else {
+            var path = source
+            if source.lowercased().hasPrefix("file://") {
+                guard let decoded = URIReference.percentDecoded(URIReference(source).path) else {
+                    throw ProxyError(.usage, "the path of the source is malformed")
+                }
+                path = decoded
+            }
+            guard let real = unsafe realpath(path, nil) else { throw ProxyError(.unavailable, "\(path) cannot be opened") }
+            defer { unsafe free(real) }
+            self.source = unsafe String(cString: real)
+            place = .folder(String(self.source[...(self.source.lastIndex(of: "/") ?? self.source.startIndex)]))
+        }
+    }
+
+    /// Whether the source is on a server.
+    var isRemote: Bool { if case .servers = place { true } else { false } }
+
+    static func isURL(_ text: String) -> Bool {
+        let start = text.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+
+    /// A reference in a document of this origin, resolved.
+    func resolve(_ reference: String, against base: String? = nil) -> String {
+        if case .folder = place, reference.hasPrefix("/") { return reference }
+        return URIReference.resolve(reference, against: base ?? source)
+    }
+
+    /// An address as errors show it: without its query, which may hold a secret.
+    static func shown(_ address: String) -> String {
+        guard isURL(address) else { return String(address.split(separator: "/").last ?? "") }
+        var reference = URIReference(address)
+        reference.query = nil
+        reference.fragment = nil
+        if let authority = reference.authority, let at = authority.lastIndex(of: "@") {
+            reference.authority = authority[authority.index(after: at)...]
+        }
+        return reference.description
+    }
+
+    // MARK: - Requests
+
+    /// Checks that an address may be requested at all; the client judges where it leads.
+    private func check(_ url: String) throws(ProxyError) {
+        guard let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
+            throw ProxyError(.address, "'\(Self.shown(url))' is not an address of a server")
+        }
+        guard permissions.plainHTTP || address.isTrustworthy else {
+            throw ProxyError(.address, "\(Self.shown(url)) is plain http beyond this machine")
+        }
+    }
+
+    private func isNamed(_ url: String, _ named: [String]) -> Bool {
+        let reference = URIReference(url)
+        return named.contains { name in
+            let other = URIReference(name)
+            return other.scheme?.lowercased() == reference.scheme?.lowercased()
+                && other.authority?.lowercased() == reference.authority?.lowercased()
+        }
+    }
+
+    private func request(_ url: String, _ range: Range<Int64>?, _ named: [String]) throws(ProxyError) -> ClientRequest {
+        try check(url)
+        var request = ClientRequest(
+            url,
+            timeouts: ClientTimeouts(connect: .seconds(10), total: .seconds(86_400), stall: .seconds(20))
+        )
+        // what a caller gives for its origin may be a secret
+        if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }
+        request.addresses = permissions.privateNetworks ? .any : .publicExcept(originsOf: named)
+        request.allowsPlainRedirects = permissions.plainHTTP
+        request.maxRedirects = 5
+        request.maxResponseBytes = .max
+        if let range, !range.isEmpty { request.range = .bytes(range.lowerBound...range.upperBound - 1) }
+        return request
+    }
+
+    /// Opens a resource. The bytes that are not taken make the server wait.
+    ///
+    /// - Parameters:
+    ///   - reference: an address, or a path of a local origin; resolved.
+    ///   - range: the part that is wanted; nil for all.
+    /// - Returns: the bytes, piece by piece.
+    /// - Throws: ``ProxyError``.
+    func open(_ reference: String, range: Range<Int64>? = nil) async throws(ProxyError) -> OriginStream {
+        switch place {
+        case .servers(let named):
+            let request = try request(reference, range, named)
+            let stream: ClientStream
+            do throws(HTTPClientError) { stream = try await client.open(request) } catch {
+                throw ProxyError(error, in: Self.shown(reference))
+            }
+            switch stream.response.status {
+            case .ok where range == nil || range?.lowerBound == 0 && stream.response.length == range?.upperBound: break
+            case .partialContent where range != nil: break
+            case .ok:
+                stream.cancel()
+                throw ProxyError(.noRanges, "\(Self.shown(reference)): the server does not serve byte ranges")
+            case .notFound, .gone: throw ProxyError(.missing, "\(Self.shown(reference)) does not exist")
+            default:
+                let status = stream.response.status.rawValue
+                throw ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
+            }
+            return OriginStream(stream, name: Self.shown(reference))
+        case .folder(let folder):
+            let path = try Self.path(reference, in: folder)
+            let file: LocalFile
+            do {
+                file = try await Self.threads.run { try LocalFile(path) }
+            } catch {
+                throw ProxyError(.missing, "\(Self.shown(path)) cannot be read")
+            }
+            let whole = 0..<file.length
+            guard range.map({ whole.contains($0.lowerBound) && $0.upperBound <= whole.upperBound }) ?? true else {
+                throw ProxyError(.wrongLength, "\(Self.shown(path)) has \(file.length) bytes, and more are named")
+            }
+            return OriginStream(file, range ?? whole, name: Self.shown(path))
+        }
+    }
+
+    /// Bytes of the source.
+    ///
+    /// - Throws: `proxy.no-ranges` when the server has no byte ranges; `proxy.unavailable`.
+    func length() async throws(ProxyError) -> Int64 {
+        guard isRemote else {
+            let stream = try await open(source)
+            return stream.length ?? 0
+        }
+        let stream = try await open(source, range: 0..<1)
+        defer { stream.cancel() }
+        guard let length = stream.totalLength else {
+            throw ProxyError(.noRanges, "\(Self.shown(source)): the server does not tell the length")
+        }
+        return length
+    }
+
+    /// Reads a small resource whole.
+    ///
+    /// - Parameters:
+    ///   - reference: an address, or a path of a local origin; resolved.
+    ///   - range: the part that is wanted; nil for all.
+    ///   - limit: bytes at most.
+    /// - Returns: the bytes, and the address behind redirects.
+    /// - Throws: ``ProxyError``.
+    func load(_ reference: String, range: Range<Int64>? = nil, limit: Int) async throws(ProxyError) -> (
+        bytes: [UInt8], url: String
+    ) {
+        let stream = try await open(reference, range: range)
+        var bytes: [UInt8] = []
+        while let piece = try await stream.next() {
+            guard bytes.count + piece.count <= limit else {
+                throw ProxyError(.wrongLength, "\(Self.shown(reference)) is longer than \(limit) bytes")
+            }
+            if bytes.isEmpty { bytes = piece } else { bytes += piece }
+        }
+        return (bytes, stream.url ?? reference)
+    }
+
+    /// The real path of a file below the folder.
+    private static func path(_ reference: String, in folder: String) throws(ProxyError) -> String {
+        let refusal = ProxyError(.address, "'\(shown(reference))' is not a file below the folder of the source")
+        guard !isURL(reference), !reference.contains("\0") else { throw refusal }
+        for candidate in [reference, URIReference.percentDecoded(URIReference(reference).path)] {
+            guard let candidate, let real = unsafe realpath(candidate.hasPrefix("/") ? candidate : folder + candidate, nil) else {
+                continue
+            }
+            defer { unsafe free(real) }
+            let path = unsafe String(cString: real)
+            guard path.hasPrefix(folder) else { throw refusal }
+            return path
+        }
+        throw ProxyError(.missing, "\(shown(reference)) does not exist")
+    }
+}

@@ -1,0 +1,18 @@
+import CarrelMedia
+
+/// The requests of key sources of a session, under the rules of its origin.
+struct OriginHTTPClient: MediaHTTPClient {
+    private let origin: MediaOrigin
+
+    init(_ origin: MediaOrigin) {
+        self.origin = origin
+    }
+
+    func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        MediaHTTPResponse(status: 200, body: try await origin.load(url, limit: limit).bytes)
+    }
+
+    func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        throw ProxyError(.usage, "keys of a playlist are not requested by POST")
+    }
+}

@@ -1,0 +1,80 @@
+import CarrelMP4
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMedia
+import CarrelThreads
+
+/// The bytes of a resource, piece by piece. What is not taken makes the origin wait.
+final class OriginStream: Sendable {
+    private enum Source: Sendable {
+        case remote(ClientStream)
+        case local(LocalFile)
+    }
+
+    private let source: Source
+    /// The part of a local file that is still to come.
+    private let rest: Locked<Range<Int64>>
+    /// The resource, as errors show it.
+    let name: String
+    /// Bytes that come, where that is known.
+    let length: Int64?
+
+    init(_ stream: ClientStream, name: String) {
+        source = .remote(stream)
+        rest = Locked(0..<0)
+        self.name = name
+        length = stream.response.length
+    }
+
+    init(_ file: LocalFile, _ range: Range<Int64>, name: String) {
+        source = .local(file)
+        rest = Locked(range)
+        self.name = name
+        length = Int64(range.count)
+    }
+
+    /// The address behind redirects; nil of a local file.
+    var url: String? { if case .remote(let stream) = source { stream.response.url } else { nil } }
+
+    /// Bytes of the whole resource, where a response to a range tells.
+    var totalLength: Int64? {
+        guard case .remote(let stream) = source else { return nil }
+        return stream.response.headers["Content-Range"].flatMap { field in field.split(separator: "/").last.flatMap { Int64($0) }
+        }
+    }
+
+    /// The media type that the origin says.
+    var contentType: String? { if case .remote(let stream) = source { stream.response.headers["Content-Type"] } else { nil } }
+
+    /// The next bytes, at most 256 KiB; nil at the end. One caller at a time.
+    func next() async throws(ProxyError) -> [UInt8]? {
+        switch source {
+        case .remote(let stream):
+            do throws(HTTPClientError) { return try await stream.next() } catch {
+                throw ProxyError(error.code == .interrupted ? .wrongLength : .unavailable, "\(name): \(error.message)")
+            }
+        case .local(let file):
+            let range = rest.withLock { rest in
+                let end = min(rest.upperBound, rest.lowerBound + MediaOrigin.pieceLength)
+                let piece = rest.lowerBound..<end
+                rest = end..<rest.upperBound
+                return piece
+            }
+            guard !range.isEmpty else { return nil }
+            do { return try await MediaOrigin.threads.run { try file.readAll(range) } } catch {
+                throw ProxyError(error, in: name)
+            }
+        }
+    }
+
+    /// Ends the transfer.
+    func cancel() {
+        if case .remote(let stream) = source { stream.cancel() }
+        rest.withLock { $0 = 0..<0 }
+    }
+}
+
+extension ClientResponse {
+    /// The length that the response declares.
+    var length: Int64? { headers["Content-Length"].flatMap { Int64($0) } }
+}

@@ -1,0 +1,285 @@
+public import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelHTTPServer
+import CarrelLoopback
+public import CarrelMedia
+public import CarrelReader
+import CarrelThreads
+
+/// Serves protected media of this machine or of a server to any player of this machine, as plain HLS or as a plain stream of bytes.
+///
+/// ```swift
+/// let proxy = try PlaylistProxy(expectedMajor: 1)
+/// try proxy.start()
+/// let url = try proxy.makeURL("https://example.org/film.mpd", .dash, keys: keys)
+/// // … a player plays the address …
+/// await proxy.stop()
+/// ```
+///
+/// An address holds 256 random bits; requests without them, and those of other users of the machine, get 403.
+public final class PlaylistProxy: Sendable {
+    /// The version of the interface.
+    public struct Version: Sendable, Hashable, CustomStringConvertible {
+        /// Changes when an app has to.
+        public let major: Int
+        /// Changes with every addition.
+        public let minor: Int
+
+        /// Both numbers with a point between them.
+        public var description: String { "\(major).\(minor)" }
+    }
+
+    /// The version of this library.
+    public static let version = Version(major: 1, minor: 0)
+
+    /// The kind of a source.
+    public enum SourceType: Sendable, Hashable {
+        /// One file: MP4, PDCF, PIFF, a transport stream, or a DCF.
+        case singleFile
+        /// An HLS playlist.
+        case hls
+        /// A DASH manifest.
+        case dash
+    }
+
+    /// The form of segments.
+    public enum Output: Sendable, Hashable {
+        /// MPEG-2 transport streams.
+        case transportStream
+        /// Fragmented MP4 as the source has it, in the clear.
+        case fragments
+    }
+
+    /// The rules that playlists follow.
+    public enum Rules: Sendable, Hashable {
+        /// Those of the system that players of older apps expect: whole seconds, `PROGRAM-ID`, `EXT-X-ENDLIST` in the top playlist too.
+        case seed
+        /// RFC 8216.
+        case rfc
+    }
+
+    /// Which sources are taken.
+    public enum Policy: Sendable, Hashable {
+        /// What the compatible system takes and nothing more.
+        case seed
+        /// Every protection that Carrel opens, and clear DASH.
+        case usual
+        /// Clear content too.
+        case open
+    }
+
+    /// The clients that are answered.
+    public enum Clients: Sendable, Hashable {
+        /// Processes of the user that this process runs as.
+        case user
+        /// Of those, this process and what it started.
+        case ownProcesses
+    }
+
+    /// Whether a request waits for a license that is not there yet.
+    public enum LicenseWait: Sendable, Hashable {
+        /// It fails with `proxy.pending-key`.
+        case never
+        /// Until the source of keys has it, for a minute at most.
+        case implicitly
+        /// Until ``PlaylistProxy/unblock(_:)``, for ten minutes at most.
+        case untilUnblocked
+    }
+
+    /// What all sessions of a proxy share.
+    public struct Options: Sendable {
+        /// The form of segments.
+        public var output = Output.transportStream
+        /// The rules that playlists follow.
+        public var rules = Rules.seed
+        /// Which sources are taken.
+        public var policy = Policy.usual
+        /// The clients that are answered.
+        public var clients = Clients.user
+        /// Whether clients put the token in `Authorization: Bearer` instead of the address.
+        public var hasTokenInHeader = false
+        /// Whether addresses name their source in the query field `source`.
+        public var usesLongURLs = false
+        /// Whether audio goes out beside the pictures.
+        public var demuxesAudio = false
+        /// Whether segments go out as AES-128 under a key of the session.
+        public var encryptsOutput = false
+        /// Whether a new address ends the session before it.
+        public var isSingleSession = false
+        /// Whether a request waits for a license that is not there yet.
+        public var licenseWait = LicenseWait.never
+        /// Whether plain http beyond this machine is allowed.
+        public var allowsPlainHTTP = false
+        /// Whether manifests, playlists, key lines and redirects may lead into private networks.
+        public var allowsPrivateNetworks = false
+        /// Connections of players at a time.
+        public var connectionLimit = 512
+        /// Sessions at a time.
+        public var sessionLimit = 256
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private struct State {
+        var origin: String?
+        var sessions: [ObjectIdentifier: ProxySession] = [:]
+        var lastError: ProxyError?
+    }
+
+    private let options: Options
+    private let server: SessionServer
+    private let client: HTTPClient
+    private let gate = LicenseGate()
+    private let state = Locked(State())
+    private let listener: @Sendable (ProxyError) -> Void
+    private let trace: @Sendable (Trace) -> Void
+
+    /// A proxy that does not listen yet: no thread and no port is there.
+    ///
+    /// - Parameters:
+    ///   - expectedMajor: the major version that the app was written for.
+    ///   - options: what all sessions share.
+    ///   - listener: gets every error, because players stand between the proxy and the app; must not wait.
+    ///   - trace: gets an event for each request and each segment; must not wait.
+    /// - Throws: `proxy.version` when this library has another major version.
+    public init(
+        expectedMajor: Int = PlaylistProxy.version.major,
+        options: Options = Options(),
+        listener: @escaping @Sendable (ProxyError) -> Void = { _ in },
+        trace: @escaping @Sendable (Trace) -> Void = { _ in }
+    ) throws(ProxyError) {
+        guard expectedMajor == Self.version.major else {
+            throw ProxyError(.version, "the app expects version \(expectedMajor) of the proxy, and this is \(Self.version)")
+        }
+        self.options = options
+        self.trace = trace
+        self.listener = listener
+        var configuration = SessionServer.Configuration()
+        configuration.connectionLimit = options.connectionLimit
+        server = SessionServer(configuration)
+        var clientConfiguration = HTTPClientConfiguration()
+        clientConfiguration.maxConnectionsPerHost = 2 * options.sessionLimit
+        clientConfiguration.maxConnections = 4 * options.sessionLimit
+        client = HTTPClient(configuration: clientConfiguration)
+    }
+
+    /// Listens on a free port of 127.0.0.1. Once.
+    ///
+    /// - Throws: `proxy.usage` when it has started before, or no port is free.
+    public func start() throws(ProxyError) {
+        guard state.withLock({ $0.origin == nil }) else { throw ProxyError(.usage, "the proxy has started") }
+        let origin: String
+        do throws(HTTPServerError) { origin = try server.start() } catch { throw ProxyError(.usage, error.message) }
+        state.withLock { $0.origin = origin }
+    }
+
+    /// Makes an address for a source, and begins a session.
+    ///
+    /// Nothing is requested before a player asks for the address.
+    /// - Parameters:
+    ///   - source: the path of a file, or an address.
+    ///   - type: its kind.
+    ///   - parameters: what the caller knows about it.
+    ///   - keys: has its keys.
+    ///   - clock: tells the time at which keys end.
+    /// - Returns: the session with its address.
+    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` when there are too many sessions.
+    public func makeURL(
+        _ source: String,
+        _ type: SourceType,
+        _ parameters: MediaSourceParameters = MediaSourceParameters(),
+        keys: some ContentKeySource = GivenKeys(),
+        clock: any WallClock = SystemClock()
+    ) throws(ProxyError) -> Session {
+        guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy has not started") }
+        try parameters.check()
+        var permissions = MediaOrigin.Permissions()
+        permissions.plainHTTP = options.allowsPlainHTTP
+        permissions.privateNetworks = options.allowsPrivateNetworks
+        let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
+        let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
+        let settings = SessionSettings(
+            parameters: parameters,
+            output: options.output,
+            policy: options.policy,
+            rules: options.rules,
+            demuxesAudio: options.demuxesAudio,
+            keys: SessionKeys(keys, gate, options.licenseWait, clock: clock, policy: options.policy),
+            clock: clock
+        )
+        let session = ProxySession(source, place, type, settings, options) { [weak self] error in
+            self?.report(error)
+        } trace: { [trace] in
+            trace($0)
+        }
+        let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
+            let ended = options.isSingleSession ? Array(state.sessions.values) : []
+            if options.isSingleSession { state.sessions = [:] }
+            guard state.sessions.count < options.sessionLimit else {
+                throw ProxyError(.busy, "there are \(options.sessionLimit) sessions")
+            }
+            state.sessions[ObjectIdentifier(session)] = session
+            return ended
+        }
+        for session in ended { end(session) }
+        server.add(session.loopback)
+        return Session(url: session.url(origin: origin), token: session.token, session, self)
+    }
+
+    /// A source that is being served.
+    public final class Session: Sendable {
+        /// The address for the player. Who knows it can play the source.
+        public let url: String
+        /// The token in the address, or for `Authorization: Bearer`.
+        public let authToken: String
+        private let session: ProxySession
+        private let proxy: PlaylistProxy
+
+        init(url: String, token: String, _ session: ProxySession, _ proxy: PlaylistProxy) {
+            self.url = url
+            authToken = token
+            self.session = session
+            self.proxy = proxy
+        }
+
+        /// Ends the session: its address is refused from here on, and running responses are cut.
+        public func end() { proxy.end(session) }
+    }
+
+    private func end(_ session: ProxySession) {
+        state.withLock { _ = $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
+        session.end()
+        server.remove(session.loopback)
+    }
+
+    /// Ends all sessions, and stops listening.
+    public func stop() async {
+        let sessions = state.withLock { state in
+            defer { state.sessions = [:] }
+            return Array(state.sessions.values)
+        }
+        for session in sessions { end(session) }
+        await server.stop()
+    }
+
+    /// The last error of any session, once.
+    public func takeLastError() -> ProxyError? {
+        state.withLock { state in
+            defer { state.lastError = nil }
+            return state.lastError
+        }
+    }
+
+    /// Lets requests go on that wait for a license.
+    ///
+    /// - Parameter name: the key that is there now; nil for all.
+    public func unblock(_ name: ContentKeyName? = nil) { gate.open(name) }
+
+    private func report(_ error: ProxyError) {
+        state.withLock { $0.lastError = error }
+        listener(error)
+    }
+}

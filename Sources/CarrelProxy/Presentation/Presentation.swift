@@ -1,0 +1,102 @@
+/// A source as the proxy presents it: variants, the segments of each, and their bytes.
+protocol Presentation: Sendable {
+    /// The variants and renditions.
+    ///
+    /// - Returns: the same at every call while the source lasts.
+    /// - Throws: ``ProxyError``.
+    func outline() async throws -> Outline
+
+    /// The segments of a rendition that exist now. A live source is read again when that is due.
+    ///
+    /// - Parameter rendition: one of the outline.
+    /// - Returns: segments in order.
+    /// - Throws: ``ProxyError``.
+    func segments(of rendition: RenditionName) async throws -> SegmentList
+
+    /// Opens a segment.
+    ///
+    /// - Parameter name: of a segment that a list had.
+    /// - Returns: its bytes, made as they are taken.
+    /// - Throws: ``ProxyError``.
+    func open(_ name: SegmentName) async throws -> ServedMedia
+
+    /// Opens the initialization segment of a rendition, of fragmented output.
+    ///
+    /// - Parameter name: with the period and the rendition.
+    /// - Returns: its bytes.
+    /// - Throws: ``ProxyError``.
+    func openInitialization(_ name: SegmentName) async throws -> ServedMedia
+}
+
+/// Which tracks a playlist holds, by their places in the outline of the source.
+struct RenditionName: Sendable, Hashable {
+    var video: Int?
+    var audio: Int?
+    var text: Int?
+    /// Whether it lists sync pictures alone.
+    var isPictures = false
+
+    init(video: Int? = nil, audio: Int? = nil, text: Int? = nil, isPictures: Bool = false) {
+        self.video = video
+        self.audio = audio
+        self.text = text
+        self.isPictures = isPictures
+    }
+}
+
+/// The variants and renditions of a presentation.
+struct Outline: Sendable {
+    /// A combination of tracks at one bit rate.
+    struct Variant: Sendable {
+        var name: RenditionName
+        /// Bits a second, at most.
+        var bandwidth: Int
+        var codecs: String?
+        var width: Int?
+        var height: Int?
+        var frameRate: String?
+        /// Whether audio is in the group of renditions instead.
+        var hasAudioGroup = false
+    }
+
+    /// Audio or subtitles beside the pictures.
+    struct Rendition: Sendable {
+        var name: RenditionName
+        /// The name that players show.
+        var label: String
+        var language: String?
+        var isDefault = false
+    }
+
+    var variants: [Variant] = []
+    var audio: [Rendition] = []
+    var texts: [Rendition] = []
+    /// Playlists of sync pictures, with their bit rates.
+    var pictures: [Variant] = []
+    /// Whether segments come and go.
+    var isLive = false
+}
+
+/// The segments of a rendition.
+struct SegmentList: Sendable {
+    struct Segment: Sendable {
+        var name: SegmentName
+        var duration: Duration
+        /// Whether nothing goes on from the segment before.
+        var isDiscontinuity = false
+        /// Whether there is no media.
+        var isGap = false
+        /// Whether the initialization segment changes here.
+        var hasInitialization = false
+        /// When its first sample was made (RFC 3339).
+        var date: String?
+    }
+
+    var segments: [Segment] = []
+    var mediaSequence: UInt64 = 0
+    var discontinuitySequence: UInt64 = 0
+    /// Whether no segment follows.
+    var isEnded = true
+    /// At least this target duration, in seconds: that of a live list never changes.
+    var leastTarget: UInt64 = 0
+}

@@ -1,0 +1,164 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+
+/// The bytes of one segment, made as they are taken: what the player does not take makes the origin wait.
+protocol SegmentBytes: Sendable {
+    /// The next bytes, some 512 KiB and one sample at most; nil at the end. One caller at a time.
+    func next() async throws -> [UInt8]?
+}
+
+/// A segment for the player.
+struct ServedMedia: Sendable {
+    /// The media type.
+    var contentType: String
+    var bytes: any SegmentBytes
+}
+
+/// Bytes in memory.
+actor HeldBytes: SegmentBytes {
+    private var bytes: [UInt8]?
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    func next() -> [UInt8]? { bytes.take() }
+}
+
+/// Segments of several streams as one transport stream.
+actor RemuxedBytes: SegmentBytes {
+    private var remux: SegmentRemux?
+    private let streams: [FirstBytes]
+    private let keys: any ContentKeySource
+
+    /// - Parameters:
+    ///   - streams: the segments at the origin.
+    ///   - described: their tracks, in the same order.
+    ///   - number: of the segment.
+    ///   - keys: has the keys.
+    init(_ streams: [FirstBytes], _ described: [SegmentRemux.Stream], number: Int, keys: any ContentKeySource) {
+        self.streams = streams
+        self.keys = keys
+        remux = SegmentRemux(described, number: number)
+    }
+
+    func next() async throws -> [UInt8]? {
+        // what has failed gives nothing more
+        guard var remux = remux.take() else { return nil }
+        var sink = BytesSink()
+        do {
+            while let wanted = try await remux.write(to: &sink, keys: keys) {
+                if let piece = try await streams[wanted].next() {
+                    remux.append(piece.rawSpan, to: wanted)
+                } else {
+                    remux.end(wanted)
+                }
+                guard sink.bytes.isEmpty else {
+                    self.remux = consume remux
+                    return sink.bytes
+                }
+            }
+        } catch {
+            throw ProxyError(error, in: streams.map(\.name).joined(separator: ", "))
+        }
+        return sink.bytes.isEmpty ? nil : sink.bytes
+    }
+}
+
+/// A segment decrypted in the form that it has.
+actor DecryptedBytes: SegmentBytes {
+    private var decrypter: MediaSegmentDecrypter?
+    private let stream: FirstBytes
+
+    init(_ stream: FirstBytes, _ decrypter: consuming sending MediaSegmentDecrypter) {
+        self.stream = stream
+        self.decrypter = consume decrypter
+    }
+
+    func next() async throws -> [UInt8]? {
+        guard var decrypter = decrypter.take() else { return nil }
+        var sink = BytesSink()
+        do {
+            while let piece = try await stream.next() {
+                try await decrypter.decrypt(piece.rawSpan, to: &sink)
+                guard sink.bytes.isEmpty else {
+                    self.decrypter = consume decrypter
+                    return sink.bytes
+                }
+            }
+            try await decrypter.finish(to: &sink)
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+        return sink.bytes.isEmpty ? nil : sink.bytes
+    }
+}
+
+/// A segment of fragments, encrypted as a whole or by samples, as a transport stream.
+actor DecryptedRemuxedBytes: SegmentBytes {
+    private let decrypted: DecryptedBytes
+    private var remux: SegmentRemux?
+    private let keys: any ContentKeySource
+    private let name: String
+
+    init(
+        _ stream: FirstBytes,
+        _ decrypter: consuming sending MediaSegmentDecrypter,
+        tracks: [MP4Track],
+        number: Int,
+        keys: any ContentKeySource
+    ) {
+        decrypted = DecryptedBytes(stream, decrypter)
+        remux = SegmentRemux([SegmentRemux.Stream(tracks: tracks)], number: number)
+        self.keys = keys
+        name = stream.name
+    }
+
+    func next() async throws -> [UInt8]? {
+        guard var remux = remux.take() else { return nil }
+        var sink = BytesSink()
+        do {
+            while try await remux.write(to: &sink, keys: keys) != nil {
+                if let piece = try await decrypted.next() { remux.append(piece.rawSpan, to: 0) } else { remux.end(0) }
+                guard sink.bytes.isEmpty else {
+                    self.remux = consume remux
+                    return sink.bytes
+                }
+            }
+        } catch {
+            throw ProxyError(error, in: name)
+        }
+        return sink.bytes.isEmpty ? nil : sink.bytes
+    }
+}
+
+/// A scrambled transport stream in the clear.
+actor DescrambledBytes: SegmentBytes {
+    private var descrambler: PacketDescrambler? = PacketDescrambler()
+    private let stream: FirstBytes
+    private let keys: any ContentKeySource
+
+    init(_ stream: FirstBytes, keys: any ContentKeySource) {
+        self.stream = stream
+        self.keys = keys
+    }
+
+    func next() async throws -> [UInt8]? {
+        guard var descrambler = descrambler.take() else { return nil }
+        var sink = BytesSink()
+        do {
+            while let piece = try await stream.next() {
+                try await descrambler.write(piece.rawSpan, to: &sink, keys: keys)
+                guard sink.bytes.isEmpty else {
+                    self.descrambler = consume descrambler
+                    return sink.bytes
+                }
+            }
+            try await descrambler.finish(to: &sink, keys: keys)
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+        return sink.bytes.isEmpty ? nil : sink.bytes
+    }
+}

@@ -1,0 +1,81 @@
+import CarrelHTTP
+
+/// A segment as its address names it, in query fields: period, tracks, places and times.
+///
+/// The proxy finds the segment again by these in the source as it is then. An address that was never in a playlist names no segment, or
+/// one of the same source: it leads nowhere else.
+struct SegmentName: Sendable, Hashable {
+    /// When the period begins, in milliseconds of the presentation; 0 for sources without periods.
+    var period: Int64 = 0
+    var rendition = RenditionName()
+    /// The place of the segment of pictures (of text, where there are none) in its period, and when it begins, in units of its stream.
+    var index: Int64 = 0
+    var time: Int64 = 0
+    /// The same of the segment of audio that is sent with it.
+    var audioIndex: Int64 = 0
+    var audioTime: Int64 = 0
+
+    /// Query fields, always in this order.
+    var query: String {
+        var parts = ["period=\(period)"]
+        if let video = rendition.video { parts.append("video=\(video)") }
+        if let audio = rendition.audio { parts.append("audio=\(audio)") }
+        if let text = rendition.text { parts.append("text=\(text)") }
+        if rendition.isPictures { parts.append("pictures=1") }
+        parts.append("n=\(index)&t=\(time)")
+        if rendition.video != nil, rendition.audio != nil { parts.append("an=\(audioIndex)&at=\(audioTime)") }
+        return parts.joined(separator: "&")
+    }
+
+    init(period: Int64 = 0, _ rendition: RenditionName, index: Int64 = 0, time: Int64 = 0) {
+        self.period = period
+        self.rendition = rendition
+        self.index = index
+        self.time = time
+    }
+
+    /// Reads query fields.
+    ///
+    /// - Parameter query: of a request.
+    /// - Throws: `proxy.missing` when a field is no number, is out of range, or comes twice.
+    init(_ query: Query) throws(ProxyError) {
+        var seen: Set<String> = []
+        for pair in query.pairs {
+            guard seen.insert(pair.name).inserted, let value = Int64(pair.value), value.magnitude < 1 << 62 else {
+                throw Self.unknown
+            }
+            switch pair.name {
+            case "period": period = value
+            case "video": rendition.video = try Self.place(value)
+            case "audio": rendition.audio = try Self.place(value)
+            case "text": rendition.text = try Self.place(value)
+            case "pictures": rendition.isPictures = value == 1
+            case "n": index = value
+            case "t": time = value
+            case "an": audioIndex = value
+            case "at": audioTime = value
+            default: throw Self.unknown
+            }
+        }
+        guard index >= 0, audioIndex >= 0 else { throw Self.unknown }
+    }
+
+    static let unknown = ProxyError(.missing, "no playlist of this session has such a segment")
+
+    private static func place(_ value: Int64) throws(ProxyError) -> Int {
+        guard 0...10_000 ~= value else { throw unknown }
+        return Int(value)
+    }
+}
+
+extension RenditionName {
+    /// Query fields of a playlist.
+    var query: String {
+        var parts: [String] = []
+        if let video { parts.append("video=\(video)") }
+        if let audio { parts.append("audio=\(audio)") }
+        if let text { parts.append("text=\(text)") }
+        if isPictures { parts.append("pictures=1") }
+        return parts.joined(separator: "&")
+    }
+}

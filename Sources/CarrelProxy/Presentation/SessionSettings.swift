@@ -1,0 +1,36 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelMedia
+
+/// How one session presents its source.
+struct SessionSettings: Sendable {
+    var parameters: MediaSourceParameters
+    var output: PlaylistProxy.Output
+    var policy: PlaylistProxy.Policy
+    var rules: PlaylistProxy.Rules
+    var demuxesAudio: Bool
+    /// Has the keys of the source.
+    var keys: any ContentKeySource
+    /// Tells the time at which keys end.
+    var clock: any WallClock
+
+    /// Whether the player has the codecs of a track; all of them where the caller names none.
+    func canPlay(_ codecs: String?) -> Bool {
+        guard let codecs else { return true }
+        return codecs.split(separator: ",").allSatisfy { codec in
+            let name = codec.drop { $0 == " " }.lowercased()
+            let known = Self.isPicture(name) ? parameters.videoCodecs : parameters.audioCodecs
+            let isText = name.hasPrefix("wvtt") || name.hasPrefix("stpp")
+            return isText || known.isEmpty || known.contains { Self.isSame($0.lowercased(), name) }
+        }
+    }
+
+    private static func isPicture(_ codec: String) -> Bool {
+        ["avc", "hvc", "hev", "dvh", "vp0", "vp8", "vp9", "av01", "mp4v"].contains { codec.hasPrefix($0) }
+    }
+
+    /// Whether a codec of the player is that of a track: the same, or its first part alone, such as `avc1`.
+    private static func isSame(_ player: String, _ track: String) -> Bool {
+        player == track || !player.contains(".") && track.hasPrefix(player + ".")
+    }
+}

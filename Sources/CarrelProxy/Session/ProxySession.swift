@@ -1,0 +1,316 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHLS
+import CarrelHTTP
+import CarrelLoopback
+import CarrelMedia
+import CarrelReader
+import CarrelThreads
+
+/// A source that is served at an address of its own.
+final class ProxySession: Sendable {
+    let loopback: LoopbackSession
+    let token: String
+    private let content: SessionContent
+    private let options: PlaylistProxy.Options
+    private let source: String
+    private let entrance: String
+
+    /// The first segment of the path of every address.
+    private static let kind = "play"
+
+    init(
+        _ source: String,
+        _ origin: MediaOrigin,
+        _ type: PlaylistProxy.SourceType,
+        _ settings: SessionSettings,
+        _ options: PlaylistProxy.Options,
+        report: @escaping @Sendable (ProxyError) -> Void,
+        trace: @escaping @Sendable (Trace) -> Void
+    ) {
+        self.source = source
+        self.options = options
+        let token = SessionToken()
+        self.token = token.text
+        let content = SessionContent(source, origin, type, settings, options, report: report, trace: trace)
+        self.content = content
+        entrance =
+            type == .singleFile && Self.isContainer(settings.parameters.sourceContentType, source) ? "content" : "index.m3u8"
+        let area = LoopbackSession.Area([Self.kind], token: token, tokenPlace: options.hasTokenInHeader ? .header : .path)
+        loopback = LoopbackSession([area], clients: options.clients == .user ? .user : .ownProcesses) { request in
+            await content.respond(to: request)
+        }
+    }
+
+    /// Whether a source seems to be a DCF, by what the caller says of it or by its name; a wrong guess is redirected.
+    private static func isContainer(_ type: String?, _ source: String) -> Bool {
+        if let type { return type.lowercased().hasPrefix("application/vnd.oma.drm.dcf") }
+        let path = source.lowercased().split(separator: "?").first ?? ""
+        return path.hasSuffix(".dcf") || path.hasSuffix(".odf")
+    }
+
+    /// The address for the player.
+    func url(origin: String) -> String {
+        let base = options.hasTokenInHeader ? "\(origin)/\(Self.kind)" : "\(origin)/\(Self.kind)/\(token)"
+        guard options.usesLongURLs else { return "\(base)/\(entrance)" }
+        return "\(base)/\(entrance)?source=\(PercentEncoding.encode(source))"
+    }
+
+    /// Ends what the session does.
+    func end() { content.end() }
+}
+
+/// What a session answers.
+final class SessionContent: Sendable {
+    /// A source that was looked into.
+    private enum Prepared: Sendable {
+        case presentation(any Presentation)
+        case bytes(ByteContent)
+    }
+
+    private struct State {
+        var preparing: Task<Prepared, any Error>?
+        var isEnded = false
+    }
+
+    private let source: String
+    private let origin: MediaOrigin
+    private let type: PlaylistProxy.SourceType
+    private let settings: SessionSettings
+    private let options: PlaylistProxy.Options
+    private let report: @Sendable (ProxyError) -> Void
+    private let trace: @Sendable (Trace) -> Void
+    private let state = Locked(State())
+    /// The key of encrypted output.
+    private let outputKey = Secret(Random.bytes(16))
+
+    init(
+        _ source: String,
+        _ origin: MediaOrigin,
+        _ type: PlaylistProxy.SourceType,
+        _ settings: SessionSettings,
+        _ options: PlaylistProxy.Options,
+        report: @escaping @Sendable (ProxyError) -> Void,
+        trace: @escaping @Sendable (Trace) -> Void
+    ) {
+        self.source = source
+        self.origin = origin
+        self.type = type
+        self.settings = settings
+        self.options = options
+        self.report = report
+        self.trace = trace
+    }
+
+    func end() {
+        let task = state.withLock { state in
+            state.isEnded = true
+            return state.preparing
+        }
+        task?.cancel()
+    }
+
+    // MARK: - Preparing
+
+    /// The source, looked into once; a failure is tried again with the next request.
+    private func prepared() async throws -> Prepared {
+        let task = try state.withLock { state throws(ProxyError) in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            if let task = state.preparing { return task }
+            let task = Task { try await self.prepare() }
+            state.preparing = task
+            return task
+        }
+        do { return try await task.value } catch {
+            state.withLock { $0.preparing = nil }
+            throw error
+        }
+    }
+
+    private func prepare() async throws -> Prepared {
+        switch type {
+        case .dash: return .presentation(DASHPresentation(origin, settings))
+        case .hls: return .presentation(HLSPresentation(origin, settings))
+        case .singleFile:
+            switch try await FileSourceKind(origin, settings) {
+            case .container(let content): return .bytes(content)
+            case .presentation(let presentation): return .presentation(presentation)
+            }
+        }
+    }
+
+    // MARK: - Responses
+
+    func respond(to request: SessionRequest) async -> HTTPResponse {
+        let path = request.path.joined(separator: "/")
+        do {
+            guard request.http.method == .get || request.http.method == .head else {
+                return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
+                    .response(requestID: request.http.id)
+            }
+            let response = try await response(to: request, path)
+            return added(response)
+        } catch {
+            guard !(error is CancellationError) else { return .empty(.clientClosedRequest) }
+            let error = ProxyError(error, in: "the source")
+            report(error)
+            trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
+            return HTTPError(error.status, error.code.identifier, error.message, headers: ["Cache-Control": "no-store"])
+                .response(requestID: request.http.id)
+        }
+    }
+
+    private func added(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Cache-Control"] = "no-store"
+        for field in settings.parameters.playerFields { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private func response(to request: SessionRequest, _ path: String) async throws -> HTTPResponse {
+        if path == "index.m3u8" || path == "content", options.usesLongURLs {
+            // no open proxy: the address leads to the source that it was made for
+            guard request.http.query["source"] == source else { throw SegmentName.unknown }
+        }
+        if path == "key.bin", options.encryptsOutput {
+            let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
+            return .bytes(key, type: "application/octet-stream")
+        }
+        switch try await prepared() {
+        case .bytes(let content):
+            if path == "index.m3u8" { return .redirect(to: "content", status: .temporaryRedirect) }
+            guard path == "content" else { throw SegmentName.unknown }
+            return try await content.response(to: request.http)
+        case .presentation(let presentation):
+            if path == "content" { return .redirect(to: "index.m3u8", status: .temporaryRedirect) }
+            return try await response(to: request, path, of: presentation)
+        }
+    }
+
+    private func response(
+        to request: SessionRequest,
+        _ path: String,
+        of presentation: any Presentation
+    ) async throws -> HTTPResponse {
+        let text = PlaylistText(
+            rules: settings.rules == .seed ? .seed : .rfc,
+            isFragmented: settings.output == .fragments,
+            isEncrypted: options.encryptsOutput
+        )
+        switch path {
+        case "index.m3u8":
+            var outline = try await presentation.outline()
+            if let subtitles = settings.parameters.subtitles {
+                outline.texts.append(
+                    Outline.Rendition(
+                        name: RenditionName(text: Self.sidecar),
+                        label: subtitles.name,
+                        language: subtitles.language
+                    )
+                )
+            }
+            return playlist(try text.top(outline, lines: settings.parameters.playlistLines))
+        case "media.m3u8":
+            let name = try RenditionName(request.http.query)
+            if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
+            return playlist(try text.media(try await presentation.segments(of: name), of: name))
+        case "segment.ts", "segment.m4s", "text.vtt":
+            let name = try SegmentName(request.http.query)
+            if name.rendition.text == Self.sidecar { return try await sidecar() }
+            return try await served(try await presentation.open(name), name)
+        case "init.mp4":
+            return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil)
+        default: throw SegmentName.unknown
+        }
+    }
+
+    private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
+
+    /// A segment as it is made: its length is not known before.
+    ///
+    /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
+    /// the player, not a response that breaks off.
+    private func served(_ media: ServedMedia, _ name: SegmentName?) async throws -> HTTPResponse {
+        let began = ContinuousClock.now
+        var bytes = media.bytes
+        if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
+        let first = try await bytes.next()
+        try checkKeys()
+        let body = ResponseBody.stream(length: nil) { [self, bytes] writer in
+            var count = 0
+            do {
+                var piece = first
+                while let known = piece {
+                    try await writer.write(known)
+                    count += known.count
+                    try checkKeys()
+                    piece = try await bytes.next()
+                }
+            } catch {
+                if !(error is CancellationError), error is ProxyError { report(ProxyError(error, in: "a segment")) }
+                throw error
+            }
+            trace(
+                Trace(
+                    .proxy,
+                    .now(),
+                    "a segment was sent",
+                    [
+                        .init("segment", .name(name?.query ?? "init")), .init("bytes", .number(count)),
+                        .init("took", .duration(began.duration(to: .now))),
+                    ]
+                )
+            )
+        }
+        return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
+    }
+
+    /// Stops at the time at which a key ends.
+    private func checkKeys() throws(ProxyError) { try (settings.keys as? SessionKeys)?.check() }
+
+    // MARK: - Subtitles beside the source
+
+    /// The place of the caller's subtitles among texts.
+    private static let sidecar = 10_000
+    private static let sidecarLimit = 16 << 20
+
+    private func sidecarList(_ presentation: any Presentation) async throws -> SegmentList {
+        let outline = try await presentation.outline()
+        var list = SegmentList()
+        var duration = Duration.zero
+        if let first = outline.variants.first {
+            let media = try await presentation.segments(of: first.name)
+            duration = media.segments.reduce(.zero) { $0 + $1.duration }
+            list.isEnded = media.isEnded
+        }
+        if let seconds = settings.parameters.durationSeconds { duration = .seconds(seconds) }
+        list.segments = [
+            SegmentList.Segment(name: SegmentName(RenditionName(text: Self.sidecar)), duration: max(duration, .seconds(1)))
+        ]
+        return list
+    }
+
+    private func sidecar() async throws -> HTTPResponse {
+        guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
+        let (bytes, _) = try await origin.load(origin.resolve(subtitles.url), limit: Self.sidecarLimit)
+        var text = String(decoding: bytes, as: UTF8.self)
+        if text.hasPrefix("\u{feff}") { text.removeFirst() }
+        guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
+        if settings.output == .transportStream, !text.contains("X-TIMESTAMP-MAP") {
+            // media of a transport stream begin at this time
+            let line = text.firstIndex(where: \.isNewline) ?? text.endIndex
+            text.insert(contentsOf: "\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000", at: line)
+        }
+        return .bytes(Array(text.utf8), type: "text/vtt; charset=utf-8")
+    }
+}
+
+extension Trace.Channel {
+    /// The playlist proxy.
+    static let proxy = Trace.Channel("proxy")
+}
+
+extension RenditionName {
+    /// Reads query fields.
+    init(_ query: Query) throws(ProxyError) { self = try SegmentName(query).rendition }
+}
