@@ -24,6 +24,8 @@ package struct MP4Track: Sendable {
     package internal(set) var declaredDuration: Int64 = 0
     /// ISO 639-2, three letters; nil when undetermined.
     package internal(set) var language: String?
+    /// How its pictures are shown; nil when its header does not say.
+    package internal(set) var display: TrackDisplay?
     /// How the sound is coded; nil for what is not sound.
     package internal(set) var codec: MP4Codec?
     /// The protection of its samples.

@@ -123,7 +123,13 @@ struct MovieReader {
                 let at = box.content.lowerBound
                 let word = try reader.window.u32(at: at, "track header")
                 track.isEnabled = word & 1 != 0
-                track.id = try reader.window.u32(at: at + (word >> 24 == 1 ? 20 : 12), "track header")
+                let isLong = word >> 24 == 1
+                track.id = try reader.window.u32(at: at + (isLong ? 20 : 12), "track header")
+                let length: Int64 = isLong ? 96 : 84
+                // early files have headers that end sooner
+                guard box.content.count >= length, box.content.count <= 1024 else { return }
+                let header = try reader.load(box, limit: 1024)
+                track.display = try TrackDisplay(header.rawSpan.extracting(Int(length) - 44..<Int(length)))
             case "edts":
                 try reader.boxes(in: box.content) { reader, box in
                     guard box.type == "elst" else { return }

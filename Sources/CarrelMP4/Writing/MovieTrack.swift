@@ -16,6 +16,8 @@ package struct MovieTrack: Sendable {
     package var width = 0
     /// Pixels; 0 where it is not a picture.
     package var height = 0
+    /// How its pictures are shown; nil for as they are, at their size.
+    package var display: TrackDisplay?
     /// The presented part of its media; none presents all.
     package var edits: [EditList.Edit] = []
     /// Whether it is meant to be played.
@@ -59,6 +61,7 @@ package struct MovieTrack: Sendable {
         )
         width = track.entries[0].width
         height = track.entries[0].height
+        if track.kind == "vide" { display = track.display }
         edits = track.editList.edits
         isEnabled = track.isEnabled
     }
@@ -117,9 +120,12 @@ package struct MovieTrack: Sendable {
             writer.u16(0)
             writer.u16(handler == "soun" ? 0x100 : 0)
             writer.u16(0)
-            writer.writeUnityMatrix()
-            writer.u32(UInt32(clamping: width) << 16)
-            writer.u32(UInt32(clamping: height) << 16)
+            let size = (width: UInt32(clamping: width) << 16, height: UInt32(clamping: height) << 16)
+            let shown = display ?? TrackDisplay(width: size.width, height: size.height)
+            for value in shown.matrix { writer.u32(UInt32(bitPattern: value)) }
+            // a header without a size leaves it to the description
+            writer.u32(shown.width > 0 ? shown.width : size.width)
+            writer.u32(shown.height > 0 ? shown.height : size.height)
         }
     }
 
@@ -168,7 +174,7 @@ package struct MovieTrack: Sendable {
 extension BoxWriter {
     /// Writes the matrix that changes nothing (§8.2.2.2).
     mutating func writeUnityMatrix() {
-        for value: UInt32 in [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000] { u32(value) }
+        for value in TrackDisplay.unityMatrix { u32(UInt32(bitPattern: value)) }
     }
 
     /// Writes a movie header (`mvhd`, §8.2.2).
