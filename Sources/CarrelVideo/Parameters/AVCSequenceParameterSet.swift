@@ -28,6 +28,15 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// - Throws: when it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
     package init(_ unit: RawSpan) throws(Malformed) {
         var bits = try ParameterBits(unit)
+        try self.init(&bits)
+    }
+
+    /// Reads a set up to its usability information.
+    static func skipToUsability(_ bits: inout ParameterBits) throws(Malformed) {
+        _ = try AVCSequenceParameterSet(&bits)
+    }
+
+    private init(_ bits: inout ParameterBits) throws(Malformed) {
         let header = UInt8(try bits.bits(8, "NAL unit header"))
         guard header & 0x9f == 7 else { throw Malformed("NAL unit is not a sequence parameter set", at: 0) }
         profile = UInt8(try bits.bits(8, "profile"))
