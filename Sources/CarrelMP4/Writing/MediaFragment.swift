@@ -164,6 +164,11 @@ package struct MediaFragment: Sendable {
         return writer.bytes
     }
 
+    /// A whole fragment without samples, at the beginning of the presentation.
+    package static func empty(trackID: UInt32) -> [UInt8] {
+        MediaFragment(sequenceNumber: 0, trackID: trackID, decodeTime: 0).header
+    }
+
     private var hasOneDuration: Bool { durations.allSatisfy { $0 == durations.first } }
     /// Whether the header gives the size of all samples; a size of 0 would be no size.
     private var hasOneSize: Bool { sizes.allSatisfy { $0 == sizes.first && $0 > 0 } }

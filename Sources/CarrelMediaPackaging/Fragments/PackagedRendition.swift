@@ -37,6 +37,9 @@ struct PackagedRendition {
     /// Whether its segments are transport streams.
     var isTransport = false
     var segments: [PackagedSegment] = []
+    /// The cuts before the first segment, in microseconds of the presentation, and that of the segment itself: a track that begins
+    /// later than others has several.
+    var lead: ArraySlice<Int64> = []
     /// Bytes of the initialization segment.
     var initializationLength: Int64 = 0
     /// The place of the index in the file of the track.
@@ -48,15 +51,47 @@ struct PackagedRendition {
 
     /// The path of the initialization segment within the package.
     var initializationPath: String { layout == .ranges ? "\(name).mp4" : "\(name)/init.mp4" }
+    /// The path of what stands for the segments before the first one: it has no samples.
+    var gapPath: String { layout == .ranges ? "\(name)-gap.m4s" : isTransport ? "\(name)/gap.ts" : "\(name)/gap.m4s" }
+    /// The durations of the segments before the first one, in microseconds.
+    var gaps: [Int64] { zip(lead.dropFirst(), lead).map { $0 - $1 } }
+    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with its
+    /// cut, whatever its first sample.
+    var times: [Int64] {
+        guard let last = segments.last else { return [] }
+        var times = segments.map { track.microseconds($0.start) } + [track.microseconds(last.start + last.duration)]
+        if let cut = lead.last { times[0] = min(cut, times[1]) }
+        return times
+    }
+
     /// The path of a segment within the package.
     func path(ofSegment i: Int) -> String {
         if isTransport { return "\(name)/\(i + 1).ts" }
         return layout == .ranges ? "\(name).mp4" : "\(name)/\(i + 1).m4s"
     }
 
-    /// Bits a second of the segment that has the most.
+    /// The peak segment bit rate (RFC 8216 §4.1): the most bits a second of any run of segments that lasts 0.5 to 1.5 target durations.
     var peakBandwidth: Int {
-        segments.map { bits($0.length, $0.duration) }.max() ?? 0
+        let times = times
+        guard times.count > 1 else { return 0 }
+        let durations = zip(times.dropFirst(), times).map { $0 - $1 }
+        let longest = (durations + gaps).max() ?? 0
+        // in whole seconds, as the playlist says it
+        let target = max(1, (longest + 500_000) / 1_000_000) * 1_000_000
+        var peak = 0.0
+        for first in segments.indices {
+            var duration: Int64 = 0
+            var length: Int64 = 0
+            for i in first..<segments.count {
+                duration += durations[i]
+                length += segments[i].length
+                guard duration <= target + target / 2 else { break }
+                if duration >= target / 2, duration > 0 { peak = max(peak, Double(length) / Double(duration)) }
+            }
+        }
+        // all of it is shorter than half a second
+        if peak == 0 { return averageBandwidth }
+        return Int((peak * 8_000_000).rounded(.up))
     }
 
     /// Bits a second of all segments.

@@ -8,6 +8,7 @@ struct SegmentPlan {
 
     /// Microseconds by which sync samples of renditions may differ: rounding of their clocks.
     private static let tolerance: Int64 = 1500
+    private static let countLimit = 1 << 20
 
     /// Cuts at sync samples of the first track of pictures, or at frames of the first audio track.
     ///
@@ -35,8 +36,31 @@ struct SegmentPlan {
             }
             if time - last >= target - frame / 2 { found.append(time) }
         }
-        cuts = found
         for other in pictures.dropFirst() { try Self.check(other, reference, found) }
+        cuts = Self.extended(found, pictures, tracks.filter { $0.kind == .audio }, target)
+    }
+
+    /// The cuts of pictures with those of sound that begins before them, or ends behind them.
+    private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64) -> [Int64] {
+        guard var last = cuts.last, let first = cuts.first else { return cuts }
+        let soundStart = max(0, sounds.map { $0.microseconds($0.start) }.min() ?? first)
+        let soundEnd = sounds.map { $0.microseconds($0.end) }.max() ?? 0
+        let pictureEnd = pictures.map { $0.microseconds($0.end) }.max() ?? 0
+        var before: [Int64] = []
+        var at = soundStart
+        while at < first - target / 2, before.count < countLimit {
+            before.append(at)
+            at += target
+        }
+        var all = before + cuts
+        // sound that begins a little earlier is in the first segment
+        if before.isEmpty { all[0] = min(first, soundStart) }
+        while last <= soundEnd - target - target / 2, all.count < countLimit {
+            last += target
+            // the last pictures of a segment are not cut
+            if last >= pictureEnd - target / 2 { all.append(last) }
+        }
+        return all
     }
 
     private static func even(from start: Int64, to end: Int64, _ target: Int64) -> [Int64] {
@@ -45,7 +69,7 @@ struct SegmentPlan {
         repeat {
             cuts.append(at)
             at += max(1, target)
-        } while at < end && cuts.count < 1 << 20
+        } while at < end && cuts.count < countLimit
         return cuts
     }
 
@@ -90,13 +114,11 @@ extension PackagedTrack {
     /// Whether a sample begins a segment.
     ///
     /// - Parameters:
-    ///   - next: the segment in question, from 0.
+    ///   - next: the segment in question, from 1.
     ///   - cuts: when segments begin, in units of the track.
     ///   - sample: the sample.
-    ///   - isFirst: whether nothing was written yet.
-    /// - Returns: whether a segment begins there.
-    func isCut(_ next: Int, _ cuts: [Int64], _ sample: MP4Sample, isFirst: Bool) -> Bool {
-        if next == 0 { return isFirst }
+    /// - Returns: whether the segment begins there.
+    func isCut(_ next: Int, _ cuts: [Int64], _ sample: MP4Sample) -> Bool {
         guard next < cuts.count else { return false }
         let time = time(of: sample)
         if kind == .video { return sample.isSync && time >= cuts[next] - timescale / 500 }

@@ -6,11 +6,12 @@ import CarrelMP4
 /// Writes one track as fragments, encrypted, segment after segment.
 ///
 /// Memory is one fragment: a fragment ends with its segment, before a sync sample of pictures, and after 4 MiB.
-final class TrackPackager {
-    private let track: PackagedTrack
+final class TrackPackager: SegmentedTrack {
+    let track: PackagedTrack
     private let options: PackagingOptions
     private let keys: [PackagingKey]
-    private let cuts: [Int64]
+    let cuts: [Int64]
+    private let plan: SegmentPlan
     private let folder: PackageFolder
     private var rendition: PackagedRendition
     private var encrypter: TrackEncrypter?
@@ -37,6 +38,7 @@ final class TrackPackager {
         self.folder = folder
         keys = options.keys(of: track.kind)
         cuts = plan.cuts(of: track)
+        self.plan = plan
         let scheme = keys.isEmpty ? nil : options.scheme
         rendition = PackagedRendition(track: track, name: name, layout: options.layout, scheme: scheme)
     }
@@ -50,28 +52,7 @@ final class TrackPackager {
     /// - Throws: `Malformed`, and what reading or writing throws.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try begin(&vectors)
-        let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)
-        var next = 0
-        var isFinished = false
-        while !isFinished {
-            let written: Void? = try reader.next { sample, bytes, range in
-                if track.isBehindEnd(sample) {
-                    isFinished = true
-                    return
-                }
-                let time = track.time(of: sample)
-                if track.isCut(next, cuts, sample, isFirst: rendition.segments.isEmpty) {
-                    repeat { next += 1 } while track.isCut(next, cuts, sample, isFirst: false)
-                    try beginSegment(next - 1, at: time, &vectors)
-                } else if endsFragment(sample, time, range.count) {
-                    try flush()
-                }
-                try add(sample, time, bytes, range, &vectors)
-                try progress(range.count)
-            }
-            if written == nil { isFinished = true }
-        }
-        try endSegment(at: track.end)
+        try writeSegments(vectors: &vectors, progress: progress)
         try finish()
         return rendition
     }
@@ -114,8 +95,12 @@ final class TrackPackager {
         return Int64(clamping: fragment.duration) * Int64(Self.shortest) >= track.timescale
     }
 
-    private func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws {
+    func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws {
         try endSegment(at: time)
+        if rendition.segments.isEmpty {
+            rendition.lead = plan.cuts[...number]
+            if number > 0 { try folder.write(rendition.gapPath, SegmentType.bytes + MediaFragment.empty(trackID: 1)) }
+        }
         var segment = PackagedSegment(start: time, offset: 0)
         // by the cut, which all tracks share, and not by the frame next to it
         let isLead = options.clearLead > 0 && track.microseconds(cuts[number]) + 1500 < options.clearLead * 1000
@@ -138,13 +123,14 @@ final class TrackPackager {
         rendition.segments.append(segment)
     }
 
-    private func add(
+    func add(
         _ sample: MP4Sample,
         _ time: Int64,
         _ bytes: borrowing MutableRawSpan,
         _ range: Range<Int>,
         _ vectors: inout VectorSequence
     ) throws {
+        if endsFragment(sample, time, range.count) { try flush() }
         if fragment == nil { try beginFragment(sample, time) }
         let start = media.count
         media.append(copying: bytes.bytes.extracting(range))
@@ -210,7 +196,7 @@ final class TrackPackager {
         fragment = nil
     }
 
-    private func endSegment(at time: Int64) throws {
+    func endSegment(at time: Int64) throws {
         try flush()
         guard let last = rendition.segments.indices.last else { return }
         rendition.segments[last].duration = max(0, time - rendition.segments[last].start)
@@ -223,13 +209,13 @@ final class TrackPackager {
         guard options.layout == .ranges, let sink else { return }
         var references: [SegmentIndex.Reference] = []
         for segment in rendition.segments {
-            guard let size = UInt32(exactly: segment.length), size < 1 << 31, let duration = UInt32(exactly: segment.duration)
-            else {
+            // what a player drops before the presentation does not count, as in the timeline of a manifest
+            let units = max(0, segment.start + segment.duration) - max(0, segment.start)
+            guard let size = UInt32(exactly: segment.length), size < 1 << 31, let duration = UInt32(exactly: units) else {
                 throw MediaError(.unsupported, "\(track.source.name): a segment is too long for an index")
             }
             references.append(SegmentIndex.Reference(size: size, duration: duration))
         }
-        guard references.count <= 0xffff else { throw MediaError(.unsupported, "\(track.source.name): too many segments") }
         let used = SegmentIndex.length(references: references.count)
         let room = rendition.index.count - used
         var index = SegmentIndex(

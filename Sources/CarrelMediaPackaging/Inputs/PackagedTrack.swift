@@ -27,6 +27,8 @@ struct PackagedTrack {
     let entry: SampleEntry
     /// RFC 6381.
     let codecs: String
+    /// The dynamic range of pictures; nil when nothing tells.
+    let range: VideoRange?
     /// Units a second.
     let timescale: Int64
     /// The time that is added to decode times: the silence before the track.
@@ -38,13 +40,20 @@ struct PackagedTrack {
 
     /// Bytes of its samples.
     private(set) var byteCount: Int64 = 0
-    private(set) var sampleCount = 0
+    /// Which samples are packaged, in decode order: from the first that decoding can begin with, to the last that is presented.
+    private(set) var samples = 0..<0
+    /// How many they are.
+    var sampleCount: Int { samples.count }
+    /// Whether some of them are only decoded, because others need them: they lie behind the presented part.
+    private(set) var hasUnpresented = false
     /// The end of the last sample's presentation.
     private(set) var end: Int64 = 0
     /// The presentation of its first sample.
     private(set) var start: Int64 = .max
     /// The presentation of each sync sample, of pictures only; in decode order.
     private(set) var syncs: [Int64] = []
+    /// The part of its beginning that was left out; nil when nothing was.
+    private(set) var warning: String?
     /// The longest duration of a sample.
     private(set) var longestSample: Int64 = 0
 
@@ -65,6 +74,7 @@ struct PackagedTrack {
             throw MediaError(.unsupported, "track \(track.id) is coded as \(entry.format), which is not packaged")
         }
         self.codecs = codecs
+        range = kind == .video ? VideoRange(entry) : nil
         let first = try entry.clearBytes()
         for other in track.entries.dropFirst() where try other.clearBytes() != first {
             throw MediaError(.unsupported, "track \(track.id) changes its format")
@@ -104,16 +114,29 @@ struct PackagedTrack {
         sample.decodeTime &+ sample.compositionOffset &+ delay &- mediaStart
     }
 
-    /// Whether an audio sample lies behind the presented part.
-    func isBehindEnd(_ sample: MP4Sample) -> Bool {
-        guard kind == .audio, let presentedEnd else { return false }
-        return time(of: sample) >= presentedEnd
+    /// What the samples up to one add up to.
+    private struct Sums {
+        var count = 0
+        var bytes: Int64 = 0
+        var longest: Int64 = 0
+        var isBehind = false
     }
 
+    /// The clock of edits is coarse: a picture that begins within its last tick is behind the end.
+    private func slack(_ sample: MP4Sample) -> Int64 {
+        let tick = timescale / Int64(max(1, track.movieTimescale))
+        return kind == .video && sample.duration > 2 * tick ? tick : 0
+    }
+
+    /// Walks all samples once. Those before the first sync sample of pictures cannot be decoded; behind the presented part all are
+    /// left out but those that a presented sample, decoded later, may refer to.
     private mutating func walk() throws {
-        var samples = source.file.samples(of: track)
+        var reader = source.file.samples(of: track)
         let limit = UInt64(timescale) << 31
-        while let sample = try samples.next() {
+        var sums = Sums()
+        var kept = Sums()
+        var skipped = 0
+        while let sample = try reader.next() {
             guard sample.entry < track.entries.count else {
                 throw MediaError(.malformed, "track \(track.id) has no sample description \(sample.entry + 1)")
             }
@@ -122,18 +145,34 @@ struct PackagedTrack {
             guard sample.duration >= 0, sample.duration < 1 << 32, sample.decodeTime < 1 << 60, time.magnitude < limit else {
                 throw Malformed("a sample's time is out of range", at: Int(sample.offset))
             }
-            if isBehindEnd(sample) { break }
-            sampleCount += 1
-            byteCount += Int64(sample.size)
+            if kind == .video, sums.count == 0, !sample.isSync {
+                skipped += 1
+                continue
+            }
+            sums.count += 1
+            sums.bytes += Int64(sample.size)
+            sums.longest = max(sums.longest, sample.duration)
+            if let presentedEnd, time >= presentedEnd - slack(sample) {
+                sums.isBehind = true
+                // sound refers to nothing that comes later
+                if kind == .audio { break }
+                continue
+            }
+            kept = sums
             start = min(start, time)
             end = max(end, time + sample.duration)
-            longestSample = max(longestSample, sample.duration)
             if kind == .video, sample.isSync { syncs.append(time) }
         }
-        guard sampleCount > 0 else { throw MediaError(.malformed, "track \(track.id) has no samples") }
-        if kind == .video, syncs.first == nil {
-            throw MediaError(.unsupported, "track \(track.id) has no sync sample to begin with")
+        guard kept.count > 0 else {
+            let what = skipped > 0 ? "sync sample to begin with" : sums.count > 0 ? "sample in the presented part" : "samples"
+            throw MediaError(skipped > 0 ? .unsupported : .malformed, "track \(track.id) has no \(what)")
         }
+        samples = skipped..<skipped + kept.count
+        (byteCount, longestSample, hasUnpresented) = (kept.bytes, kept.longest, kept.isBehind)
+        guard skipped > 0 else { return }
+        warning =
+            "track \(track.id): \(skipped) pictures before the first sync sample at "
+            + "\(SegmentPlan.seconds(microseconds(start))) s are left out"
     }
 
     /// The duration of its presentation, in seconds.
@@ -143,6 +182,12 @@ struct PackagedTrack {
     var frameRate: Double? {
         guard kind == .video, end > start else { return nil }
         return Double(sampleCount) * Double(timescale) / Double(end - start)
+    }
+
+    /// Pixels as they are shown: turned and scaled as the track header says; nil of other kinds.
+    var size: (width: Int, height: Int)? {
+        guard kind == .video, entry.width > 0, entry.height > 0 else { return nil }
+        return track.display?.size ?? (entry.width, entry.height)
     }
 
     /// Audio channels as they are heard; 0 when they are not known.
@@ -171,8 +216,14 @@ struct PackagedTrack {
         )
         movie.width = entry.width
         movie.height = entry.height
+        if kind == .video { movie.display = track.display }
         // pictures have their composition offsets moved instead (ISO/IEC 23000-19 §7.5.17)
         if kind == .audio, mediaStart > 0 { movie.edits = [EditList.Edit(presented: 0, from: mediaStart)] }
+        // a player that honours edits does not show what is only decoded
+        if hasUnpresented, kind == .video, let presentedEnd {
+            let milliseconds = (microseconds(presentedEnd) + 500) / 1000
+            movie.edits = [EditList.Edit(presented: milliseconds, from: 0)]
+        }
         return movie
     }
 }

@@ -32,19 +32,24 @@ package struct PackageSummary: Sendable {
     package let tracks: [Track]
     /// Whether there are HLS playlists: two schemes have no name in them.
     package let hasPlaylists: Bool
+    /// What was left out or changed, and where.
+    package let warnings: [String]
     /// The duration of the longest one, in seconds.
     package let seconds: Double
 
     init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
         hasPlaylists = options.hasPlaylists
+        warnings = renditions.compactMap { rendition in
+            rendition.track.warning.map { "\(rendition.track.source.name): \($0)" }
+        }
         var tracks = renditions.map { rendition in
             Track(
                 kind: rendition.track.kind.rawValue,
                 name: rendition.name,
                 codecs: rendition.track.codecs,
                 language: rendition.track.language,
-                width: rendition.track.entry.width,
-                height: rendition.track.entry.height,
+                width: rendition.track.size?.width ?? 0,
+                height: rendition.track.size?.height ?? 0,
                 segmentCount: rendition.segments.count,
                 bandwidth: rendition.averageBandwidth,
                 keyIDs: rendition.keys.map { "\($0.id)" }

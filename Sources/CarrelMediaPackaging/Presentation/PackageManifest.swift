@@ -3,6 +3,9 @@ import CarrelBytes
 import CarrelMP4
 
 /// The DASH manifest of a package (ISO/IEC 23009-1), static.
+///
+/// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the profile for
+/// single files asks for (ISO/IEC 23009-1 §8.3.3).
 struct PackageManifest {
     private let renditions: [PackagedRendition]
     private let texts: [PackagedText]
@@ -160,7 +163,8 @@ struct PackageManifest {
         ]
         switch track.kind {
         case .video:
-            attributes += [("width", "\(track.entry.width)"), ("height", "\(track.entry.height)")]
+            let size = track.size ?? (track.entry.width, track.entry.height)
+            attributes += [("width", "\(size.width)"), ("height", "\(size.height)")]
             let (pictures, units) = Self.reduced(Int64(track.sampleCount) * track.timescale, track.end - track.start)
             attributes.append(("frameRate", units == 1 ? "\(pictures)" : "\(pictures)/\(units)"))
         case .audio: attributes.append(("audioSamplingRate", "\(track.sampleRate)"))

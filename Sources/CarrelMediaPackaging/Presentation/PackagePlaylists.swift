@@ -51,10 +51,10 @@ struct PackagePlaylists {
         playlist.kind = .vod
         playlist.isEnded = true
         playlist.independentSegments = true
+        for gap in gaps(of: rendition) { playlist.segments.append(gap) }
+        let times = rendition.times
         for (i, written) in rendition.segments.enumerated() {
-            let start = rendition.track.microseconds(written.start)
-            let length = rendition.track.microseconds(written.start + written.duration) - start
-            playlist.targetDuration = max(playlist.targetDuration, UInt64(max(0, length + 500_000) / 1_000_000))
+            let length = times[i + 1] - times[i]
             var segment = MediaSegment(uri: rendition.path(ofSegment: i), duration: Self.microseconds(max(0, length)))
             if !rendition.isTransport { segment.initialization = initialization(of: rendition) }
             if rendition.layout == .ranges {
@@ -63,7 +63,25 @@ struct PackagePlaylists {
             segment.keys = keys(of: written)
             playlist.segments.append(segment)
         }
+        playlist.targetDuration = Self.targetDuration(playlist.segments)
         return playlist
+    }
+
+    /// Whole seconds that no segment is longer than, rounded (RFC 8216 §4.3.3.1).
+    private static func targetDuration(_ segments: some Sequence<MediaSegment>) -> UInt64 {
+        let longest = segments.map(\.duration).max() ?? .zero
+        return max(1, UInt64(clamping: (longest + .milliseconds(500)).components.seconds))
+    }
+
+    /// What stands before the first segment of a rendition that begins later than others, so that it keeps its place
+    /// (`EXT-X-GAP`, draft-pantos-hls-rfc8216bis §4.4.4.7). Players that do not know the tag load a segment without samples.
+    private func gaps(of rendition: PackagedRendition) -> [MediaSegment] {
+        rendition.gaps.map { duration in
+            var segment = MediaSegment(uri: rendition.gapPath, duration: Self.microseconds(duration))
+            if !rendition.isTransport { segment.initialization = initialization(of: rendition) }
+            segment.isGap = true
+            return segment
+        }
     }
 
     private static func range(_ offset: Int64, _ length: Int64) -> MediaSegment.ByteRange {
@@ -121,6 +139,8 @@ struct PackagePlaylists {
         playlist.kind = .vod
         playlist.isEnded = true
         playlist.iFramesOnly = true
+        for gap in gaps(of: rendition) { playlist.segments.append(gap) }
+        let first = playlist.segments.count
         var times: [Int64] = []
         for (i, written) in rendition.segments.enumerated() {
             for picture in written.pictures {
@@ -134,11 +154,11 @@ struct PackagePlaylists {
         }
         guard !times.isEmpty else { return nil }
         times.append(rendition.track.microseconds(rendition.track.end))
-        for i in playlist.segments.indices {
-            let length = max(0, times[i + 1] - times[i])
-            playlist.segments[i].duration = Self.microseconds(length)
-            playlist.targetDuration = max(playlist.targetDuration, UInt64((length + 500_000) / 1_000_000))
+        if let cut = rendition.lead.last { times[0] = min(cut, times[0]) }
+        for i in times.indices.dropLast() {
+            playlist.segments[first + i].duration = Self.microseconds(max(0, times[i + 1] - times[i]))
         }
+        playlist.targetDuration = Self.targetDuration(playlist.segments)
         return playlist
     }
 
@@ -179,17 +199,23 @@ struct PackagePlaylists {
 
     // MARK: - The multivariant playlist
 
-    /// Audio renditions that a player chooses one of: those of one group have one coding and different languages.
+    /// Audio renditions that a player chooses one of: a group for each coding, of one rendition a language.
+    ///
+    /// All groups have the same languages, as RFC 8216 §4.3.4.1.1 demands: where a language lacks a coding, the group has it in another.
     private func audioGroups() -> [[PackagedRendition]] {
         var groups: [[PackagedRendition]] = []
+        var languages: [String?] = []
         for audio in audios {
+            if !languages.contains(audio.track.language) { languages.append(audio.track.language) }
             let fits = groups.firstIndex { group in
                 group[0].track.codecs == audio.track.codecs && group[0].track.channels == audio.track.channels
                     && !group.contains { $0.track.language == audio.track.language }
             }
             if let fits { groups[fits].append(audio) } else { groups.append([audio]) }
         }
-        return groups
+        return groups.map { group in
+            languages.compactMap { language in (group + audios).first { $0.track.language == language } }
+        }
     }
 
     private func multivariant() -> MultivariantPlaylist {
@@ -242,7 +268,8 @@ struct PackagePlaylists {
         var list = AttributeList()
         list["TYPE"] = .bare("AUDIO")
         list["GROUP-ID"] = .quoted(group)
-        list["NAME"] = .quoted(audio.track.language ?? audio.name)
+        // renditions of a language have one name in all groups
+        list["NAME"] = .quoted(audio.track.language ?? "audio")
         if let language = audio.track.language { list["LANGUAGE"] = .quoted(language) }
         list["DEFAULT"] = .bare(isDefault ? "YES" : "NO")
         list["AUTOSELECT"] = .bare("YES")
@@ -272,7 +299,9 @@ struct PackagePlaylists {
         let peak = (video?.peakBandwidth ?? 0) + (group.map(\.peakBandwidth).max() ?? 0)
         let average = (video?.averageBandwidth ?? 0) + (group.map(\.averageBandwidth).max() ?? 0)
         var codecs: [String] = []
-        for rendition in [video].compactMap(\.self) + group.prefix(1) { codecs.append(rendition.track.codecs) }
+        for rendition in [video].compactMap(\.self) + group where !codecs.contains(rendition.track.codecs) {
+            codecs.append(rendition.track.codecs)
+        }
         var variant = MultivariantPlaylist.Variant(
             uri: "\((video ?? group.first)?.name ?? "").m3u8",
             bandwidth: UInt64(peak),
@@ -280,8 +309,8 @@ struct PackagePlaylists {
             codecs: codecs.joined(separator: ",")
         )
         if let video {
-            let entry = video.track.entry
-            if entry.width > 0 { variant.attributes["RESOLUTION"] = .bare("\(entry.width)x\(entry.height)") }
+            if let size = video.track.size { variant.attributes["RESOLUTION"] = .bare("\(size.width)x\(size.height)") }
+            if let range = video.track.range { variant.attributes["VIDEO-RANGE"] = .bare(range.rawValue) }
             if let rate = video.track.frameRate { variant.attributes["FRAME-RATE"] = .bare(Self.decimal(rate)) }
         }
         if let number { variant.attributes["AUDIO"] = .quoted("audio-\(number)") }
@@ -305,8 +334,8 @@ struct PackagePlaylists {
         let total = pictures.reduce(0) { $0 + $1.length }
         list["AVERAGE-BANDWIDTH"] = .bare("\(UInt64((Double(total) * 8 / max(0.001, video.track.seconds)).rounded(.up)))")
         list["CODECS"] = .quoted(video.track.codecs)
-        let entry = video.track.entry
-        if entry.width > 0 { list["RESOLUTION"] = .bare("\(entry.width)x\(entry.height)") }
+        if let size = video.track.size { list["RESOLUTION"] = .bare("\(size.width)x\(size.height)") }
+        if let range = video.track.range { list["VIDEO-RANGE"] = .bare(range.rawValue) }
         list["URI"] = .quoted("\(video.name)-iframes.m3u8")
         return MultivariantPlaylist.PictureVariant(list)
     }

@@ -14,6 +14,10 @@ package struct WebVTTFile: Sendable {
 
     /// Cues in the order of the file.
     package private(set) var cues: [Cue] = []
+    /// Their places, by when they start; of those that start together the first one first.
+    private var order: [Int] = []
+    /// Of each place in `order`, the latest end of all cues up to it: it only grows.
+    private var latestEnds: [Int64] = []
     /// Blocks of styles and regions, which every segment needs.
     package private(set) var definitions: [[String]] = []
 
@@ -51,6 +55,12 @@ package struct WebVTTFile: Sendable {
             at = next
         }
         if !isHeader { try add(block, at: blockStart) }
+        order = cues.indices.sorted { (cues[$0].start, $0) < (cues[$1].start, $1) }
+        var latest: Int64 = 0
+        for place in order {
+            latest = max(latest, cues[place].end)
+            latestEnds.append(latest)
+        }
     }
 
     /// The line at an offset, and where the next one begins.
@@ -107,9 +117,22 @@ package struct WebVTTFile: Sendable {
     package func segment(_ range: Range<Int64>, origin: Int64 = 0) -> [UInt8] {
         var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:\(origin),LOCAL:00:00:00.000\n"
         for block in definitions { text += "\n" + block.joined(separator: "\n") + "\n" }
-        for cue in cues where cue.start < range.upperBound && cue.end > range.lowerBound {
-            text += "\n" + cue.lines.joined(separator: "\n") + "\n"
+        let first = Self.partition(latestEnds.indices) { latestEnds[$0] > range.lowerBound }
+        let end = Self.partition(order.indices) { cues[order[$0]].start >= range.upperBound }
+        guard first < end else { return Array(text.utf8) }
+        for place in order[first..<end].filter({ cues[$0].end > range.lowerBound }).sorted() {
+            text += "\n" + cues[place].lines.joined(separator: "\n") + "\n"
         }
         return Array(text.utf8)
+    }
+
+    /// The first index of which something holds, where it holds of all behind it too.
+    private static func partition(_ range: Range<Int>, _ holds: (Int) -> Bool) -> Int {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(middle) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -7,7 +7,7 @@ import CarrelTS
 /// Writes one track as transport stream segments, protected.
 ///
 /// Memory is one access unit and a megabyte of packets, whatever the length of a segment.
-final class TransportTrackPackager {
+final class TransportTrackPackager: SegmentedTrack {
     private static let pid: UInt16 = 0x101
     private static let messagePID: UInt16 = 0x1f0
     /// Bytes of packets that are written together.
@@ -15,11 +15,12 @@ final class TransportTrackPackager {
     /// When the presentation begins, in ticks: room for what is decoded before it.
     static let origin: Int64 = 900_000
 
-    private let track: PackagedTrack
+    let track: PackagedTrack
     private let options: PackagingOptions
     private let scheme: TransportScheme?
     private let keys: [PackagingKey]
-    private let cuts: [Int64]
+    let cuts: [Int64]
+    private let plan: SegmentPlan
     private let folder: PackageFolder
     private let least: Int64
     private var rendition: PackagedRendition
@@ -50,6 +51,7 @@ final class TransportTrackPackager {
         scheme = options.transport
         keys = options.keys(of: track.kind)
         cuts = plan.cuts(of: track)
+        self.plan = plan
         rendition = PackagedRendition(track: track, name: name, layout: .segments, scheme: nil)
         rendition.transport = scheme
         rendition.isTransport = true
@@ -102,31 +104,16 @@ final class TransportTrackPackager {
     /// - Returns: what was written.
     /// - Throws: `Malformed`, and what reading or writing throws.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
-        let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)
-        var next = 0
-        var isFinished = false
-        while !isFinished {
-            let written: Void? = try reader.next { sample, bytes, range in
-                if track.isBehindEnd(sample) {
-                    isFinished = true
-                    return
-                }
-                let time = track.time(of: sample)
-                if track.isCut(next, cuts, sample, isFirst: rendition.segments.isEmpty) {
-                    repeat { next += 1 } while track.isCut(next, cuts, sample, isFirst: false)
-                    try beginSegment(next - 1, at: time, &vectors)
-                }
-                try add(sample, time, bytes, range)
-                try progress(range.count)
-            }
-            if written == nil { isFinished = true }
-        }
-        try endSegment(at: track.end)
+        try writeSegments(vectors: &vectors, progress: progress)
         return rendition
     }
 
-    private func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws {
+    func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws {
         try endSegment(at: time)
+        if rendition.segments.isEmpty {
+            rendition.lead = plan.cuts[...number]
+            if number > 0 { try writeGap() }
+        }
         var segment = PackagedSegment(start: time, offset: 0)
         seal = nil
         samples = nil
@@ -153,6 +140,15 @@ final class TransportTrackPackager {
         if scheme == .cissa, segment.key != nil { try writeMessage(at: time) }
     }
 
+    /// A segment with tables alone.
+    private func writeGap() throws {
+        var tables = PacketBuffer(capacity: 1 << 12)
+        muxer.beginSegment(into: &tables)
+        let file = try folder.create(rendition.gapPath)
+        try file.write(tables.bytes)
+        try file.close()
+    }
+
     private func scramble(with key: PackagingKey) throws {
         if let currentKey {
             guard currentKey.id != key.id else { return }
@@ -177,7 +173,13 @@ final class TransportTrackPackager {
         packets.append(bytes.rawSpan)
     }
 
-    private func add(_ sample: MP4Sample, _ time: Int64, _ bytes: borrowing MutableRawSpan, _ range: Range<Int>) throws {
+    func add(
+        _ sample: MP4Sample,
+        _ time: Int64,
+        _ bytes: borrowing MutableRawSpan,
+        _ range: Range<Int>,
+        _ vectors: inout VectorSequence
+    ) throws {
         guard !range.isEmpty else { return }
         unit.removeAll(keepingCapacity: true)
         do throws(Malformed) {
@@ -228,7 +230,7 @@ final class TransportTrackPackager {
         packets.removeAll()
     }
 
-    private func endSegment(at time: Int64) throws {
+    func endSegment(at time: Int64) throws {
         guard let file, let last = rendition.segments.indices.last else { return }
         muxer.endSegment(into: &packets)
         try flush()

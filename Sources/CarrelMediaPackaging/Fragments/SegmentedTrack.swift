@@ -1,0 +1,63 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+
+/// Writes the samples of one track into segments, whatever their format.
+protocol SegmentedTrack: AnyObject {
+    var track: PackagedTrack { get }
+    /// When segments begin, in units of the track.
+    var cuts: [Int64] { get }
+
+    /// Begins a segment.
+    ///
+    /// - Parameters:
+    ///   - number: counts the cuts, from 0; the first segment of a track that begins late does not have 0.
+    ///   - time: of its first sample.
+    ///   - vectors: gives initialization vectors.
+    func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws
+
+    /// Adds a sample to the segment.
+    func add(
+        _ sample: MP4Sample,
+        _ time: Int64,
+        _ bytes: borrowing MutableRawSpan,
+        _ range: Range<Int>,
+        _ vectors: inout VectorSequence
+    ) throws
+
+    /// Ends the segment, if there is one.
+    func endSegment(at time: Int64) throws
+}
+
+extension SegmentedTrack {
+    /// Writes all samples that are packaged.
+    ///
+    /// - Parameters:
+    ///   - vectors: gives initialization vectors.
+    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
+    /// - Throws: `Malformed`, and what reading or writing throws.
+    func writeSegments(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws {
+        let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)
+        var number = -1
+        var i = 0
+        while i < track.samples.upperBound {
+            let written: Void? = try reader.next { sample, bytes, range in
+                defer { i += 1 }
+                guard i >= track.samples.lowerBound else { return }
+                let time = track.time(of: sample)
+                let isFirst = number < 0
+                if isFirst { number = 0 }
+                var begins = isFirst
+                while track.isCut(number + 1, cuts, sample) {
+                    number += 1
+                    begins = true
+                }
+                if begins { try beginSegment(number, at: time, &vectors) }
+                try add(sample, time, bytes, range, &vectors)
+                try progress(range.count)
+            }
+            if written == nil { break }
+        }
+        try endSegment(at: track.end)
+    }
+}
