@@ -248,4 +248,12 @@ struct `Keys for packages` {
             error?.code == .badKey && error?.message.contains(Self.key) == false && error?.message.contains("ffffffff") == false
         )
     }
+
+    @Test(arguments: ["\(key):\(id.filter { $0 != "-" })", "\(key):zz", "\(key):", "video=\(key):\(other.dropLast())"])
+    func `are not repeated either where they stand in the place of the id`(text: String) throws {
+        var keys = PackagingKeys()
+        try keys.add("\(Self.key):\(Self.other)")
+        let error = #expect(throws: MediaError.self) { try keys.add(text) }
+        #expect(error?.code == .badKey && error?.message.contains(Self.key.prefix(8)) == false, "\(error?.message ?? "")")
+    }
 }

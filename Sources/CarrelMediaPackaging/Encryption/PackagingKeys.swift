@@ -40,9 +40,10 @@ package struct PackagingKeys: Sendable {
         }
         guard let bytes = Hex.decode(rest[rest.index(after: colon)...]), bytes.count == 16,
             let key = try? PackagingKey(id: id, key: Secret(bytes))
-        else { throw MediaError(.badKey, "the key of '\(id)' is not 32 hexadecimal digits") }
+        else { throw MediaError(.badKey, "the key behind the id is not 32 hexadecimal digits") }
+        // no message repeats an id: where the halves of a line changed places it is the key
         for other in common + typed.values.joined() where (other.id == id) && other.key != key.key {
-            throw MediaError(.badKey, "the id '\(id)' is given for two keys")
+            throw MediaError(.badKey, "the id is given for two keys")
         }
         if let type { typed[type, default: []].append(key) } else { common.append(key) }
     }

@@ -32,6 +32,8 @@ package struct PackageSummary: Sendable {
     package let tracks: [Track]
     /// Whether there are HLS playlists: two schemes have no name in them.
     package let hasPlaylists: Bool
+    /// Whether playlists name the keys: scrambled streams name them themselves.
+    package let hasKeyLines: Bool
     /// What was left out or changed, and where.
     package let warnings: [String]
     /// The duration of the longest one, in seconds.
@@ -39,6 +41,7 @@ package struct PackageSummary: Sendable {
 
     init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
         hasPlaylists = options.hasPlaylists
+        hasKeyLines = hasPlaylists && options.transport != .cissa && renditions.contains { !$0.keys.isEmpty }
         warnings = renditions.compactMap { rendition in
             rendition.track.warning.map { "\(rendition.track.source.name): \($0)" }
         }
