@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelJSON
 import CarrelMedia
 import CarrelMediaPackaging
@@ -10,11 +11,17 @@ struct `A package in a browser` {
     /// Plays the tracks of a package: appends all segments, gives the key that the page is asked for, and counts pictures.
     private static let page = """
         <!doctype html><title>player</title><video id="v" muted></video><script>
-        window.failure = ""; window.asked = []; window.encrypted = 0;
+        window.failure = ""; window.asked = []; window.encrypted = 0; window.waited = 0; window.stalled = false;
         const base64 = hex => btoa(hex.match(/../g).map(c => String.fromCharCode(parseInt(c, 16))).join(""))
           .replace(/\\+/g, "-").replace(/\\//g, "_").replace(/=+$/, "");
         async function play(tracks, keys) {
           const video = document.getElementById("v");
+          video.onwaitingforkey = () => waited++;
+          let place = -1, since = 0;
+          setInterval(() => {
+            if (video.currentTime != place) { place = video.currentTime; since = Date.now(); }
+            stalled = waited > 0 && Date.now() - since > 4000;
+          }, 100);
           video.onerror = () => failure = "error: " + (video.error && video.error.message);
           const capabilities = kind => tracks.filter(t => t.kind == kind).map(t => ({contentType: t.type, encryptionScheme: t.scheme}));
           const access = await navigator.requestMediaKeySystemAccess("org.w3.clearkey", [{
@@ -71,38 +78,94 @@ struct `A package in a browser` {
         // both kinds of a clear beginning, and both keys
         if layout == .segments { options.clearLead = 2000 }
         let run = try await PackagingRun(["src/av-h264-aac.mp4"], options)
-        let server = Self.serve(run)
+        let counts = try await Self.play(run, scheme, [PackagingRun.videoKey, PackagingRun.audioKey])
+        #expect(counts.isEnded && counts.time > 9.9 && counts.pictures > 150 && counts.soundBytes > 10_000, "\(counts)")
+        #expect(counts.asked >= 2)
+    }
+
+    /// A third key, so that sound has one of its own where pictures have two.
+    private static let otherKey = PackagingRun.key("aabbccddeeff00112233445566778899", "0f1e2d3c4b5a69788796a5b4c3d2e1f0")
+
+    /// Chromium reads the groups of fragments (`seig`) as ISO/IEC 14496-12 §8.9.4 numbers them: from 0x10001 on an index means a
+    /// description of the fragment's own `sgpd`, and ISO/IEC 23001-7 §6 puts that description over the track's `tenc`. Shaka Packager
+    /// writes them so too, and where it reads it passes over them: it decrypts all samples with the key of `tenc`.
+    @Test(arguments: [CommonEncryptionScheme.cenc, .cbcs], [PackagingOptions.Layout.segments, .ranges])
+    func `plays every picture of all periods where keys change`(
+        scheme: CommonEncryptionScheme,
+        layout: PackagingOptions.Layout
+    ) async throws {
+        var options = PackagingRun.options(scheme, layout)
+        options.rotation = 1
+        options.videoKeys = [PackagingRun.videoKey, Self.otherKey]
+        let run = try await PackagingRun(["src/av-h264-aac.mp4"], options)
+        #expect(run.summary.tracks[0].keyIDs.count == 2)
+        let counts = try await Self.play(run, scheme, options.videoKeys + options.audioKeys)
+        #expect(counts.isEnded && counts.pictures == 250 && counts.corrupted == 0, "\(counts)")
+        // the same with the first key alone: the pictures of the second period are not shown
+        let half = try await Self.play(run, scheme, [PackagingRun.videoKey, PackagingRun.audioKey])
+        #expect(!half.isEnded && half.waited > 0 && half.pictures <= 50, "\(half)")
+    }
+
+    /// What a browser played.
+    private struct Counts {
+        var isEnded: Bool
+        var time: Double
+        var pictures: Int
+        var corrupted: Int
+        var soundBytes: Int
+        var asked: Int
+        var waited: Int
+    }
+
+    private static func play(
+        _ run: PackagingRun,
+        _ scheme: CommonEncryptionScheme,
+        _ keys: [PackagingKey]
+    ) async throws -> Counts {
+        let server = serve(run)
         let browser = try await Browser.start(.chromium)
         do {
             try await browser.open("http://127.0.0.1:\(server.port)/")
             var tracks: [JSON] = []
             for track in run.summary.tracks {
-                var urls: [JSON] = layout == .ranges ? ["/\(track.name).mp4"] : ["/\(track.name)/init.mp4"]
-                if layout == .segments { for i in 1...track.segmentCount { urls.append(.string("/\(track.name)/\(i).m4s")) } }
+                let isSingle = run.options.layout == .ranges
+                var urls: [JSON] = isSingle ? ["/\(track.name).mp4"] : ["/\(track.name)/init.mp4"]
+                if !isSingle { for i in 1...track.segmentCount { urls.append(.string("/\(track.name)/\(i).m4s")) } }
                 tracks.append([
                     "kind": .string(track.kind), "type": .string("\(track.kind)/mp4; codecs=\"\(track.codecs)\""),
                     "scheme": .string(scheme.rawValue), "urls": .array(urls),
                 ])
             }
-            let keys: [JSON] = [
-                ["id": .string("\(PackagingRun.videoKey.id)"), "key": "000102030405060708090a0b0c0d0e0f"],
-                ["id": .string("\(PackagingRun.audioKey.id)"), "key": "f0e0d0c0b0a090807060504030201000"],
-            ]
-            _ = try await browser.script("start(arguments[0], arguments[1])", .array(tracks), .array(keys))
-            try await browser.wait(until: "failure || document.getElementById('v').ended", timeout: .seconds(60))
-            #expect(try await browser.script("return failure") == "")
-            let time = try await browser.script("return document.getElementById('v').currentTime")
-            #expect((time.double ?? 0) > 9.9, "\(time)")
-            let decoded = try await browser.script(
-                "const v = document.getElementById('v'); return [v.webkitDecodedFrameCount, v.webkitAudioDecodedByteCount, asked.length]"
+            let list: [JSON] = keys.map { key in
+                ["id": .string("\(key.id)"), "key": .string(key.key.withBytes { Hex.encode([UInt8](copying: $0)) })]
+            }
+            _ = try await browser.script("start(arguments[0], arguments[1])", .array(tracks), .array(list))
+            try await browser.wait(
+                until: "failure || stalled || document.getElementById('v').ended",
+                timeout: .seconds(60)
             )
-            let counts = decoded.array ?? []
-            #expect((counts.first?.int ?? 0) > 150 && (counts.dropFirst().first?.int ?? 0) > 10_000, "\(decoded)")
-            #expect((counts.last?.int ?? 0) >= 2)
+            #expect(try await browser.script("return failure") == "")
+            let found = try await browser.script(
+                """
+                const v = document.getElementById('v'), q = v.getVideoPlaybackQuality();
+                return [v.currentTime, q.totalVideoFrames, q.corruptedVideoFrames, v.webkitAudioDecodedByteCount, asked.length, waited,
+                    v.ended ? 1 : 0]
+                """
+            ).array ?? []
+            func count(_ i: Int) -> Int { i < found.count ? found[i].int ?? 0 : 0 }
+            await browser.close()
+            return Counts(
+                isEnded: count(6) == 1,
+                time: found.first?.double ?? 0,
+                pictures: count(1),
+                corrupted: count(2),
+                soundBytes: count(3),
+                asked: count(4),
+                waited: count(5)
+            )
         } catch {
             await browser.close()
             throw error
         }
-        await browser.close()
     }
 }
