@@ -25,11 +25,13 @@ int64_t clinux_raise_descriptors(void) {
 
 static int stop_event = -1;
 static volatile sig_atomic_t stop_count;
+static volatile sig_atomic_t stop_signal;
 
 // Whatever thread the signal comes to: a counter and a write are all that a handler may do.
 static void note_stop(int signal) {
     int saved = errno;
     if (stop_count++) _exit(128 + signal);
+    stop_signal = signal;
     eventfd_write(stop_event, 1);
     errno = saved;
 }
@@ -46,3 +48,5 @@ void clinux_wait_for_stop(void) {
     eventfd_t count;
     while (eventfd_read(stop_event, &count) && errno == EINTR) {}
 }
+
+int clinux_stop_signal(void) { return stop_signal; }

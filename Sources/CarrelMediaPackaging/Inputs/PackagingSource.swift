@@ -1,5 +1,6 @@
 package import CarrelMedia
 import CarrelBytes
+import CarrelVideo
 package import CarrelMP4
 
 /// A file whose tracks are packaged.
@@ -10,6 +11,18 @@ package struct PackagingSource {
     package let file: MP4File
     /// Whether it has a track of pictures.
     package var hasPictures: Bool { file.tracks.contains { $0.kind == "vide" } }
+    /// The coding of its first pictures that are not H.264 of 8 bits and 4:2:0; nil where all are.
+    package var picturesLostByAlignment: String? {
+        for track in file.tracks where track.kind == "vide" {
+            guard let entry = track.entries.first else { continue }
+            guard entry.format == "avc1" || entry.format == "avc3",
+                let record = try? AVCDecoderConfigurationRecord(entry.configuration.rawSpan),
+                let set = record.sequenceParameterSets.first.flatMap({ try? AVCSequenceParameterSet($0.rawSpan) }),
+                set.lumaBitDepth == 8, set.chromaBitDepth == 8, set.chromaFormat == 1
+            else { return entry.codecString ?? "\(entry.format)" }
+        }
+        return nil
+    }
     /// How it is protected; the keys of protected files are here.
     package let protection: FileProtection
 

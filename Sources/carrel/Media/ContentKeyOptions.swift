@@ -24,23 +24,7 @@ struct ContentKeyOptions: ParameterGroup, Sendable {
     /// - Throws: `UsageError` when one is not written as a key; `MediaError` when the file cannot be read.
     func keys() throws -> GivenKeys {
         var keys = GivenKeys()
-        do throws(MediaError) {
-            for text in given { try keys.add(text) }
-        } catch {
-            throw UsageError(.badValue, "--key: \(error.message)")
-        }
-        guard let file else { return keys }
-        let lines = try SmallFile.read(file, limit: 1 << 20).split(
-            separator: UInt8(ascii: "\n"),
-            omittingEmptySubsequences: false
-        )
-        for (number, bytes) in lines.enumerated() {
-            let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
-            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
-            do throws(MediaError) { try keys.add(text) } catch {
-                throw UsageError(.badValue, "\(file), line \(number + 1): \(error.message)")
-            }
-        }
+        try KeyLines(given: given, file: file).read { text throws(MediaError) in try keys.add(text) }
         return keys
     }
 }

@@ -129,9 +129,21 @@ struct PackageCommand: Command {
         if isSingleFile, isTransport || scheme.transport != nil {
             throw UsageError(.contradiction, "--single-file needs CMAF: transport streams have a file for each segment")
         }
+        for (option, address) in [("--key-uri", keyURI), ("--license-uri", licenseURI)] {
+            guard let address, !Self.isAddress(address) else { continue }
+            throw UsageError(.badValue, "\(option) is empty, or has spaces, quotation marks or control characters: write them as %20")
+        }
         if keyURI == nil, scheme == .aes128 || scheme == .sampleAES {
             throw UsageError(.missingValue, "--scheme \(scheme.rawValue) needs --key-uri: the address where players get the key")
         }
+    }
+
+    /// Whether a text can stand in a playlist and a manifest as an address (RFC 3986 §2).
+    static func isAddress(_ text: String) -> Bool {
+        !text.isEmpty
+            && !text.unicodeScalars.contains {
+                $0.properties.isWhitespace || $0.properties.generalCategory == .control || "\"<>".unicodeScalars.contains($0)
+            }
     }
 
     private func options(_ keys: PackagingKeys) -> PackagingOptions {
@@ -160,9 +172,24 @@ struct PackageCommand: Command {
         if scheme != .none, keys.isEmpty {
             throw MediaError(.missingKey, "--scheme \(scheme.rawValue) encrypts, and no key is given")
         }
-        if scheme == .dcf { return try packageDCF(keys, console) }
+        // all of it blocks: reading, encrypting, ffmpeg
+        let unfinished = UnfinishedOutput()
+        do {
+            try await BlockingExecutor.run(name: "package") {
+                if scheme == .dcf { return try packageDCF(keys, unfinished, console) }
+                try await package(keys, unfinished, console)
+            }
+        } catch {
+            await unfinished.settle()
+            throw error
+        }
+        await unfinished.settle()
+    }
+
+    private func package(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) async throws {
         let (path, options) = (outputPath, options(keys))
         let folder = try PackageFolder(path)
+        unfinished.add(folder.hidden)
         let alignment = isAligned ? segmentDuration.wholeMilliseconds : nil
         let inputs = try await PackageInputs(self.inputs, alignment: alignment, folder, console)
         let packager = try Packager(inputs.sources, texts: inputs.texts, options)
@@ -173,28 +200,38 @@ struct PackageCommand: Command {
         let summary = try packager.write(to: folder, thumbnails: drawn) { done, _ in bar.advance(to: done) }
         try folder.commit()
         bar.finish()
-        report(summary, options, console)
+        report(summary, options, inputs.warnings + summary.warnings, console)
     }
 
     /// Each file as a DCF of its own.
-    private func packageDCF(_ keys: PackagingKeys, _ console: Console) throws {
+    private func packageDCF(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) throws {
         guard let key = keys.video.first ?? keys.audio.first else {
             throw MediaError(.missingKey, "--scheme dcf encrypts, and no key is given")
         }
+        var names: [String: String] = [:]
+        for input in inputs {
+            let name = Self.name(ofDCF: input)
+            if let other = names.updateValue(input, forKey: name) {
+                throw UsageError(.contradiction, "\(other) and \(input) would both become \(name): package them one by one")
+            }
+        }
         let readers = try inputs.map { try LocalFile($0) }
         let folder = try PackageFolder(outputPath)
+        unfinished.add(folder.hidden)
         let bar = console.progress("packaging \(outputPath)", totalBytes: readers.reduce(0) { $0 + $1.length })
         defer { bar.finish() }
         var done: Int64 = 0
         var written: [JSON] = []
-        for reader in readers {
-            let name = "\(reader.path.split(separator: "/").last ?? "file").dcf"
-            let content = readers.count == 1 ? contentID : contentID.map { "\($0)/\(name)" }
+        for (number, reader) in readers.enumerated() {
+            let name = Self.name(ofDCF: reader.path)
+            // each content has an id of its own, also under one key
+            var content = contentID ?? "cid:\(key.id)"
+            if readers.count > 1 { content += contentID == nil ? "-\(number + 1)" : "/\(name)" }
             let start = done
             try DCFPackage.write(
                 reader,
                 contentType: DCFPackage.contentType(ofFile: reader.path),
-                contentID: content ?? "cid:\(key.id)",
+                contentID: content,
                 key: key,
                 isCounter: false,
                 to: folder.create(name)
@@ -211,14 +248,19 @@ struct PackageCommand: Command {
         }
     }
 
-    private func report(_ summary: PackageSummary, _ options: PackagingOptions, _ console: Console) {
+    private static func name(ofDCF path: String) -> String { "\(path.split(separator: "/").last ?? "file").dcf" }
+
+    private func report(_ summary: PackageSummary, _ options: PackagingOptions, _ warnings: [String], _ console: Console) {
         let playlist = summary.hasPlaylists ? "\(outputPath)/\(PackageSummary.playlistName)" : nil
         let manifest = options.isTransport ? nil : "\(outputPath)/\(PackageSummary.manifestName)"
+        for warning in warnings { console.warning(warning) }
+        if scheme == .cissa { console.note("the playlists have no key line: messages in the streams name their keys") }
         if output.json {
             console.print([
                 "output": .string(outputPath), "scheme": .string(scheme.rawValue), "duration": .real(summary.seconds),
                 "playlist": playlist.map { .string($0) } ?? .null, "manifest": manifest.map { .string($0) } ?? .null,
-                "tracks": .array(summary.tracks.map(Self.json)),
+                "tracks": .array(summary.tracks.map(Self.json)), "hasKeyLines": .bool(summary.hasKeyLines),
+                "warnings": .array(warnings.map { .string($0) }),
             ])
             return
         }

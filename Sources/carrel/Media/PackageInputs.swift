@@ -10,6 +10,8 @@ struct PackageInputs {
     private(set) var sources: [PackagingSource] = []
     /// Subtitles.
     private(set) var texts: [PackagingText] = []
+    /// What was changed on the way, with the file.
+    private(set) var warnings: [String] = []
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
 
@@ -39,9 +41,9 @@ struct PackageInputs {
             let language = PackagingText.language(ofFile: path)
             return texts.append(try PackagingText(name: path, reader.read(0..<reader.length), language: language))
         }
-        guard alignment != nil || !PackagingSource.isMP4(beginning) else {
-            return add(try await PackagingSource(name: path, reader), path)
-        }
+        let isMP4 = PackagingSource.isMP4(beginning)
+        guard alignment != nil || !isMP4 else { return add(try await PackagingSource(name: path, reader), path) }
+        let coding = isMP4 ? try await PackagingSource(name: path, reader).picturesLostByAlignment : "what they are coded as"
         let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(path)", totalBytes: nil)
         defer { bar.finish() }
         var done: Int64 = 0
@@ -58,7 +60,11 @@ struct PackageInputs {
                 throw UnreadableInput(path: path, error: error)
             }
         }
-        add(try await PackagingSource(name: path, copy), path)
+        let source = try await PackagingSource(name: path, copy)
+        if alignment != nil, source.hasPictures, let coding {
+            warnings.append("\(path): --align makes H.264 of 8 bits of the pictures, whatever they were: \(coding)")
+        }
+        add(source, path)
     }
 
     private mutating func add(_ source: PackagingSource, _ path: String) {

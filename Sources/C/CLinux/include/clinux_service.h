@@ -16,4 +16,7 @@ void clinux_catch_stop(void);
 /// Waits for the first SIGTERM or SIGINT.
 void clinux_wait_for_stop(void);
 
+/// The number of the signal that `clinux_wait_for_stop` returned for; 0 before.
+int clinux_stop_signal(void);
+
 #endif
