@@ -409,6 +409,7 @@ let package = Package(
                     "Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
                 )
         ),
+        tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing")),
         tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
         tests("CarrelJSONTests", carrel("Bytes JSON")),
         tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),

@@ -145,13 +145,14 @@ struct `A package in a browser` {
                 timeout: .seconds(60)
             )
             #expect(try await browser.script("return failure") == "")
-            let found = try await browser.script(
-                """
-                const v = document.getElementById('v'), q = v.getVideoPlaybackQuality();
-                return [v.currentTime, q.totalVideoFrames, q.corruptedVideoFrames, v.webkitAudioDecodedByteCount, asked.length, waited,
-                    v.ended ? 1 : 0]
-                """
-            ).array ?? []
+            let found =
+                try await browser.script(
+                    """
+                    const v = document.getElementById('v'), q = v.getVideoPlaybackQuality();
+                    return [v.currentTime, q.totalVideoFrames, q.corruptedVideoFrames, v.webkitAudioDecodedByteCount, asked.length, waited,
+                        v.ended ? 1 : 0]
+                    """
+                ).array ?? []
             func count(_ i: Int) -> Int { i < found.count ? found[i].int ?? 0 : 0 }
             await browser.close()
             return Counts(

@@ -46,7 +46,8 @@ struct `What a package tells players` {
         let path = try await Self.film(
             directory,
             "film.mp4",
-            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=2"] + (coding.contains("-color_trc") ? [] : ["-movflags", "-write_colr"])
+            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=2"]
+                + (coding.contains("-color_trc") ? [] : ["-movflags", "-write_colr"])
                 + coding
         )
         let run = try await PackagingRun([path], PackagingRun.options(.cbcs))
@@ -116,8 +117,10 @@ struct `What a package tells players` {
         let indexed = (0..<count).map { Int(bytes.rawSpan.u32(at: place + 36 + $0 * 12 + 4)) }
         #expect(indexed == durations && count == 5)
         #expect(bytes.rawSpan.u64(at: place + 16) == 0)
-        #expect(try files.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") }
-            == ranges.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") })
+        #expect(
+            try files.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") }
+                == ranges.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") }
+        )
     }
 
     @Test func `is refused before anything is written when one file would have too many segments`() async throws {
@@ -178,7 +181,8 @@ struct `What a package tells players` {
         var text = "WEBVTT\n"
         for i in 0..<36_000 {
             let (minute, second) = (i / 60 % 60, i % 60)
-            let time = "\(String(100 + i / 3600).dropFirst()):\(String(100 + minute).dropFirst()):\(String(100 + second).dropFirst())"
+            let time =
+                "\(String(100 + i / 3600).dropFirst()):\(String(100 + minute).dropFirst()):\(String(100 + second).dropFirst())"
             text += "\n\(time).000 --> \(time).900\nx\n"
         }
         let file = try WebVTTFile(Array(text.utf8).rawSpan)

@@ -234,7 +234,8 @@ struct `The times of a package` {
             directory,
             "end.mp4",
             [
-                "-f", "lavfi", "-i", "color=s=320x180:r=25:d=8", "-f", "lavfi", "-i", "nullsrc=s=320x180:r=25:d=0.4,geq=random(1)*255",
+                "-f", "lavfi", "-i", "color=s=320x180:r=25:d=8", "-f", "lavfi", "-i",
+                "nullsrc=s=320x180:r=25:d=0.4,geq=random(1)*255",
                 "-filter_complex", "[0][1]concat=n=2", "-c:v", "libx264", "-g", "50", "-sc_threshold", "0",
             ]
         )

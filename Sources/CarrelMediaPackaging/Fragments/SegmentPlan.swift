@@ -41,7 +41,9 @@ struct SegmentPlan {
     }
 
     /// The cuts of pictures with those of sound that begins before them, or ends behind them.
-    private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64) -> [Int64] {
+    private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64)
+        -> [Int64]
+    {
         guard var last = cuts.last, let first = cuts.first else { return cuts }
         let soundStart = max(0, sounds.map { $0.microseconds($0.start) }.min() ?? first)
         let soundEnd = sounds.map { $0.microseconds($0.end) }.max() ?? 0

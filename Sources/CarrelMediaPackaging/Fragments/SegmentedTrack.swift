@@ -14,6 +14,7 @@ protocol SegmentedTrack: AnyObject {
     ///   - number: counts the cuts, from 0; the first segment of a track that begins late does not have 0.
     ///   - time: of its first sample.
     ///   - vectors: gives initialization vectors.
+    /// - Throws: what writing throws.
     func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws
 
     /// Adds a sample to the segment.

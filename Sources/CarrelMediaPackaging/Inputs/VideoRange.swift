@@ -20,10 +20,10 @@ enum VideoRange: String {
         }
     }
 
-    /// The range of a track by its description: that of a `colr` box, or else of the sequence parameter sets.
+    /// The range of a track by its description: that of a `colr` box, or else of the sequence parameter sets. Nil when nothing tells,
+    /// or the sets differ.
     ///
     /// - Parameter entry: the description.
-    /// - Returns: nil when nothing tells, or the sets differ.
     init?(_ entry: SampleEntry) {
         if let transfer = Self.transfer(ofBoxesOf: entry) {
             self.init(transfer: transfer)

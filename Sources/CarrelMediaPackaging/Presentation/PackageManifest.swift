@@ -242,7 +242,9 @@ private struct XMLLines {
 
     /// The text with the characters of markup as references; control characters, which XML 1.0 has no form for, are replaced.
     private static func escaped(_ text: String) -> String {
-        let clean = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{fffd}" : $0 }))
+        let clean = String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{fffd}" : $0 })
+        )
         return clean.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
             "\"",
             with: "&quot;"

@@ -10,12 +10,11 @@ package struct ColourDescription: Sendable, Hashable {
     /// `matrix_coeffs`.
     package let matrix: UInt8
 
-    /// Reads a sequence parameter set.
+    /// Reads a sequence parameter set. Nil when it does not describe the colours, or is damaged.
     ///
     /// - Parameters:
     ///   - unit: the whole unit, header included, without start code or length.
     ///   - codec: the codec.
-    /// - Returns: nil when the set does not describe the colours, or is damaged.
     package init?(_ unit: RawSpan, _ codec: VideoCodec) {
         do throws(Malformed) {
             var bits = try ParameterBits(unit)

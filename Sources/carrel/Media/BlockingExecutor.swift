@@ -23,7 +23,8 @@ final class BlockingExecutor: TaskExecutor {
     ///   - work: what to do.
     /// - Returns: what `work` returns.
     /// - Throws: what `work` throws.
-    static func run<Result: Sendable>(name: String, _ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    static func run<Result: Sendable>(name: String, _ work: @escaping @Sendable () async throws -> Result) async throws -> Result
+    {
         let executor = BlockingExecutor(name: name)
         defer { withExtendedLifetime(executor) {} }
         return try await Task(executorPreference: executor) { try await work() }.value

@@ -131,7 +131,10 @@ struct PackageCommand: Command {
         }
         for (option, address) in [("--key-uri", keyURI), ("--license-uri", licenseURI)] {
             guard let address, !Self.isAddress(address) else { continue }
-            throw UsageError(.badValue, "\(option) is empty, or has spaces, quotation marks or control characters: write them as %20")
+            throw UsageError(
+                .badValue,
+                "\(option) is empty, or has spaces, quotation marks or control characters: write them as %20"
+            )
         }
         if keyURI == nil, scheme == .aes128 || scheme == .sampleAES {
             throw UsageError(.missingValue, "--scheme \(scheme.rawValue) needs --key-uri: the address where players get the key")

@@ -1,0 +1,118 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import Glibc
+import Testing
+
+struct `The command package` {
+    private static let id = "00112233445566778899aabbccddeeff"
+    private static let key = "000102030405060708090a0b0c0d0e0f"
+    private let directory = TemporaryDirectory()
+
+    /// The command beside the test's own program.
+    private static func program() throws -> String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+        let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        let path = own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex) + "/carrel"
+        try #require(unsafe access(String(path), X_OK) == 0, "\(path) was not built")
+        return String(path)
+    }
+
+    private func package(_ words: [String]) async throws -> ProcessResult {
+        try await runProcess([try Self.program(), "package"] + words + ["-o", directory.file("out")], timeout: .seconds(120))
+    }
+
+    private func film(_ words: [String] = ["-c:v", "libx264"], _ name: String = "film.mp4") async throws -> String {
+        let path = directory.file(name)
+        let picture = ["-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=4"]
+        try await checkProcess([try requirePeer("ffmpeg"), "-v", "error"] + picture + words + [path])
+        return path
+    }
+
+    /// All names in the folder, hidden ones too.
+    private func names() throws -> [String] {
+        try FixtureFolder.names(in: directory.path)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)])
+    func `leaves nothing behind when a signal ends it`(signal: Int32, status: Int32) async throws {
+        let path = directory.file("long.mp4")
+        try await checkProcess([
+            try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=1200", "-c:v", "libx264",
+            "-preset", "ultrafast", "-g", "25", "-sc_threshold", "0", path,
+        ])
+        let process = try BackgroundProcess([
+            try Self.program(), "package", path, "-o", directory.file("out"), "--segment", "1s",
+        ])
+        try await eventually { (try? names().contains { $0.hasPrefix(".out.carrel-") }) == true }
+        process.signal(signal)
+        let ended = try await process.waitForExit()
+        #expect(ended == .exited(status), "\(ended)")
+        #expect(try names() == ["long.mp4"])
+    }
+
+    @Test(
+        arguments: ["--license-uri", "--key-uri"],
+        ["", "http://a b", "http://a\nb", "http://a\u{1}", "http://a\"b", "http://a\u{85}"]
+    )
+    func `refuses addresses that no playlist or manifest can hold`(option: String, address: String) async throws {
+        let result = try await package(["film.mp4", option, address])
+        #expect(result.status == .exited(64) && result.errorText.contains(option), "\(result.errorText)")
+    }
+
+    @Test func `refuses two files of one name for DCF before it works`() async throws {
+        let path = try await film()
+        unsafe mkdir(directory.file("other"), 0o755)
+        let other = directory.write("other/film.mp4", [1])
+        let result = try await package([path, other, "--scheme", "dcf", "--key", "\(Self.id):\(Self.key)"])
+        #expect(result.status == .exited(64) && result.errorText.contains("film.mp4.dcf"), "\(result.errorText)")
+        #expect(try names() == ["film.mp4", "other"])
+    }
+
+    @Test func `gives each DCF a content id of its own`() async throws {
+        let files = [directory.write("a.txt", [1, 2, 3]), directory.write("b.txt", [4, 5])]
+        let result = try await package(files + ["--scheme", "dcf", "--key", "\(Self.id):\(Self.key)"])
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        var ids: Set<String> = []
+        for name in ["a.txt.dcf", "b.txt.dcf"] {
+            let bytes = try #require(directory.read("out/\(name)"))
+            let text = String(decoding: bytes, as: UTF8.self)
+            let place = try #require(text.split(separator: "cid:").dropFirst().first)
+            ids.insert(String(place.prefix(34)))
+        }
+        #expect(ids == ["\(Self.id)-1", "\(Self.id)-2"])
+    }
+
+    @Test(arguments: [
+        (["-c:v", "libx264"], false), (["-c:v", "libx264", "-pix_fmt", "yuv420p10le"], true),
+        (["-c:v", "libx265", "-tag:v", "hvc1", "-x265-params", "log-level=none"], true),
+    ])
+    func `says when alignment changes the coding of pictures`(coding: [String], isChanged: Bool) async throws {
+        let path = try await film(coding)
+        let result = try await package([path, "--align", "--json"])
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        let warnings = try JSON.parse(result.output.rawSpan)["warnings"]?.array ?? []
+        #expect(warnings.isEmpty != isChanged && result.errorText.contains("--align makes H.264 of 8 bits") == isChanged)
+    }
+
+    @Test func `names lines of keys without repeating them`() async throws {
+        let keys = directory.write("keys.txt", Array("# keys\n\(Self.key):zz\n".utf8))
+        for command in ["package", "decrypt"] {
+            let result = try await runProcess(
+                [
+                    try Self.program(), command, "film.mp4", "-o", directory.file("out"), "--keys", keys,
+                ] + (command == "package" ? ["--scheme", "cbcs"] : [])
+            )
+            #expect(result.status == .exited(64) && result.errorText.contains("keys.txt, line 2"), "\(result.errorText)")
+            #expect(!result.errorText.contains(Self.key.prefix(8)))
+        }
+    }
+
+    @Test func `says that playlists of scrambled streams have no key line`() async throws {
+        let path = try await film()
+        let result = try await package([path, "--scheme", "cissa", "--key", "\(Self.id):\(Self.key)", "--json"])
+        #expect(result.status.isSuccess && result.errorText.contains("no key line"), "\(result.errorText)")
+        #expect(try JSON.parse(result.output.rawSpan)["hasKeyLines"] == false)
+    }
+}
