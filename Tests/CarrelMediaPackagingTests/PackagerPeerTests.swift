@@ -87,6 +87,43 @@ struct `Packages, beside those of other programs` {
         }
     }
 
+    /// It writes the groups of changing keys where ISO/IEC 14496-12 §8.9.4 puts them: in the fragment, numbered from 0x10001.
+    @Test(arguments: [CommonEncryptionScheme.cenc, .cbcs])
+    func `of Shaka Packager with changing keys decrypt here`(scheme: CommonEncryptionScheme) async throws {
+        let packager = try StreamingPeer.packager.path()
+        let directory = TemporaryDirectory()
+        let path = try Fixtures.path("media/\(Self.sources[0])")
+        try await checkProcess([
+            packager, "in=\(path),stream=video,output=\(directory.file("video.mp4"))", "--enable_raw_key_encryption", "--keys",
+            "label=:key_id=\(keyID):key=\(keyText)", "--protection_scheme", scheme.rawValue, "--clear_lead", "0",
+            "--segment_duration", "2", "--fragment_duration", "2", "--crypto_period_duration", "2",
+        ])
+        let bytes = try #require(directory.read("video.mp4"))
+        let named = Set(try `A package`.encryptions(bytes).compactMap(\.keyID))
+        #expect(named.count >= 4)
+        // its keys for tests: id and key turn by a byte with each period
+        var keys = GivenKeys()
+        for period in 0..<10 {
+            func turned(_ text: String) -> String { String(text.dropFirst(2 * period) + text.prefix(2 * period)) }
+            let key = PackagingRun.key(turned(keyID), turned(keyText))
+            keys.add(key.key, for: .id(key.id.bytes))
+        }
+        // the track itself names a key of zeros, which no sample has
+        keys.add(PackagingRun.audioKey.key, for: .id([UInt8](repeating: 0, count: 16)))
+        let clear = try await PackagingRun.clear(bytes, keys)
+        #expect(try clear.digest(of: "vide") == PackagingRun.digest(path, "vide"))
+        // our own have the same groups at the same places
+        var options = Self.options(scheme)
+        options.rotation = 1
+        options.videoKeys.append(PackagingRun.audioKey)
+        let run = try await PackagingRun([Self.sources[0]], options)
+        func groups(_ bytes: [UInt8]) -> Set<[UInt8]> {
+            let places = bytes.indices.dropLast(28).filter { Array(bytes[$0..<$0 + 4]) == Array("sbgp".utf8) }
+            return Set(places.map { Array(bytes[$0 + 4..<$0 + 24]) })
+        }
+        #expect(try groups(run.bytes("video-1.mp4")) == groups(bytes) && !groups(bytes).isEmpty)
+    }
+
     @Test(arguments: sources)
     func `leave clear what Shaka Packager leaves clear in cbcs`(source: String) async throws {
         let packager = try StreamingPeer.packager.path()
