@@ -40,7 +40,7 @@ struct SegmentPlan {
         cuts = Self.extended(found, pictures, tracks.filter { $0.kind == .audio }, target)
     }
 
-    /// The cuts of pictures with those of sound that begins before them, or ends behind them.
+    /// The cuts of pictures with those of audio tracks that begin before them, or end behind them.
     private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64)
         -> [Int64]
     {
@@ -57,10 +57,11 @@ struct SegmentPlan {
         var all = before + cuts
         // sound that begins a little earlier is in the first segment
         if before.isEmpty { all[0] = min(first, soundStart) }
+        // pictures behind the last sync sample are one segment
+        last += max(0, (pictureEnd - target / 2 - last - 1) / target) * target
         while last <= soundEnd - target - target / 2, all.count < countLimit {
             last += target
-            // the last pictures of a segment are not cut
-            if last >= pictureEnd - target / 2 { all.append(last) }
+            all.append(last)
         }
         return all
     }

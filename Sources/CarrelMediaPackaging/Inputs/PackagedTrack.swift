@@ -114,7 +114,7 @@ struct PackagedTrack {
         sample.decodeTime &+ sample.compositionOffset &+ delay &- mediaStart
     }
 
-    /// What the samples up to one add up to.
+    /// Sums over the samples up to one.
     private struct Sums {
         var count = 0
         var bytes: Int64 = 0

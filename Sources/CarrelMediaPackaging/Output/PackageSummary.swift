@@ -34,7 +34,7 @@ package struct PackageSummary: Sendable {
     package let hasPlaylists: Bool
     /// Whether playlists name the keys: scrambled streams name them themselves.
     package let hasKeyLines: Bool
-    /// What was left out or changed, and where.
+    /// Changes and omissions, each with the file.
     package let warnings: [String]
     /// The duration of the longest one, in seconds.
     package let seconds: Double

@@ -73,7 +73,7 @@ struct PackagePlaylists {
         return max(1, UInt64(clamping: (longest + .milliseconds(500)).components.seconds))
     }
 
-    /// What stands before the first segment of a rendition that begins later than others, so that it keeps its place
+    /// Segments before the first one of a rendition that begins later than others, so that it keeps its place
     /// (`EXT-X-GAP`, draft-pantos-hls-rfc8216bis §4.4.4.7). Players that do not know the tag load a segment without samples.
     private func gaps(of rendition: PackagedRendition) -> [MediaSegment] {
         rendition.gaps.map { duration in

@@ -141,7 +141,7 @@ struct PackageCommand: Command {
         }
     }
 
-    /// Whether a text can stand in a playlist and a manifest as an address (RFC 3986 §2).
+    /// Whether a text can be an address in a playlist and a manifest (RFC 3986 §2).
     static func isAddress(_ text: String) -> Bool {
         !text.isEmpty
             && !text.unicodeScalars.contains {

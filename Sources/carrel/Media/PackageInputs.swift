@@ -10,7 +10,7 @@ struct PackageInputs {
     private(set) var sources: [PackagingSource] = []
     /// Subtitles.
     private(set) var texts: [PackagingText] = []
-    /// What was changed on the way, with the file.
+    /// Changes to files that their owner should know of.
     private(set) var warnings: [String] = []
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
