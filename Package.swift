@@ -345,7 +345,7 @@ let package = Package(
             "carrel",
             ["CLinux"]
                 + carrel(
-                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
                 ) + serverTargets + allocator
         ),
 

@@ -226,7 +226,13 @@ public final class PlaylistProxy: Sendable {
         }
         for session in ended { end(session) }
         server.add(session.loopback)
-        return Session(url: session.url(origin: origin), token: session.token, session, self)
+        return Session(
+            url: session.url(origin: origin),
+            page: session.pageURL(origin: origin),
+            token: session.token,
+            session,
+            self
+        )
     }
 
     /// A source that is being served.
@@ -235,11 +241,14 @@ public final class PlaylistProxy: Sendable {
         public let url: String
         /// The token in the address, or for `Authorization: Bearer`.
         public let authToken: String
+        /// The address of a page that shows the media in a browser.
+        public let pageURL: String
         private let session: ProxySession
         private let proxy: PlaylistProxy
 
-        init(url: String, token: String, _ session: ProxySession, _ proxy: PlaylistProxy) {
+        init(url: String, page: String, token: String, _ session: ProxySession, _ proxy: PlaylistProxy) {
             self.url = url
+            pageURL = page
             authToken = token
             self.session = session
             self.proxy = proxy

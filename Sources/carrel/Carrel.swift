@@ -14,7 +14,7 @@ struct Carrel: Command {
     ]
     static let subcommands: [any Command.Type] = [
         OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, MediaCommand.self,
-        DecryptCommand.self, PackageCommand.self, HLSCommand.self, DASHCommand.self, InitCommand.self,
+        DecryptCommand.self, PackageCommand.self, ProxyCommand.self, HLSCommand.self, DASHCommand.self, InitCommand.self,
         ServeCommand.self, IngestCommand.self,
         TitleCommand.self,
         EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,

@@ -56,6 +56,11 @@ final class ProxySession: Sendable {
         return "\(base)/\(entrance)?source=\(PercentEncoding.encode(source))"
     }
 
+    /// The address of a page with one element that plays the source.
+    func pageURL(origin: String) -> String {
+        options.hasTokenInHeader ? "\(origin)/\(Self.kind)/player.html" : "\(origin)/\(Self.kind)/\(token)/player.html"
+    }
+
     /// Ends what the session does.
     func end() { content.end() }
 }
@@ -172,6 +177,7 @@ final class SessionContent: Sendable {
             // no open proxy: the address leads to the source that it was made for
             guard request.http.query["source"] == source else { throw SegmentName.unknown }
         }
+        if path == "player.html" { return Self.page }
         if path == "key.bin", options.encryptsOutput {
             let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
             return .bytes(key, type: "application/octet-stream")
@@ -225,6 +231,20 @@ final class SessionContent: Sendable {
     }
 
     private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
+
+    /// A page with one element.
+    private static let page: HTTPResponse = {
+        let html = """
+            <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+            <title>Player</title><style>html,body{margin:0;height:100%;background:#000}video{width:100%;height:100%}</style>
+            <video src="index.m3u8" controls autoplay aria-label="The media"></video></html>
+            """
+        var response = HTTPResponse.html(html)
+        response.headers["Content-Security-Policy"] =
+            "default-src 'none'; media-src 'self' blob:; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+    }()
 
     /// A segment as it is made: its length is not known before.
     ///

@@ -1,0 +1,85 @@
+import CLinux
+import CarrelThreads
+import Glibc
+
+/// A player of this machine that shows an address.
+struct LocalPlayer: Sendable {
+    private let programs: [String]
+
+    /// - Parameter name: a program; nil for the first known one that is installed.
+    init(named name: String?) {
+        programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
+    }
+
+    /// Plays until the player ends; cancelling the task ends the player.
+    ///
+    /// - Parameters:
+    ///   - url: the address of the media.
+    ///   - page: the address of a page that shows them, for browsers.
+    /// - Returns: the player's exit status; 127 when there is none.
+    func play(_ url: String, page: String) async -> Int32 {
+        for program in programs {
+            guard let pid = Self.start(program, url, page: page) else { continue }
+            return await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    startThread(name: "player") {
+                        _ = clinux_wait_unreaped(pid)
+                        continuation.resume(returning: clinux_reap(pid))
+                    }
+                }
+            } onCancel: {
+                kill(pid, SIGTERM)
+            }
+        }
+        return 127
+    }
+
+    /// Starts a player; nil when there is none of that name.
+    private static func start(_ program: String, _ url: String, page: String) -> Int32? {
+        let name = program.split(separator: "/").last.map(String.init) ?? program
+        var input: String?
+        let arguments: [String]
+        switch name {
+        // the address goes to standard input, where no command line shows it
+        case "mpv": (arguments, input) = (["--playlist=-", "--really-quiet"], url + "\n")
+        case "ffplay": arguments = ["-autoexit", "-loglevel", "warning", url]
+        case "vlc", "cvlc": arguments = ["--play-and-exit", "--quiet", url]
+        case "chromium", "chromium-browser", "google-chrome": arguments = ["--new-window", page]
+        default: arguments = [url]
+        }
+        var ends: [Int32] = [-1, -1]
+        guard unsafe clinux_pipe(&ends) == 0 else { return nil }
+        defer { close(ends[0]) }
+        if let input {
+            let bytes = Array(input.utf8)
+            // an address fits into the pipe
+            _ = unsafe bytes.withUnsafeBytes { unsafe write(ends[1], $0.baseAddress, $0.count) }
+        }
+        close(ends[1])
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        defer { for index in unsafe words.indices { unsafe free(words[index]) } }
+        var pid: Int32 = 0
+        return unsafe clinux_spawn(&pid, &words, environ, nil, [ends[0], STDERR_FILENO, STDERR_FILENO]) == 0 ? pid : nil
+    }
+
+    /// Whether standard input is a pipe, whose end ends the command.
+    static var inputIsPipe: Bool {
+        var status = stat()
+        return unsafe fstat(STDIN_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Returns when standard input has ended.
+    static func waitForEndOfInput() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            startThread(name: "input") {
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                while true {
+                    let count = unsafe read(STDIN_FILENO, &bytes, bytes.count)
+                    if count > 0 || count < 0 && errno == EINTR { continue }
+                    break
+                }
+                continuation.resume()
+            }
+        }
+    }
+}

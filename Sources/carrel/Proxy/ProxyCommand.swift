@@ -1,0 +1,164 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelJSON
+import CarrelMedia
+import CarrelProxy
+import CarrelReader
+import CarrelThreads
+import Glibc
+
+struct ProxyCommand: Command {
+    /// The kind of the source.
+    enum SourceKind: String, CaseIterable, Sendable, TextValue {
+        case auto, file, hls, dash
+    }
+
+    enum OutputForm: String, CaseIterable, Sendable, TextValue {
+        case ts, fmp4
+    }
+
+    enum RuleSet: String, CaseIterable, Sendable, TextValue {
+        case seed, rfc
+    }
+
+    enum PolicyName: String, CaseIterable, Sendable, TextValue {
+        case seed, usual, open
+    }
+
+    var source = ""
+    var kind = SourceKind.auto
+    var form = OutputForm.ts
+    var rules = RuleSet.seed
+    var policy = PolicyName.usual
+    var language: String?
+    var allowsHTTP = false
+    var allowsPrivateNetworks = false
+    var demuxesAudio = false
+    var encryptsOutput = false
+    var plays = false
+    var player: String?
+    var showsTrace = false
+    var keys = ContentKeyOptions()
+    var output = OutputOptions()
+
+    static let name = "proxy"
+    static let abstract = "Serve protected media to any player of this machine."
+    static let discussion = """
+        Prints an address on 127.0.0.1 and serves the source there as plain HLS, or the content of a DCF as it is, until it is \
+        interrupted, or until its standard input ends where that is a pipe. The address holds a token: only who knows it, and only \
+        the current user, can play the source. The source may be a file, or an address of HLS, DASH, MP4, a scrambled transport \
+        stream or a DCF.
+        """
+    static let examples = [
+        Example("carrel proxy https://example.org/film.mpd --keys keys.txt --play", "Plays a protected film in mpv."),
+        Example("carrel proxy film.mp4 --key '*:00112233445566778899aabbccddeeff'", "Serves a protected file until Ctrl-C."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        sourceParameters + playingParameters + Parameter.group(\.keys) + Parameter.group(\.output)
+
+    private static let sourceParameters: [Parameter<Self>] = [
+        .positional(\.source, "source", help: "A file, or an address."),
+        .option(\.kind, "--type", value: "kind", help: "What the source is; auto finds it by its name and its bytes."),
+        .option(\.form, "--output", value: "form", help: "The form of segments: MPEG-2 transport streams, or fragmented MP4."),
+        .option(\.rules, "--rules", value: "rules", help: "The rules of playlists: those of older players, or RFC 8216."),
+        .option(
+            \.policy,
+            "--policy",
+            value: "policy",
+            help: "Which sources are taken: seed takes what the compatible system takes, open takes clear content too."
+        ),
+        .option(\.language, "--language", value: "language", help: "The language of audio that is preferred, such as en."),
+        .flag(\.demuxesAudio, "--demux-audio", help: "Send audio beside the pictures."),
+        .flag(\.encryptsOutput, "--encrypt-output", help: "Send segments as AES-128 under a key of the session."),
+        .flag(\.allowsHTTP, "--allow-http", help: "Allow plain http beyond this machine."),
+        .flag(
+            \.allowsPrivateNetworks,
+            "--allow-private-networks",
+            help: "Let manifests, playlists, key lines and redirects lead into private networks."
+        ),
+    ]
+
+    private static let playingParameters: [Parameter<Self>] = [
+        .flag(\.plays, "--play", help: "Play it, and end with the player."),
+        .option(
+            \.player,
+            "--player",
+            value: "program",
+            help: "The player of --play: mpv, ffplay, vlc or chromium; default: the first of these that is installed."
+        ),
+        .flag(\.showsTrace, "--trace", help: "Write a line for each segment to standard error."),
+    ]
+
+    func run(_ console: Console) async throws {
+        let stop = StopSignals()
+        let keys = try keys.keys()
+        let proxy = try PlaylistProxy(options: options) { error in
+            console.warning(error.message, hint: error.recommendation)
+        } trace: { [showsTrace] event in
+            if showsTrace { console.note("\(event)") }
+        }
+        var parameters = MediaSourceParameters()
+        parameters.language = language
+        try proxy.start()
+        let session = try proxy.makeURL(source, type, parameters, keys: keys)
+        if output.json { console.print(["url": .string(session.url)]) } else { console.print(session.url) }
+        let status = await withTaskGroup(of: Int32?.self) { group in
+            group.addTask {
+                await stop.wait()
+                return nil
+            }
+            if plays {
+                let player = LocalPlayer(named: player)
+                group.addTask { await player.play(session.url, page: session.pageURL) }
+            } else if LocalPlayer.inputIsPipe {
+                group.addTask {
+                    await LocalPlayer.waitForEndOfInput()
+                    return nil
+                }
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        await proxy.stop()
+        if let status, status != 0 { throw PlayerFailure(status: status) }
+    }
+
+    private var type: PlaylistProxy.SourceType {
+        switch kind {
+        case .file: return .singleFile
+        case .hls: return .hls
+        case .dash: return .dash
+        case .auto:
+            let path = source.lowercased().split(whereSeparator: { $0 == "?" || $0 == "#" }).first.map(String.init) ?? ""
+            if path.hasSuffix(".mpd") { return .dash }
+            return path.hasSuffix(".m3u8") || path.hasSuffix(".m3u") ? .hls : .singleFile
+        }
+    }
+
+    private var options: PlaylistProxy.Options {
+        var options = PlaylistProxy.Options()
+        options.output = form == .ts ? .transportStream : .fragments
+        options.rules = rules == .seed ? .seed : .rfc
+        options.policy =
+            switch policy {
+            case .seed: .seed
+            case .usual: .usual
+            case .open: .open
+            }
+        options.demuxesAudio = demuxesAudio
+        options.encryptsOutput = encryptsOutput
+        options.allowsPlainHTTP = allowsHTTP
+        options.allowsPrivateNetworks = allowsPrivateNetworks
+        return options
+    }
+}
+
+/// A player that ended with an error.
+private struct PlayerFailure: ReportableError {
+    let status: Int32
+
+    var message: String { status == 127 ? "there is no player" : "the player ended with status \(status)" }
+    var hint: String? { status == 127 ? "install mpv, or name a player with --player" : nil }
+    var exitStatus: ExitStatus { .failure }
+}

@@ -1,0 +1,14 @@
+package import CarrelCommandLine
+package import CarrelProxy
+
+extension ProxyError: ReportableError {
+    package var hint: String? { recommendation }
+    package var exitStatus: ExitStatus {
+        switch code {
+        case .usage, .version: .usage
+        case .missingKey, .refusedKey, .expiredKey, .outputControl, .clearContent, .address: .noPermission
+        case .unavailable, .missing: .noInput
+        default: .badInput
+        }
+    }
+}
