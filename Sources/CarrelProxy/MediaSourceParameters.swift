@@ -1,6 +1,6 @@
 public import CarrelHTTP
 
-/// What a caller knows about a source, and what it wants of it. Everything may be left out.
+/// The facts that a caller knows about a source, and its wishes. Everything may be left out.
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {
@@ -79,7 +79,7 @@ public struct MediaSourceParameters: Sendable {
             guard line.hasPrefix("#"), !isOwn, !hasControls, line.utf8.count <= 4096 else {
                 throw ProxyError(
                     .usage,
-                    "a line for the top playlist would break it: it begins with '#', and is none that the proxy writes"
+                    "a line for the top playlist would break it: it begins with '#', and the proxy does not write it itself"
                 )
             }
         }

@@ -62,7 +62,7 @@ public final class PlaylistProxy: Sendable {
 
     /// Which sources are taken.
     public enum Policy: Sendable, Hashable {
-        /// What the compatible system takes and nothing more.
+        /// The sources of the compatible system and nothing more.
         case seed
         /// Every protection that Carrel opens, and clear DASH.
         case usual
@@ -88,7 +88,7 @@ public final class PlaylistProxy: Sendable {
         case untilUnblocked
     }
 
-    /// What all sessions of a proxy share.
+    /// Settings that all sessions of a proxy share.
     public struct Options: Sendable {
         /// The form of segments.
         public var output = Output.transportStream
@@ -284,7 +284,7 @@ public final class PlaylistProxy: Sendable {
 
     /// Lets requests go on that wait for a license.
     ///
-    /// - Parameter name: the key that is there now; nil for all.
+    /// - Parameter name: the key that has come; nil for all.
     public func unblock(_ name: ContentKeyName? = nil) { gate.open(name) }
 
     private func report(_ error: ProxyError) {

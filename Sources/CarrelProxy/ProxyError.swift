@@ -21,7 +21,7 @@ public struct ProxyError: CodedError {
         self.message = message
     }
 
-    /// What the user or the app can do: a sentence.
+    /// The next step of the user or the app: a sentence.
     public var recommendation: String { Self.facts[code]?.recommendation ?? "Report the message to the provider." }
 
     /// The status of the response to the player.

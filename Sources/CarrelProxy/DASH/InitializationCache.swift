@@ -61,7 +61,7 @@ enum MovieHead {
             while at + 8 <= bytes.count {
                 let size = Int(bytes.rawSpan.u32(at: at))
                 guard size >= 8, size <= limit else {
-                    throw ProxyError(.damaged, "\(MediaOrigin.shown(url)): box at \(at) is no part of a movie")
+                    throw ProxyError(.damaged, "\(MediaOrigin.shown(url)): box at \(at) is not part of a movie")
                 }
                 let isMovie = bytes.rawSpan.matches("moov", at: at + 4)
                 guard at + size <= bytes.count else { break }

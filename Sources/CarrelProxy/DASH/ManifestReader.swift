@@ -8,7 +8,7 @@ actor ManifestReader {
     private var url: String
     private var held: Manifest?
     private var running: Task<Manifest, any Error>?
-    /// What is added to this machine's time to get that of the MPD's clock.
+    /// The time that is added to this machine's time to get that of the MPD's clock.
     private var clockOffset: Duration = .zero
     private var isClockRead = false
     /// When the last request failed: a failing origin is not asked more often than once a second.
@@ -30,6 +30,7 @@ actor ManifestReader {
     /// The MPD as it is now, or as it was less than its update period ago.
     ///
     /// - Parameter isNeeded: whether segments behind those that it has are needed.
+    /// - Returns: the MPD, and where it was found.
     /// - Throws: ``ProxyError``.
     func current(isNeeded: Bool = false) async throws -> Manifest {
         if let held, !isDue(held, isNeeded: isNeeded) { return held }
@@ -55,7 +56,7 @@ actor ManifestReader {
             return manifest
         } catch {
             failed = (.now, error)
-            // what is known goes on to be played while the origin is away
+            // the last MPD goes on to be played while the origin is away
             if let held { return held }
             throw error
         }

@@ -45,7 +45,7 @@ struct SegmentPlaces: Sendable {
             guard let segment = segments[index] else { break }
             places.append(Place(segment))
         }
-        // a segment whose duration nobody tells goes on to the end of its period
+        // a segment without a duration goes on to the end of its period
         if let last = places.indices.last, places[last].duration <= .zero, let duration = stream.period.duration {
             places[last].duration = stream.period.start + duration - places[last].start
         }

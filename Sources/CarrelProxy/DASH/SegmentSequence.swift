@@ -7,7 +7,7 @@ struct SegmentSequence: Sendable {
     private var discontinuitySequence: UInt64 = 0
     private var target: UInt64 = 0
 
-    /// What a segment is known by over reloads.
+    /// The identity of a segment over reloads.
     private struct Key: Sendable, Equatable {
         var period: Int64
         var time: Int64

@@ -76,7 +76,7 @@ struct TrackChoice: Sendable {
         }
     }
 
-    /// What numbers its segments alike: representations of one set are cut alike.
+    /// The tracks whose segments have the same numbers: representations of one set are cut alike.
     func group(of name: RenditionName) -> String { name.video != nil ? "video" : "audio \(name.audio ?? 0)" }
 
     /// The variants: one for each representation of pictures, or for audio alone.

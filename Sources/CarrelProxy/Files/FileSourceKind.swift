@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelMedia
 
-/// What a single file is served as, found in its bytes.
+/// The form in which a single file is served, found in its bytes.
 enum FileSourceKind: Sendable {
     /// A stream of bytes.
     case container(ByteContent)

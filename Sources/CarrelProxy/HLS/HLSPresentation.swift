@@ -156,12 +156,12 @@ final class HLSPresentation: Presentation {
         }
         let loaded: (playlist: Playlist, url: String)
         do { loaded = try await loader.playlist(at: source) } catch {
-            // what is known goes on to be played while the origin is away
+            // the last playlist goes on to be played while the origin is away
             guard let held else { throw error }
             return held
         }
         guard case .media(let list) = loaded.playlist else {
-            throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is no media playlist")
+            throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is not a media playlist")
         }
         let new = HeldPlaylist(playlist: list, url: loaded.url, read: .now)
         return state.withLock { state in

@@ -8,7 +8,7 @@ import Glibc
 
 /// The places that the bytes of a session may come from: HTTP servers, or files below one folder. Neither leads to the other.
 struct MediaOrigin: Sendable {
-    /// What the caller allows for a source.
+    /// The permissions of a source.
     struct Permissions: Sendable {
         /// Plain http beyond this machine.
         var plainHTTP = false

@@ -42,7 +42,7 @@ final class ProxySession: Sendable {
         }
     }
 
-    /// Whether a source seems to be a DCF, by what the caller says of it or by its name; a wrong guess is redirected.
+    /// Whether a source seems to be a DCF, by its media type or its name; a wrong guess is redirected.
     private static func isContainer(_ type: String?, _ source: String) -> Bool {
         if let type { return type.lowercased().hasPrefix("application/vnd.oma.drm.dcf") }
         let path = source.lowercased().split(separator: "?").first ?? ""
@@ -65,7 +65,7 @@ final class ProxySession: Sendable {
     func end() { content.end() }
 }
 
-/// What a session answers.
+/// The responses of a session.
 final class SessionContent: Sendable {
     /// A source that was looked into.
     private enum Prepared: Sendable {

@@ -48,7 +48,7 @@ final class SessionKeys: ContentKeySource {
         }
     }
 
-    /// Checks that no key that was given out has ended.
+    /// Checks that no key in use has ended.
     ///
     /// - Throws: `proxy.expired-key`.
     func check() throws(ProxyError) {

@@ -4,7 +4,7 @@ import CarrelBytes
 struct SectionRun {
     /// Whole sections, from the table id to the checksum.
     private(set) var sections: [[UInt8]] = []
-    /// Where the bytes of sections lie, in order.
+    /// The places of the bytes of sections, in order.
     private var places: [Range<Int>] = []
 
     /// Packets that are looked at, at most: a section ends in the packets of its program well before.
@@ -15,7 +15,6 @@ struct SectionRun {
     ///   - pid: the packet identifier of the sections.
     ///   - start: the offset of the packet in which they begin.
     ///   - end: where the packets end.
-    /// - Returns: nil when a section does not end before `end`.
     init?(_ bytes: RawSpan, pid: UInt16, from start: Int, to end: Int) {
         var held: [UInt8] = []
         var used = 0
