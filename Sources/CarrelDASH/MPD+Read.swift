@@ -31,8 +31,9 @@ extension MPD {
             throw Malformed(fault.what, at: MarkupScanner.offset(ofElement: fault.element, in: bytes))
         }
         guard let mpd = visitor.mpd else { throw Malformed("document is not an MPD", at: 0) }
-        for stream in mpd.streams() where stream.hasInformationOfItsOwn {
-            do throws(Malformed) { _ = try stream.segments() } catch {
+        try mpd.forEachStream(url: nil) { stream throws(Malformed) in
+            guard stream.hasInformationOfItsOwn else { return }
+            do throws(Malformed) { _ = try MPDSegments(stream, keepsRuns: false) } catch {
                 let place = stream.place
                 let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0
                 throw Malformed(error.what, at: MarkupScanner.offset(ofElement: element, in: bytes))

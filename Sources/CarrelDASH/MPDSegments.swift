@@ -69,7 +69,10 @@ package struct MPDSegments: Sendable {
     private static let limit: Int64 = 1 << 40
     private static let latest: Int64 = 1 << 62
 
-    init(_ stream: MPDStream) throws(Malformed) {
+    /// - Parameters:
+    ///   - stream: the representation.
+    ///   - keepsRuns: false for a check of the numbers alone.
+    init(_ stream: MPDStream, keepsRuns: Bool = true) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1
         guard 1...0xffff_ffff ~= timescale else { throw Malformed("timescale is out of range", at: 0) }
@@ -93,7 +96,7 @@ package struct MPDSegments: Sendable {
             let list = information.segments ?? []
             guard !Self.hasSequences(information) else { throw Malformed("list of segments has segment sequences", at: 0) }
             addresses = .list(list)
-            let runs = try Self.runs(information, length, most: list.count)
+            let runs = try Self.runs(information, length, most: list.count, keepsRuns: keepsRuns)
             self.runs = runs
         case .template:
             guard let media = information.media else {
@@ -106,7 +109,7 @@ package struct MPDSegments: Sendable {
                 throw Malformed("segment sequences need a template with $SubNumber$", at: 0)
             }
             addresses = .template(media, hasTimeline: information.timeline != nil)
-            let runs = try Self.runs(information, length, most: nil)
+            let runs = try Self.runs(information, length, most: nil, keepsRuns: keepsRuns)
             self.runs = runs
         }
         guard let last = runs.last else {
@@ -125,7 +128,8 @@ package struct MPDSegments: Sendable {
     private static func runs(
         _ information: SegmentInformation,
         _ length: Int64?,
-        most: Int?
+        most: Int?,
+        keepsRuns: Bool
     ) throws(Malformed) -> [Run] {
         let start = information.startNumber ?? 1
         guard start.magnitude < latest.magnitude else { throw Malformed("number of a segment is out of range", at: 0) }
@@ -136,7 +140,7 @@ package struct MPDSegments: Sendable {
             limit = min(limit ?? .max, Int(max(0, count + 1)))
         }
         if let timeline = information.timeline {
-            return try TimelineRuns.make(timeline, information.presentationTimeOffset ?? 0, length, start, limit)
+            return try TimelineRuns.make(timeline, information.presentationTimeOffset ?? 0, length, start, limit, keepsRuns)
         }
         let offset = information.presentationTimeOffset ?? 0
         guard let duration = information.duration else {

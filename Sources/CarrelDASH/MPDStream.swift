@@ -86,6 +86,12 @@ extension MPD {
     /// - Returns: the representations with all that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
+        forEachStream(url: url) { streams.append($0) }
+        return streams
+    }
+
+    /// Takes every representation in its place, one after the other.
+    func forEachStream<E: Error>(url: String?, _ body: (MPDStream) throws(E) -> Void) throws(E) {
         let references = references
         let whole = Base(url: url ?? "", offset: nil).below(baseURLs)
         for (periodPlace, (period, timing)) in zip(periods, timings).enumerated() {
@@ -98,7 +104,7 @@ extension MPD {
                     let information = Self.merged(representation.information, setInformation)
                     var offset = information?.availabilityTimeOffset
                     if let own = offset { offset = own + base.offset } else { offset = base.offset }
-                    streams.append(
+                    try body(
                         MPDStream(
                             period: timing,
                             place: (periodPlace, setPlace, place),
@@ -114,7 +120,6 @@ extension MPD {
                 }
             }
         }
-        return streams
     }
 
     /// An address with what it adds to the availability of segments.

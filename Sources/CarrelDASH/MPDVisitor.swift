@@ -3,23 +3,6 @@ import CarrelXML
 
 /// Builds an MPD from the elements of a document.
 final class MPDVisitor: XMLVisitor {
-    /// The elements with a meaning.
-    enum Element {
-        case mpd, period, adaptationSet, representation, information, timeline, listed, preselection
-        case protection, segmentEncryption, cryptoTimeline, marlinContentIDs, eventStream, inbandEventStream, event
-        /// Its text is wanted when it ends.
-        case text(Text)
-        /// Nothing in it is wanted.
-        case other
-    }
-
-    /// The elements whose text counts.
-    enum Text {
-        case baseURL(MPDBaseURL)
-        case label(MPDLabel)
-        case location, patchLocation, pssh, playReady, licenseURL, marlinContentID
-    }
-
     private(set) var mpd: MPD?
     /// The first thing that was wrong, and the number of its element.
     private(set) var fault: (what: String, element: Int)?
@@ -38,6 +21,8 @@ final class MPDVisitor: XMLVisitor {
     private var representations = 0
     /// Descriptors and the like of the open set or representation.
     private var properties = 0
+    /// Bytes that the MPD takes in memory so far, about.
+    private var kept = 0
     private var preselection: MPDPreselection?
     private var information: SegmentInformation?
     private var timeline = TimelineState()
@@ -49,11 +34,18 @@ final class MPDVisitor: XMLVisitor {
         number += 1
         guard fault == nil else { return }
         if timeline.isOpen {
-            do throws(MPDFault) { try timeline.start(tag) } catch { fault = (error.what, number) }
+            do throws(MPDFault) {
+                try timeline.start(tag)
+                try keep(MemoryLayout<SegmentInformation.TimelineEntry>.stride)
+            } catch {
+                fault = (error.what, number)
+            }
             return
         }
         do throws(MPDFault) {
-            stack.append(try open(tag))
+            let element = try open(tag)
+            try keep(element.size(tag))
+            stack.append(element)
         } catch {
             fault = (error.what, number)
             stack.append(.other)
@@ -63,8 +55,23 @@ final class MPDVisitor: XMLVisitor {
         text = ""
     }
 
+    /// Most bytes that an MPD takes in memory, about: some 300,000 entries of timelines.
+    private static let keptLimit = 12 << 20
+
+    /// Counts what stays in memory.
+    private func keep(_ size: Int) throws(MPDFault) {
+        kept += size
+        guard kept <= Self.keptLimit else { throw MPDFault("MPD has too many elements") }
+    }
+
+    private func descriptor(_ tag: borrowing XMLTag) throws(MPDFault) -> MPDDescriptor {
+        try keep(MemoryLayout<MPDDescriptor>.stride + tag.valueBytes)
+        return MPDDescriptor(tag)
+    }
+
     func take(_ text: String) {
         guard takesText, self.text.utf8.count + text.utf8.count <= 1 << 20 else { return }
+        kept += text.utf8.count
         self.text += text
     }
 
@@ -92,9 +99,9 @@ final class MPDVisitor: XMLVisitor {
         case .mpd: return try openInMPD(tag)
         case .period: return try openInPeriod(tag)
         case .adaptationSet: return try openInSet(tag)
-        case .representation: return try openInRepresentation(tag)
+        case .representation: return try openProperty(tag)
         case .preselection:
-            if tag.isNamed("Role") { preselection?.roles.append(MPDDescriptor(tag)) }
+            if tag.isNamed("Role") { preselection?.roles.append(try descriptor(tag)) }
             return tag.isNamed("Label") ? .text(.label(MPDLabel(tag))) : .other
         case .information: return try openInInformation(tag)
         case .protection: return try openInProtection(tag)
@@ -117,9 +124,9 @@ final class MPDVisitor: XMLVisitor {
         if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
         if tag.isNamed("Location") { return .text(.location) }
         if tag.isNamed("PatchLocation") { return .text(.patchLocation) }
-        if tag.isNamed("UTCTiming") { mpd?.utcTimings.append(MPDDescriptor(tag)) }
-        if tag.isNamed("EssentialProperty") { mpd?.essentialProperties.append(MPDDescriptor(tag)) }
-        if tag.isNamed("SupplementalProperty") { mpd?.supplementalProperties.append(MPDDescriptor(tag)) }
+        if tag.isNamed("UTCTiming") { mpd?.utcTimings.append(try descriptor(tag)) }
+        if tag.isNamed("EssentialProperty") { mpd?.essentialProperties.append(try descriptor(tag)) }
+        if tag.isNamed("SupplementalProperty") { mpd?.supplementalProperties.append(try descriptor(tag)) }
         if tag.isNamed("ContentProtection") { return try openProtection(tag) }
         return .other
     }
@@ -135,8 +142,8 @@ final class MPDVisitor: XMLVisitor {
             stream = try MPDEventStream(tag)
             return .eventStream
         }
-        if tag.isNamed("AssetIdentifier") { period?.assetIdentifier = MPDDescriptor(tag) }
-        if tag.isNamed("SupplementalProperty") { period?.supplementalProperties.append(MPDDescriptor(tag)) }
+        if tag.isNamed("AssetIdentifier") { period?.assetIdentifier = try descriptor(tag) }
+        if tag.isNamed("SupplementalProperty") { period?.supplementalProperties.append(try descriptor(tag)) }
         if tag.isNamed("Preselection") {
             preselection = MPDPreselection(tag)
             return .preselection
@@ -153,43 +160,38 @@ final class MPDVisitor: XMLVisitor {
             properties = 0
             return .representation
         }
-        if tag.isNamed("Role") { set?.roles.append(MPDDescriptor(tag)) }
-        if tag.isNamed("Accessibility") { set?.accessibilities.append(MPDDescriptor(tag)) }
-        if tag.isNamed("Viewpoint") { set?.viewpoints.append(MPDDescriptor(tag)) }
-        if tag.isNamed("Rating") { set?.ratings.append(MPDDescriptor(tag)) }
-        return try openProperty(tag) { properties in self.change(\.set) { $0.properties = properties($0.properties) } }
+        if tag.isNamed("Role") { set?.roles.append(try descriptor(tag)) }
+        if tag.isNamed("Accessibility") { set?.accessibilities.append(try descriptor(tag)) }
+        if tag.isNamed("Viewpoint") { set?.viewpoints.append(try descriptor(tag)) }
+        if tag.isNamed("Rating") { set?.ratings.append(try descriptor(tag)) }
+        return try openProperty(tag)
     }
 
-    private func openInRepresentation(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
-        try openProperty(tag) { properties in self.change(\.representation) { $0.properties = properties($0.properties) } }
+    private func add(_ descriptor: MPDDescriptor, to path: WritableKeyPath<MPDMediaProperties, [MPDDescriptor]>) {
+        if representation != nil {
+            representation?.properties[keyPath: path].append(descriptor)
+        } else {
+            set?.properties[keyPath: path].append(descriptor)
+        }
     }
 
     /// Takes an element that adaptation sets and representations share.
-    private func openProperty(
-        _ tag: borrowing XMLTag,
-        _ change: ((MPDMediaProperties) -> MPDMediaProperties) -> Void
-    ) throws(MPDFault) -> Element {
-        func add(_ path: WritableKeyPath<MPDMediaProperties, [MPDDescriptor]>, _ descriptor: MPDDescriptor) {
-            change { properties in
-                var properties = properties
-                properties[keyPath: path].append(descriptor)
-                return properties
-            }
-        }
+    private func openProperty(_ tag: borrowing XMLTag) throws(MPDFault) -> Element {
         properties += 1
         guard properties <= 1000 else { throw MPDFault("set or representation has too many elements") }
         if tag.isNamed("ContentProtection") { return try openProtection(tag) }
         if tag.isNamed("BaseURL") { return .text(.baseURL(try MPDBaseURL(tag))) }
         if tag.isNamed("Label") { return .text(.label(MPDLabel(tag))) }
-        if tag.isNamed("AudioChannelConfiguration") { add(\.audioChannelConfigurations, MPDDescriptor(tag)) }
-        if tag.isNamed("EssentialProperty") { add(\.essentialProperties, MPDDescriptor(tag)) }
-        if tag.isNamed("SupplementalProperty") { add(\.supplementalProperties, MPDDescriptor(tag)) }
+        if tag.isNamed("AudioChannelConfiguration") { add(try descriptor(tag), to: \.audioChannelConfigurations) }
+        if tag.isNamed("EssentialProperty") { add(try descriptor(tag), to: \.essentialProperties) }
+        if tag.isNamed("SupplementalProperty") { add(try descriptor(tag), to: \.supplementalProperties) }
         if tag.isNamed("InbandEventStream") {
             let stream = try MPDEventStream(tag)
-            change { properties in
-                var properties = properties
-                properties.inbandEventStreams.append(stream)
-                return properties
+            try keep(MemoryLayout<MPDEventStream>.stride + tag.valueBytes)
+            if representation != nil {
+                representation?.properties.inbandEventStreams.append(stream)
+            } else {
+                set?.properties.inbandEventStreams.append(stream)
             }
         }
         return try openInformation(tag) ?? .other
@@ -258,15 +260,10 @@ final class MPDVisitor: XMLVisitor {
             encryption.periods.append(try MPDSegmentEncryption.Period(tag))
         }
         if tag.isNamed("CryptoTimeline") { try MPDSegmentEncryption.Period.add(tag, to: &encryption.periods) }
+        let size = MemoryLayout<MPDSegmentEncryption.Period>.stride + 64 + tag.valueBytes
+        try keep((encryption.periods.count - (protection?.segmentEncryption?.periods.count ?? 0)) * size)
         protection?.segmentEncryption = encryption
         return .other
-    }
-
-    private func change<Value>(_ path: ReferenceWritableKeyPath<MPDVisitor, Value?>, _ body: (inout Value) -> Void) {
-        guard var value = self[keyPath: path] else { return }
-        self[keyPath: path] = nil
-        body(&value)
-        self[keyPath: path] = value
     }
 
     private func close(_ element: Element) {

@@ -23,32 +23,66 @@ package struct SegmentInformation: Sendable, Hashable {
     /// One segment of a SegmentList.
     package struct ListedSegment: Sendable, Hashable {
         package var media = Address()
-        package var index = Address()
+        /// The address of its index; nil where the segment has none, as most.
+        private var indexed: IndexAddress?
+
+        package var index: Address {
+            get { indexed?.address ?? Address() }
+            set { indexed = newValue == Address() ? nil : IndexAddress(newValue) }
+        }
 
         package init(media: Address = Address()) {
             self.media = media
         }
     }
 
+    /// An address apart from the segment, so that those without it are small.
+    private final class IndexAddress: Sendable, Hashable {
+        let address: Address
+
+        init(_ address: Address) {
+            self.address = address
+        }
+
+        static func == (left: IndexAddress, right: IndexAddress) -> Bool { left.address == right.address }
+        func hash(into hasher: inout Hasher) { hasher.combine(address) }
+    }
+
     /// An entry of a SegmentTimeline (§5.3.9.6).
     package struct TimelineEntry: Sendable, Hashable {
-        /// @t, in units of the timescale; nil for the end of the entry before.
-        package var time: Int64?
+        // there may be a hundred thousand entries: absent numbers are values that no number has
+        private var writtenTime: Int64
+        private var writtenNumber: Int64
         /// @d.
         package var duration: Int64
         /// @r: how many more; -1 up to the next entry's time or the end of the period.
         package var repeats: Int64
+        private var writtenParts: Int32
+
+        private static let absent = Int64.min
+
+        /// @t, in units of the timescale; nil for the end of the entry before.
+        package var time: Int64? {
+            get { writtenTime == Self.absent ? nil : writtenTime }
+            set { writtenTime = newValue ?? Self.absent }
+        }
         /// @n.
-        package var number: Int64?
+        package var number: Int64? {
+            get { writtenNumber == Self.absent ? nil : writtenNumber }
+            set { writtenNumber = newValue ?? Self.absent }
+        }
         /// @k: segments of one entry, which make a segment sequence.
-        package var parts: Int64
+        package var parts: Int64 {
+            get { Int64(writtenParts) }
+            set { writtenParts = Int32(clamping: newValue) }
+        }
 
         package init(time: Int64? = nil, duration: Int64, repeats: Int64 = 0, number: Int64? = nil, parts: Int64 = 1) {
-            self.time = time
+            writtenTime = time ?? Self.absent
+            writtenNumber = number ?? Self.absent
             self.duration = duration
             self.repeats = repeats
-            self.number = number
-            self.parts = parts
+            writtenParts = Int32(clamping: parts)
         }
     }
 

@@ -11,6 +11,7 @@ enum TimelineRuns {
     ///   - length: of the period, in units of the timescale; nil when not known.
     ///   - startNumber: of the first segment.
     ///   - limit: most numbers of segments; nil for no limit.
+    ///   - keepsRuns: false for the last run alone.
     /// - Returns: runs of segments of one duration; the last one may have no end.
     /// - Throws: for numbers out of range, and repeats without an end; the place is zero.
     static func make(
@@ -18,10 +19,11 @@ enum TimelineRuns {
         _ offset: Int64,
         _ length: Int64?,
         _ startNumber: Int64,
-        _ limit: Int?
+        _ limit: Int?,
+        _ keepsRuns: Bool
     ) throws(Malformed) -> [MPDSegments.Run] {
         var runs: [MPDSegments.Run] = []
-        runs.reserveCapacity(timeline.count)
+        if keepsRuns { runs.reserveCapacity(timeline.count) }
         var time: Int64 = 0
         var count = 0
         var numbers = 0
@@ -86,6 +88,7 @@ enum TimelineRuns {
                     parts: last.parts
                 )
             } else {
+                if !keepsRuns { runs.removeAll(keepingCapacity: true) }
                 runs.append(
                     MPDSegments.Run(
                         first: count,

@@ -32,6 +32,13 @@ package struct XMLTag: ~Copyable {
     /// The name without its prefix.
     package var local: String { unsafe names[localName] ?? "" }
 
+    /// Bytes of all values of attributes.
+    package var valueBytes: Int {
+        var count = 0
+        for place in unsafe stride(from: 0, to: attributes.count, by: 5) { count += unsafe value(at: place)?.count ?? 0 }
+        return count
+    }
+
     /// Whether that is its name without its prefix.
     package func isNamed(_ name: StaticString) -> Bool { unsafe Self.isEqual(localName, name) }
 
