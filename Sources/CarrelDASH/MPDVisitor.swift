@@ -253,6 +253,9 @@ final class MPDVisitor: XMLVisitor {
                 || tag.isNamed("CryptoTimeline")
         else { return .other }
         var encryption = protection?.segmentEncryption ?? MPDSegmentEncryption()
+        // so that its periods are not copied
+        protection?.segmentEncryption = nil
+        let before = encryption.periods.count
         if tag.isNamed("SegmentEncryption") { encryption.scheme = tag["schemeIdUri"] ?? tag["encryptionSystemUri"] }
         if tag.isNamed("KeySystem") { encryption.keySystem = tag["keySystemUri"] }
         if tag.isNamed("CryptoPeriod") {
@@ -261,7 +264,7 @@ final class MPDVisitor: XMLVisitor {
         }
         if tag.isNamed("CryptoTimeline") { try MPDSegmentEncryption.Period.add(tag, to: &encryption.periods) }
         let size = MemoryLayout<MPDSegmentEncryption.Period>.stride + 64 + tag.valueBytes
-        try keep((encryption.periods.count - (protection?.segmentEncryption?.periods.count ?? 0)) * size)
+        try keep((encryption.periods.count - before) * size)
         protection?.segmentEncryption = encryption
         return .other
     }

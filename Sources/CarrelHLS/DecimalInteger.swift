@@ -39,28 +39,35 @@ enum DecimalInteger {
         var place = range.lowerBound
         let end = range.upperBound
         var whole: Int64 = 0
-        while place < end, isDigit(bytes.u8(at: place)) {
+        while place < end {
+            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+            guard digit < 10 else { break }
             guard whole < 1 << 40 else { return nil }
-            whole = whole * 10 + Int64(bytes.u8(at: place) & 15)
-            place += 1
+            whole = whole &* 10 &+ Int64(digit)
+            place &+= 1
         }
-        guard place > range.lowerBound, whole < 1 << 40, place - range.lowerBound <= 20 else { return nil }
+        guard place > range.lowerBound, whole < 1 << 40, place &- range.lowerBound <= 20 else { return nil }
+        guard place < end else { return whole &* 1_000_000 }
+        guard bytes.u8(at: place) == UInt8(ascii: "."), place &+ 1 < end else { return nil }
+        place &+= 1
         var millionths: Int64 = 0
-        if place < end {
-            guard bytes.u8(at: place) == UInt8(ascii: "."), place + 1 < end else { return nil }
-            place += 1
-            var unit: Int64 = 100_000
-            let first = place
-            while place < end {
-                let byte = bytes.u8(at: place)
-                guard isDigit(byte) else { return nil }
-                millionths += Int64(byte & 15) * unit
-                if place - first == 6, byte >= UInt8(ascii: "5") { millionths += 1 }
-                unit /= 10
-                place += 1
+        var left = 6
+        while place < end {
+            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            if left > 0 {
+                millionths = millionths &* 10 &+ Int64(digit)
+            } else if left == 0, digit >= 5 {
+                millionths &+= 1
             }
+            left &-= 1
+            place &+= 1
         }
-        return whole * 1_000_000 + millionths
+        while left > 0 {
+            millionths = millionths &* 10
+            left &-= 1
+        }
+        return whole &* 1_000_000 &+ millionths
     }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }

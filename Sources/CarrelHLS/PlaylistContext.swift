@@ -62,8 +62,13 @@ struct PlaylistContext {
         var place = 0
         while place &+ 8 <= bytes.byteCount {
             let word = bytes.u64(at: place)
-            // a high bit where a byte is below 0x20, is 0x7f, or is not ASCII
-            let suspect = ((word &- ones &* 0x20) | (word &+ ones) | word) & high
+            let low = word & ~high
+            // a high bit where a byte is 0x20 or above, and where it is no line feed
+            let isPrinted = low &+ ones &* 0x60
+            let difference = word ^ ones &* 0x0a
+            let isOther = ((difference & ~high) &+ ~high) | difference
+            // a high bit where a byte is 0x7f, is not ASCII, or is a control character but a line feed
+            let suspect = ((low &+ ones) | word | (~isPrinted & isOther)) & high
             if suspect != 0 {
                 for at in place..<place &+ 8 where !isPlain(bytes.u8(at: at)) { return false }
             }
