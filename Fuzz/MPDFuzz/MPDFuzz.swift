@@ -15,10 +15,22 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         for index in [available.lowerBound, available.upperBound - 1] where available.contains(index) {
             if let segment = segments[index], segment.index != index { fatalError("a segment has another place") }
         }
+        if let first = segments[0], let place = segments.index(at: first.start), segments[place] == nil {
+            fatalError("the segment at a time is none")
+        }
         if let count = segments.count, segments[count] != nil { fatalError("there is a segment behind the last") }
     }
     let text = mpd.write()
     guard let again = try? MPD.parse(text.rawSpan) else { fatalError("what was written is not read") }
     if again != mpd { fatalError("it changed") }
+    if let references = try? MPDReferences(bytes) {
+        guard let own = try? references.resolved(references.list.map { _ in .failed }), let own = try? MPD.parse(own.rawSpan)
+        else {
+            fatalError("without its references it is not read")
+        }
+        if !own.links.isEmpty { fatalError("a reference is left") }
+        let period = MPDResolution.content(Array("<Period/>".utf8))
+        _ = try? references.resolved(references.list.map { _ in period })
+    }
     return 0
 }

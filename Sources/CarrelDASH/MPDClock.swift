@@ -44,9 +44,10 @@ package struct MPDClock: Sendable, Hashable {
         }
     }
 
-    /// The time in a response's body; nil for one that has none, and for methods whose time is elsewhere.
+    /// The time in a response's body.
     ///
     /// - Parameter body: of at most 1,024 bytes.
+    /// - Returns: nil for a body without one, and for methods whose time is elsewhere.
     package func time(inBody body: [UInt8]) -> Instant? {
         guard body.count <= 1024 else { return nil }
         switch method {

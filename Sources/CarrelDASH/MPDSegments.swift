@@ -72,6 +72,7 @@ package struct MPDSegments: Sendable {
     /// - Parameters:
     ///   - stream: the representation.
     ///   - keepsRuns: false for a check of the numbers alone.
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     init(_ stream: MPDStream, keepsRuns: Bool = true) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1

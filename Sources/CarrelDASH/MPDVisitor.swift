@@ -55,8 +55,8 @@ final class MPDVisitor: XMLVisitor {
         text = ""
     }
 
-    /// Most bytes that an MPD takes in memory, about: some 300,000 entries of timelines.
-    private static let keptLimit = 12 << 20
+    /// Most bytes that an MPD takes in memory, about: some 250,000 entries of timelines.
+    private static let keptLimit = 10 << 20
 
     /// Counts what stays in memory.
     private func keep(_ size: Int) throws(MPDFault) {

@@ -4,11 +4,24 @@ extension MediaPlaylist {
     /// Lines that were read and not changed are written as they were read, unknown tags, comments and blank lines included. In new lines,
     /// segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
+    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out, and so is the target duration of
+    /// the playlist, unless it has no segments.
+    ///
+    /// - Parameter rules: of RFC 8216 unless told otherwise.
+    /// - Returns: the text.
     /// - Throws: when a playlist cannot contain a URI or string, or a segment is longer than the target duration.
-    package func write() throws(PlaylistError) -> [UInt8] {
-        var writer = MediaPlaylistWriter(self)
+    package func write(rules: PlaylistRules = .rfc) throws(PlaylistError) -> [UInt8] {
+        var writer = MediaPlaylistWriter(rules == .rfc ? self : inWholeSeconds, rules)
         try writer.write()
         return writer.out
+    }
+
+    /// The playlist with the target duration that its segments have when they are rounded up, and without the text it was read from.
+    private var inWholeSeconds: MediaPlaylist {
+        var playlist = self
+        playlist.source.place = nil
+        playlist.targetDuration = segments.durations.lazy.map(\.secondsRoundedUp).max() ?? targetDuration
+        return playlist
     }
 }
 
@@ -52,6 +65,9 @@ extension Duration {
 
     /// Rounded to the nearest second.
     var roundedSeconds: UInt64 { UInt64(Swift.max(0, (wholeMicroseconds + 500_000) / 1_000_000)) }
+
+    /// Rounded up to whole seconds.
+    var secondsRoundedUp: UInt64 { UInt64(Swift.max(0, (wholeMicroseconds + 999_999) / 1_000_000)) }
 
     /// A decimal floating-point number with six decimals.
     var secondsText: String {

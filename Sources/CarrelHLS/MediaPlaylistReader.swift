@@ -190,7 +190,7 @@ struct MediaPlaylistReader {
             guard let value, !value.isEmpty else {
                 return try context.tolerate(.tagInvalid, "date has no value", at: line.offset)
             }
-            // a longer one is no date, and has a place of its own
+            // dates are shorter; other texts have a place of their own
             if value.count < 256 {
                 date = value
                 details.programDateTime = nil

@@ -4,6 +4,7 @@ import CarrelBytes
 struct MediaPlaylistWriter {
     private(set) var out: [UInt8] = []
     private let playlist: MediaPlaylist
+    private let rules: PlaylistRules
     private let source: MediaPlaylistSource?
     /// The playlist as a reader of what is written knows it before the first segment.
     private var known: MediaPlaylist
@@ -12,8 +13,9 @@ struct MediaPlaylistWriter {
     /// Fields of the playlist that are written already, or have a line somewhere that stays.
     private var settled: Set<MediaPlaylistField> = []
 
-    init(_ playlist: MediaPlaylist) {
+    init(_ playlist: MediaPlaylist, _ rules: PlaylistRules = .rfc) {
         self.playlist = playlist
+        self.rules = rules
         source = playlist.source.place
         known = source?.original ?? MediaPlaylist(targetDuration: playlist.targetDuration)
         known.variables = playlist.variables
@@ -130,9 +132,13 @@ struct MediaPlaylistWriter {
 
     private mutating func write(_ segment: MediaSegment, after last: MediaSegment?) throws(PlaylistError) {
         let before = last ?? MediaSegment(uri: "", duration: .zero)
-        guard let text = segment.text else {
+        guard rules == .rfc, let text = segment.text else {
             try checkDuration(segment)
             for field in MediaSegmentField.allCases {
+                if rules == .seed, field == .duration {
+                    out.append(line: "#EXTINF:\(segment.duration.secondsRoundedUp),\(segment.title)")
+                    continue
+                }
                 try field.write(segment, after: before, version: playlist.version, to: &out)
             }
             return

@@ -33,10 +33,32 @@ extension MultivariantPlaylist {
 
     /// The playlist as text: what was read and not changed as it was read, unknown tags and comments included.
     ///
+    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out.
+    ///
+    /// - Parameters:
+    ///   - rules: of RFC 8216 unless told otherwise.
+    ///   - isEnded: whether no segment will be added to the media playlists; the rules of RFC 8216 have no place for it.
+    /// - Returns: the text.
     /// - Throws: when a playlist cannot contain a URI or string.
-    package func write() throws(PlaylistError) -> [UInt8] {
-        var writer = MultivariantPlaylistWriter(self)
+    package func write(rules: PlaylistRules = .rfc, isEnded: Bool = false) throws(PlaylistError) -> [UInt8] {
+        guard rules == .seed else {
+            var writer = MultivariantPlaylistWriter(self)
+            try writer.write()
+            return writer.out
+        }
+        var playlist = self
+        playlist.source.place = nil
+        for place in playlist.variants.indices {
+            var attributes = AttributeList()
+            attributes["PROGRAM-ID"] = .bare("1")
+            attributes["BANDWIDTH"] = .bare(String(playlist.variants[place].bandwidth))
+            for attribute in playlist.variants[place].attributes.attributes where attributes[attribute.name] == nil {
+                attributes[attribute.name] = attribute.value
+            }
+            playlist.variants[place].attributes = attributes
+        }
+        var writer = MultivariantPlaylistWriter(playlist)
         try writer.write()
-        return writer.out
+        return writer.out + (isEnded ? Array("#EXT-X-ENDLIST\n".utf8) : [])
     }
 }

@@ -63,7 +63,7 @@ struct PlaylistContext {
         while place &+ 8 <= bytes.byteCount {
             let word = bytes.u64(at: place)
             let low = word & ~high
-            // a high bit where a byte is 0x20 or above, and where it is no line feed
+            // a high bit where a byte is 0x20 or above, and where it differs from a line feed
             let isPrinted = low &+ ones &* 0x60
             let difference = word ^ ones &* 0x0a
             let isOther = ((difference & ~high) &+ ~high) | difference
@@ -96,7 +96,7 @@ struct PlaylistContext {
         return nil
     }
 
-    /// The attributes that were found last, counted among what is kept.
+    /// The attributes of the last scan. Their size counts towards the limit of the reader.
     private mutating func scannedList(_ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) -> AttributeList {
         var size = 160
         for attribute in scanned {

@@ -46,7 +46,7 @@ struct SegmentRecords: Sendable {
         }
     }
 
-    /// What segments share: as places in the text, or made.
+    /// The keys, initialization and bit rate of segments: as places in the text, or made.
     struct State: Sendable {
         /// The first of its keys, and their number.
         var keys: Int32 = 0
