@@ -6,6 +6,13 @@ import CarrelHLS
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     guard let playlist = try? Playlist.parse(bytes.rawSpan, limit: 1000) else { return 0 }
+    // keys are read when they are asked for; a lenient reader reads them with the playlist
+    if case .media(let media) = playlist,
+        let reading = try? Playlist.read(bytes.rawSpan, strictness: .lenient, limit: 1000),
+        case .media(let lenient) = reading.playlist, lenient.segments.map(\.keys) != media.segments.map(\.keys)
+    {
+        fatalError("keys differ")
+    }
     let text: [UInt8]?
     switch playlist {
     case .media(let media): text = try? media.write()

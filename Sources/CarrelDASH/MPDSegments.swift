@@ -177,7 +177,8 @@ package struct MPDSegments: Sendable {
     /// The segment at a place; nil behind the end.
     package subscript(index: Int) -> MPDSegment? {
         guard index >= 0, let run = run(of: index) else { return nil }
-        let (inRun, part) = Int64(index - run.first).quotientAndRemainder(dividingBy: run.parts)
+        var (inRun, part) = (Int64(index - run.first), Int64(0))
+        if run.parts > 1 { (inRun, part) = inRun.quotientAndRemainder(dividingBy: run.parts) }
         let (product, over) = run.duration.multipliedReportingOverflow(by: inRun)
         let (time, overTime) = run.time.addingReportingOverflow(product)
         let (number, overNumber) = run.number.addingReportingOverflow(inRun)

@@ -36,7 +36,8 @@ final class MPDVisitor: XMLVisitor {
         if timeline.isOpen {
             do throws(MPDFault) {
                 try timeline.start(tag)
-                try keep(MemoryLayout<SegmentInformation.TimelineEntry>.stride)
+                kept &+= MemoryLayout<SegmentInformation.TimelineEntry>.stride
+                if kept > Self.keptLimit { try keep(0) }
             } catch {
                 fault = (error.what, number)
             }
