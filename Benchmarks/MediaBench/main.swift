@@ -11,6 +11,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaPackaging
 import Glibc
 
 let arguments = CommandLine.arguments.dropFirst()
