@@ -29,8 +29,10 @@ public struct MediaDecryption: Sendable {
 
     private let reader: any ByteReader & Sendable
     private let work: Work
+    /// Bytes of the segments of a playlist.
+    private var playlistLength: Int64?
 
-    /// Looks into a file and asks for its keys.
+    /// Looks into a file and asks for its keys. Files are read on threads of their own, not on those that run tasks.
     ///
     /// - Parameters:
     ///   - reader: the file.
@@ -48,6 +50,19 @@ public struct MediaDecryption: Sendable {
         keys source: some ContentKeySource,
         now: Instant = .now()
     ) async throws {
+        self = try await ReadingExecutor.run {
+            try await MediaDecryption(reading: reader, as: output, object: object, keys: source, now: now)
+        }
+    }
+
+    /// Looks into a file and asks for its keys, on threads that may block.
+    private init(
+        reading reader: any ByteReader & Sendable,
+        as output: Output,
+        object: Int,
+        keys source: some ContentKeySource,
+        now: Instant
+    ) async throws {
         self.reader = reader
         if let file = reader as? LocalFile, try PlaylistSegments.isPlaylist(file) {
             let playlist = try await PlaylistSegments(file, from: source)
@@ -58,6 +73,7 @@ public struct MediaDecryption: Sendable {
                 work = .scrambled(stream)
             } else {
                 work = .playlist(playlist, output)
+                playlistLength = try? playlist.length()
             }
             return
         }
@@ -115,7 +131,7 @@ public struct MediaDecryption: Sendable {
         case .payload(let payload, _): payload.clearLength
         case .copy: reader.length
         case .scrambled(let stream): stream.length
-        case .playlist(let playlist, _): try? playlist.length()
+        case .playlist: playlistLength
         case .samples, .transport: nil
         }
     }
