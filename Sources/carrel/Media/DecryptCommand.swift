@@ -16,7 +16,7 @@ struct DecryptCommand: Command {
     static let abstract = "Decrypt a media file with keys of yours."
     static let discussion = """
         Opens Common Encryption (cenc, cens, cbc1, cbcs), PIFF, OMA DCF and PDCF, ISMACryp and Marlin. The keys are those that you \
-        pass: no home, license or vault is asked. The output is written beside its place and renamed when it is whole. A name that \
+        pass: no home, license or vault is asked. The output is written beside its place and renamed when it is whole; -o - writes to standard output, in order. A name that \
         ends in .ts gives an MPEG-2 transport stream, any other an MP4 file, or the payload of a DCF.
         """
     static let examples = [
@@ -37,7 +37,7 @@ struct DecryptCommand: Command {
                 "-o",
                 "--output",
                 value: "file",
-                help: "Where the clear media go; an existing file is replaced.",
+                help: "Where the clear media go, - for standard output (not with --json); an existing file is replaced.",
                 required: true
             ),
             .option(\.object, "--object", value: "number", help: "Which object of a DCF with several, from 1."),
@@ -47,6 +47,9 @@ struct DecryptCommand: Command {
         let keys = try keys.keys()
         let reader = try LocalFile(file)
         guard !reader.isSame(as: outputPath) else { throw UsageError(.contradiction, "-o names the file that is read") }
+        if output.json, OutputFile.isStandardOutput(outputPath) {
+            throw UsageError(.contradiction, "--json and the clear media cannot both go to standard output")
+        }
         let form = outputPath.hasSuffix(".ts") ? MediaDecryption.Output.transportStream : .same
         let (path, place, object) = (file, outputPath, object)
         do {
