@@ -216,3 +216,32 @@ struct `A payload whose length only its padding shows` {
         )
     }
 }
+
+struct `An encrypted payload` {
+    @Test(arguments: [0, 15, 17, 24, 32], [DCFCipher.cbc, .counter])
+    func `is refused under a key that is not one of AES-128`(length: Int, cipher: DCFCipher) throws {
+        let key = Secret([UInt8](repeating: 1, count: length))
+        var payload = try EncryptedPayload(
+            cipher,
+            start: 0,
+            encryptedLength: 64,
+            iv: AESBlock(high: 0, low: 0),
+            isPadded: cipher == .cbc,
+            clearLength: 60
+        )
+        let range = payload.range(holding: 0..<20)
+        #expect(throws: CryptoError(.keyLength, "")) {
+            _ = try payload.decrypt([UInt8](repeating: 7, count: range.count), holding: 0..<20, key: key)
+        }
+        guard cipher == .cbc else { return }
+        payload = try EncryptedPayload(
+            cipher,
+            start: 0,
+            encryptedLength: 64,
+            iv: AESBlock(high: 0, low: 0),
+            isPadded: true,
+            clearLength: nil
+        )
+        #expect(throws: CryptoError(.keyLength, "")) { try payload.measure([UInt8](repeating: 7, count: 32), key: key) }
+    }
+}

@@ -40,6 +40,25 @@ struct `A clear copy of a file of Common Encryption` {
         }
     }
 
+    @Test(arguments: [0, 1, 8, 15])
+    func `is refused where samples of two tracks overlap`(distance: Int64) async throws {
+        let fixture = try #require(ProtectedFixture.named("cenc/").first { $0.name == "cenc/av-nonfrag.cenc.mp4" })
+        var bytes = try Fixtures.bytes("media/\(fixture.name)")
+        let file = try MP4File(BytesReader(bytes))
+        let video = try #require(file.tracks.firstIndex { $0.kind == "vide" })
+        var samples = file.samples(of: file.tracks[video])
+        var sample = try #require(try samples.next())
+        while sample.size < 64 { sample = try #require(try samples.next()) }
+        // the first chunk of the audio begins inside a picture
+        let lists = bytes.indices.filter { bytes[$0...].starts(with: Array("stco".utf8)) }
+        try #require(lists.count == 2)
+        let place = lists[1 - video] + 12
+        let offset = UInt32(sample.range.upperBound - 16 + distance)
+        for i in 0..<4 { bytes[place + i] = UInt8(truncatingIfNeeded: offset >> (24 - 8 * UInt32(i))) }
+        let error = await #expect(throws: Malformed.self) { _ = try await Self.copy(bytes, fixture.keys) }
+        #expect(error?.what == "samples overlap")
+    }
+
     private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
         bytes.indices.dropLast(part.count).contains { bytes[$0..<$0 + part.count].elementsEqual(part) }
     }

@@ -87,6 +87,7 @@ package struct EncryptedPayload: Sendable, Hashable {
     package mutating func measure(_ tail: [UInt8], key: Secret) throws {
         guard let range = self.tail else { return }
         guard tail.count == range.count, tail.count >= 16 else { throw Malformed("data ended early", at: Int(start)) }
+        try Self.checkLength(of: key)
         var block = Array(tail.suffix(16))
         var stream = try AESStream(.chainedDecrypt, key: key)
         stream.start(tail.count == 32 ? AESBlock(tail.rawSpan.extracting(first: 16)) ?? iv : iv)
@@ -97,6 +98,13 @@ package struct EncryptedPayload: Sendable, Hashable {
         let length = encryptedLength - padding
         guard (1...16).contains(padding), block.suffix(Int(padding)).allSatisfy({ $0 == block[15] }) else { throw wrongPadding }
         clearLength = length
+    }
+
+    /// AES with a longer key would give bytes, and wrong ones.
+    private static func checkLength(of key: Secret) throws(CryptoError) {
+        guard key.count == 16 else {
+            throw CryptoError(.keyLength, "AES-128 has keys of 16 bytes, and this one has \(key.count)")
+        }
     }
 
     /// Forgets the length, so that the padding is read.
@@ -137,6 +145,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         guard bytes.count == range.count else { throw Malformed("data ended early", at: Int(range.lowerBound) + bytes.count) }
         guard cipher != .none, !clear.isEmpty else { return 0..<bytes.count }
         guard let key else { throw CryptoError(.keyLength, "the content is encrypted: a key is needed") }
+        try Self.checkLength(of: key)
         let block = clear.lowerBound & ~15
         let skipped = Int(start + block - range.lowerBound)
         let lead = skipped + Int(clear.lowerBound - block)

@@ -14,6 +14,7 @@ package struct ClearCopy: ~Copyable {
     private let file: MP4File
     private var walks: [TrackWalk] = []
     private var patches = PatchWalk()
+    private var done = DecryptedRanges()
 
     /// - Parameters:
     ///   - file: the file.
@@ -47,6 +48,8 @@ package struct ClearCopy: ~Copyable {
                 guard sample.size <= Self.sampleLimit else {
                     throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(sample.offset))
                 }
+                // decrypted twice, bytes would be wrong without a word
+                guard done.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                 if sample.range.upperBound > end {
                     // behind the end of a sample no other lies across it
                     guard !isExtended else { throw Malformed("samples overlap", at: Int(sample.offset)) }

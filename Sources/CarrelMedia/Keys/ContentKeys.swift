@@ -11,6 +11,8 @@ package struct ContentKeys: Sendable {
     }
 
     private var grants: [Place: ContentKeyGrant] = [:]
+    /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
+    package static let limit = 1 << 16
 
     /// The key of every track, as a playlist's key line gives it.
     private var everything: ContentKeyGrant?
@@ -51,6 +53,9 @@ package struct ContentKeys: Sendable {
     ) async throws(MediaError) {
         let place = Place(track: track, id: id)
         guard grants[place] == nil, everything == nil else { return }
+        guard grants.count < Self.limit else {
+            throw MediaError(.malformed, "the media name more than \(Self.limit) keys")
+        }
         var names = others
         if let id { names.insert(.id(id.bytes), at: 0) }
         names.append(.track(track))

@@ -22,7 +22,8 @@ package enum KeyAddress {
     /// An address as errors show it: without user information, query and fragment, which may hold secrets, and without the bytes of a
     /// `data:` address.
     package static func withoutSecrets(_ address: String) -> String {
-        var reference = URIReference(shown(address))
+        guard address.prefix(dataScheme.count).lowercased() != dataScheme else { return shown(address) }
+        var reference = URIReference(address)
         if let at = reference.authority?.lastIndex(of: "@"), let authority = reference.authority {
             reference.authority = authority[authority.index(after: at)...]
         }

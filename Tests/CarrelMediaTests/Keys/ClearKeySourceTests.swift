@@ -140,3 +140,21 @@ struct `Several sources of keys` {
         #expect(await ContentKeySources([]).isUnknown(.track(1)))
     }
 }
+
+struct `The keys of a stream` {
+    @Test func `are bounded`() async throws {
+        var keys = ContentKeys()
+        let source = GrantedKeys(answers: [.track(1): .granted(ContentKeyGrant(key: streamKey))])
+        func id(_ number: Int) -> KeyID? {
+            var bytes = [UInt8](repeating: 0, count: 12)
+            bytes.append(bigEndian: UInt32(number))
+            return KeyID(bytes.rawSpan)
+        }
+        for number in 0..<ContentKeys.limit { try await keys.resolve(id(number), track: 1, from: source) }
+        // those that are there are not asked for again
+        try await keys.resolve(id(0), track: 1, from: source)
+        await #expect(throws: MediaError(.malformed, "")) {
+            try await keys.resolve(id(ContentKeys.limit), track: 1, from: source)
+        }
+    }
+}
