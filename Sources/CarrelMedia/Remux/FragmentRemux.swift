@@ -4,11 +4,13 @@ import CarrelTS
 
 /// Writes fragments as a clear MPEG-2 transport stream in pieces of any size as they arrive.
 ///
-/// Samples are written in the order in which they lie. Memory is one fragment header, one sample and 512 KiB of packets, whatever the
+/// Samples are written in the order in which they lie. Event messages with ID3 tags become timed ID3 tags of the stream. Memory is one fragment header, one sample and 512 KiB of packets, whatever the
 /// length of a fragment.
 package struct FragmentRemux: ~Copyable {
     private var fragments: ClearFragments
     private var remuxer: TransportRemuxer?
+    private var tags = TimedTags()
+    private let hasTags: Bool
 
     /// Packets that are written together.
     private static let blockLength = 512 << 10
@@ -19,7 +21,10 @@ package struct FragmentRemux: ~Copyable {
     /// - Parameters:
     ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
     ///   - keys: existing keys.
-    package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
+    ///   - hasTimedID3: whether the program has a stream of timed ID3 tags from its beginning, so that all segments have the same
+    ///     streams; without it, such a stream is added with the first tag.
+    package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys(), hasTimedID3: Bool = false) {
+        hasTags = hasTimedID3
         fragments = ClearFragments(tracks: tracks, keys: keys)
     }
 
@@ -69,15 +74,22 @@ package struct FragmentRemux: ~Copyable {
     }
 
     private mutating func take(_ event: FragmentReader.Event, to sink: inout some MediaSink) throws {
+        if case .box("emsg", let range) = event {
+            let box = [UInt8](copying: fragments.bytes.extracting(range))
+            return try tags.add(box.rawSpan)
+        }
         guard case .sample(let track, let sample, let range) = event else { return }
         if remuxer == nil { try begin() }
         guard remuxer?.takes(track) == true else { return }
+        try writeTags(before: sample, track)
         try write(sample, track, range)
         if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
     }
 
     /// Writes the last packets.
     package mutating func finish(to sink: inout some MediaSink) throws {
+        try writeTags(upTo: .max)
+        for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
         remuxer?.endSegment()
         try flush(to: &sink)
     }
@@ -91,6 +103,7 @@ package struct FragmentRemux: ~Copyable {
         }
         var made = try TransportRemuxer(fragments.tracks, delays: delays)
         omitted = made.omitted
+        if hasTags || !tags.isEmpty { try made.addTimedTags() }
         made.beginSegment()
         remuxer = consume made
     }
@@ -101,6 +114,25 @@ package struct FragmentRemux: ~Copyable {
     static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
         let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
         return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
+    }
+
+    /// Writes the tags that take effect before a sample is decoded.
+    private mutating func writeTags(before sample: MP4Sample, _ track: Int) throws {
+        guard !tags.isEmpty, let presented = remuxer?.presentationTime(of: sample, track),
+            let decoded = remuxer?.time(of: sample, track)
+        else { return }
+        tags.settle(segment: presented, origin: TransportRemuxer.origin)
+        try writeTags(upTo: decoded)
+    }
+
+    private mutating func writeTags(upTo time: Int64) throws {
+        while remuxer != nil, let tag = tags.next(upTo: time) {
+            if remuxer?.hasTimedTags == false {
+                try remuxer?.addTimedTags()
+                remuxer?.beginSegment()
+            }
+            try remuxer?.writeTag(tag.bytes, at: tag.time)
+        }
     }
 
     private mutating func write(_ sample: MP4Sample, _ track: Int, _ range: Range<Int>) throws {

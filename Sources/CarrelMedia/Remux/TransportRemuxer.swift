@@ -20,6 +20,8 @@ package struct TransportRemuxer: ~Copyable {
     var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
+    /// The number of the stream of timed ID3 tags in the multiplex; nil before there is one.
+    private var tagStream: Int?
 
     private struct Stream: Sendable {
         enum Coding: Sendable {
@@ -146,6 +148,44 @@ package struct TransportRemuxer: ~Copyable {
         default: return nil
         }
     }
+
+    /// When a sample is presented, in ticks.
+    func presentationTime(of sample: MP4Sample, _ track: Int) -> Int64? {
+        guard let stream = streams[track] else { return nil }
+        return stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
+    }
+
+    /// Whether the program has a stream of timed ID3 tags.
+    var hasTimedTags: Bool { tagStream != nil }
+
+    /// Adds a stream of timed ID3 tags, unless there is one. The tables that name it come with the next segment.
+    mutating func addTimedTags() throws(Malformed) {
+        guard tagStream == nil else { return }
+        try muxer.add(.timedID3(pid: Self.tagPID))
+        tagStream = muxer.program.streams.count - 1
+    }
+
+    /// Writes a timed ID3 tag.
+    ///
+    /// - Parameters:
+    ///   - tag: a whole tag.
+    ///   - time: when it takes effect, in ticks.
+    /// - Throws: when it does not fit into a PES packet.
+    mutating func writeTag(_ tag: [UInt8], at time: Int64) throws(Malformed) {
+        guard let tagStream else { return }
+        try muxer.write(
+            tagStream,
+            prefix: RawSpan(),
+            body: tag.rawSpan,
+            presentationTime: time,
+            decodeTime: time,
+            isSync: true,
+            into: &packets
+        )
+    }
+
+    /// The packet identifier of timed ID3 tags; those of tracks lie below.
+    private static let tagPID: UInt16 = 0x1fe
 
     /// Whether samples of a track are written; by its position among the tracks.
     package func takes(_ track: Int) -> Bool { streams[track] != nil }

@@ -28,6 +28,8 @@ package struct TransportStreamMuxer: Sendable {
     private let clockStream: Int
     private let streamIDs: [UInt8]
     private let tables: [[UInt8]]
+    /// The version of the map, one more with each stream that is added.
+    private let mapVersion: UInt8
     private var pending: [PendingPES]
     /// The last clock reference.
     private var clock: Int64?
@@ -45,23 +47,34 @@ package struct TransportStreamMuxer: Sendable {
         descriptors: [StreamDescriptor] = [],
         clockLead: Int64 = Int64(MediaTime.origin)
     ) throws(Malformed) {
+        try self.init(streams, descriptors, clockLead, mapVersion: 0)
+    }
+
+    private init(
+        _ streams: [ElementaryStream],
+        _ descriptors: [StreamDescriptor],
+        _ clockLead: Int64,
+        mapVersion: UInt8
+    ) throws(Malformed) {
         let pids = Set(streams.map(\.pid))
         guard (1...32).contains(streams.count), pids.count == streams.count, !pids.contains(Self.mapPID),
             pids.allSatisfy({ (0x20..<TransportPacket.nullPID).contains($0) })
         else { throw Malformed("packet identifiers of the streams are not free", at: 0) }
         var descriptors = descriptors
-        if streams.contains(where: { $0.coding == .timedID3 }) {
-            descriptors.append(ElementaryStream.metadataPointer(program: 1))
-        }
+        let pointer = ElementaryStream.metadataPointer(program: 1)
+        if streams.contains(where: { $0.coding == .timedID3 }), !descriptors.contains(pointer) { descriptors.append(pointer) }
         clockStream = streams.firstIndex(where: \.isVideo) ?? streams.firstIndex(where: \.isAudio) ?? 0
         program = ProgramMap(number: 1, clockPID: streams[clockStream].pid, descriptors: descriptors, streams: streams)
         let association = ProgramAssociation(programs: [ProgramAssociation.Program(number: 1, pid: Self.mapPID)])
         var counter: UInt8 = 0
         var mapCounter: UInt8 = 0
+        var map = try program.section()
+        map.version = mapVersion
         tables = [
             association.section.packets(pid: 0, counter: &counter),
-            try program.section().packets(pid: Self.mapPID, counter: &mapCounter),
+            map.packets(pid: Self.mapPID, counter: &mapCounter),
         ]
+        self.mapVersion = mapVersion
         guard tables[1].count == TransportStream.packetLength else {
             throw Malformed("program map is longer than a packet", at: 0)
         }
@@ -81,6 +94,24 @@ package struct TransportStreamMuxer: Sendable {
         counters = ContinuityCounters(segment: 0, streams: streams.count)
         pending = [PendingPES](repeating: PendingPES(), count: streams.count)
         self.clockLead = clockLead
+    }
+
+    /// Adds a stream behind the others. The tables that name it come with the next `beginSegment`, under another version of the map.
+    ///
+    /// - Parameter stream: timed ID3 tags or another stream without the clock, with a packet identifier of its own.
+    /// - Throws: as `init`; the streams are those from before then.
+    package mutating func add(_ stream: ElementaryStream) throws(Malformed) {
+        var next = try TransportStreamMuxer(
+            program.streams + [stream],
+            program.descriptors,
+            clockLead,
+            mapVersion: (mapVersion + 1) & 31
+        )
+        next.counters = ContinuityCounters(segment: Int(counters.tables), streams: 0)
+        next.counters.streams = counters.streams + [0]
+        next.pending = pending + [PendingPES()]
+        next.clock = clock
+        self = next
     }
 
     /// Begins a segment with the association and the map.
