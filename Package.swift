@@ -543,7 +543,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
-        fuzz("WebVTTFuzz", carrel("Bytes Media MediaPackaging")),
+        fuzz("WebVTTFuzz", carrel("Bytes MP4 Media")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

@@ -21,7 +21,7 @@ final class KeyRequests: Sendable {
     /// - Parameters:
     ///   - name: the key's.
     ///   - request: sends a request. It is not cancelled with its caller, since others may wait for it too.
-    /// - Returns: the answer of the source, from the cache where it is known.
+    /// - Returns: what the request returned, or the key in the cache.
     func answer(
         _ name: ContentKeyName,
         _ request: @escaping @Sendable () async -> ContentKeyAnswer

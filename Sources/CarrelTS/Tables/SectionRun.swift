@@ -10,6 +10,8 @@ struct SectionRun {
     /// Packets that are looked at, at most: a section ends in the packets of its program well before.
     private static let packetLimit = 1 << 16
 
+    /// Nil when a section does not end before `end`.
+    ///
     /// - Parameters:
     ///   - bytes: holds packets.
     ///   - pid: the packet identifier of the sections.

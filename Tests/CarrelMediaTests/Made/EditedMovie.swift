@@ -9,8 +9,8 @@ enum EditedMovie {
     ///   - movieTimescale: units a second of the durations of edits.
     ///   - edits: of each track; nil keeps those it has.
     ///   - change: the times of a sample, by its number.
-    /// - Returns: the bytes of the file.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Returns: the file.
+    /// - Throws: `Malformed` when the file is damaged.
     static func make(
         _ bytes: [UInt8],
         kinds: [String] = ["vide", "soun"],

@@ -10,6 +10,47 @@ package struct WebVTTFile: Sendable {
         package var end: Int64
         /// Its lines: an identifier where it has one, the times with settings, the text.
         package var lines: [String]
+
+        init(start: Int64, end: Int64, lines: [String]) {
+            self.start = start
+            self.end = end
+            self.lines = lines
+        }
+
+        /// Creates a cue.
+        ///
+        /// - Parameters:
+        ///   - start: milliseconds.
+        ///   - end: milliseconds; behind `start`.
+        ///   - identifier: one line; empty for none.
+        ///   - settings: those behind the times; empty for none.
+        ///   - text: lines with line feeds between them; empty ones are left out, as one would end the cue.
+        package init(start: Int64, end: Int64, identifier: String = "", settings: String = "", text: String) {
+            self.start = start
+            self.end = end
+            lines = []
+            let name = Self.line(identifier)
+            if !name.isEmpty { lines.append(name) }
+            let more = Self.line(settings)
+            lines.append("\(Self.time(start)) --> \(Self.time(end))\(more.isEmpty ? "" : " ")\(more)")
+            lines += text.split(whereSeparator: \.isNewline).map { Self.line($0) }.filter { !$0.isEmpty }
+        }
+
+        /// A line that does not look like one of times.
+        private static func line(_ text: some StringProtocol) -> String {
+            let parts = text.split(separator: "-->", omittingEmptySubsequences: false)
+            return parts.joined(separator: "--&gt;").split(whereSeparator: \.isNewline).joined(separator: " ")
+        }
+
+        private static func time(_ milliseconds: Int64) -> String {
+            func digits(_ value: Int64, _ count: Int) -> String {
+                let text = String(value)
+                return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+            }
+            let time = min(max(0, milliseconds), 3_599_999_999_999)
+            let (hours, minutes, seconds) = (time / 3_600_000, time / 60_000 % 60, time / 1000 % 60)
+            return "\(digits(hours, 2)):\(digits(minutes, 2)):\(digits(seconds, 2)).\(digits(time % 1000, 3))"
+        }
     }
 
     /// Cues in the order of the file.
@@ -23,6 +64,16 @@ package struct WebVTTFile: Sendable {
 
     /// Bytes of a file, at most.
     package static let limit = 16 << 20
+
+    /// Creates a file.
+    ///
+    /// - Parameters:
+    ///   - cues: in the order of their beginning.
+    ///   - definitions: blocks of styles and regions.
+    package init(cues: [Cue], definitions: [[String]] = []) {
+        self.cues = cues
+        self.definitions = definitions
+    }
 
     /// Reads a file.
     ///
