@@ -2,6 +2,7 @@ package import CarrelBytes
 import CarrelCrypto
 import CarrelDCF
 package import CarrelMP4
+import CarrelThreads
 
 /// Decrypts one file of any protection that Carrel opens, with its keys asked for beforehand.
 ///
@@ -29,6 +30,8 @@ public struct MediaDecryption: Sendable {
 
     private let reader: any ByteReader & Sendable
     private let work: Work
+    /// Looks into files, and asks for their keys meanwhile.
+    private static let reading = BlockingExecutor(name: "media-read", count: 4)
     /// Bytes of the segments of a playlist.
     private var playlistLength: Int64?
 
@@ -50,7 +53,7 @@ public struct MediaDecryption: Sendable {
         keys source: some ContentKeySource,
         now: Instant = .now()
     ) async throws {
-        self = try await ReadingExecutor.run {
+        self = try await Self.reading.run {
             try await MediaDecryption(reading: reader, as: output, object: object, keys: source, now: now)
         }
     }

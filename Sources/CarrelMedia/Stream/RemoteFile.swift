@@ -1,8 +1,6 @@
-import CLinux
 import CarrelBytes
 import CarrelMP4
 import CarrelThreads
-import Glibc
 
 /// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it is
 /// small and the server has no ranges.
@@ -127,18 +125,15 @@ package final class RemoteFile: ByteReader, Sendable {
 
     /// Requests a range, and waits for it.
     private func load(_ range: Range<Int64>) throws -> [UInt8] {
-        let event = clinux_eventfd()
-        guard event >= 0 else { throw Self.failure(url, "there are too many open files") }
-        defer { close(event) }
+        guard let signal = BlockingSignal() else { throw Self.failure(url, "there are too many open files") }
         let outcome = Locked<Result<[UInt8], any Error>?>(nil)
         Task {
             let result: Result<[UInt8], any Error>
             do { result = .success(try await fetch(range)) } catch { result = .failure(error) }
             outcome.withLock { $0 = result }
-            clinux_eventfd_signal(event)
+            signal.signal()
         }
-        var waiting = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&waiting, 1, -1) < 1 {}
+        signal.wait()
         guard let result = outcome.withLock({ $0 }) else { throw Self.failure(url, "reading failed") }
         return try result.get()
     }

@@ -73,6 +73,7 @@ package struct WebVTTFile: Sendable {
     package init(cues: [Cue], definitions: [[String]] = []) {
         self.cues = cues
         self.definitions = definitions
+        arrange()
     }
 
     /// Reads a file.
@@ -106,6 +107,11 @@ package struct WebVTTFile: Sendable {
             at = next
         }
         if !isHeader { try add(block, at: blockStart) }
+        arrange()
+    }
+
+    /// Finds the order of the cues by their start.
+    private mutating func arrange() {
         order = cues.indices.sorted { (cues[$0].start, $0) < (cues[$1].start, $1) }
         var latest: Int64 = 0
         for place in order {

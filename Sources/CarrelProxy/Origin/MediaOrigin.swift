@@ -33,6 +33,9 @@ struct MediaOrigin: Sendable {
     /// Reads local files of all sessions.
     static let threads = BlockingThreadPool(name: "carrel-proxy", count: 4)
 
+    /// Opens files of all sessions, which reads them and asks for keys.
+    static let executor = BlockingExecutor(name: "carrel-proxy-open", count: 4)
+
     /// Bytes of one piece of a local file.
     static let pieceLength: Int64 = 256 << 10
 

@@ -178,7 +178,7 @@ struct PackageCommand: Command {
         // all of it blocks: reading, encrypting, ffmpeg
         let unfinished = UnfinishedOutput()
         do {
-            try await BlockingExecutor.run(name: "package") {
+            try await BlockingExecutor(name: "package", count: 1).run {
                 if scheme == .dcf { return try packageDCF(keys, unfinished, console) }
                 try await package(keys, unfinished, console)
             }

@@ -1,0 +1,27 @@
+import CLinux
+import Glibc
+
+/// Wakes a thread that waits: a signal that comes before the wait is not lost.
+package final class BlockingSignal: Sendable {
+    private let descriptor: Int32
+
+    /// Nil when there are too many open files.
+    package init?() {
+        descriptor = clinux_eventfd()
+        guard descriptor >= 0 else { return nil }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Wakes the thread that waits, or the next one that will.
+    package func signal() { clinux_eventfd_signal(descriptor) }
+
+    /// Waits for a signal. Blocks: never on threads that run tasks.
+    package func wait() {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&waiting, 1, -1) < 1 {}
+        clinux_eventfd_clear(descriptor)
+    }
+}
