@@ -14,7 +14,7 @@ package struct MP4File {
     /// Title, authors, cover, chapters, …
     package var tags = AudioTags()
     /// Whether samples lie in movie fragments.
-    package var isFragmented: Bool { !fragments.isEmpty }
+    package var isFragmented: Bool { !fragments.isEmpty || hasIndexedFragments }
     /// The start of the box that the end of the file cuts off, if there is one.
     package private(set) var truncatedBoxAt: Int64?
 
@@ -23,13 +23,19 @@ package struct MP4File {
     /// Its `sidx` boxes, in file order; 1,000 of them at most.
     package private(set) var indexes: [MP4Box] = []
 
-    private var fragments: [MP4Box] = []
+    /// Its `moof` boxes, in file order; only the first one when there are `hasIndexedFragments`.
+    package private(set) var fragments: [MP4Box] = []
+    /// Whether fragments were left to the file's index: then `samples(of:)` ends behind the first one.
+    package private(set) var hasIndexedFragments = false
 
     /// Reads the boxes of a file.
     ///
-    /// - Parameter reader: the file.
+    /// - Parameters:
+    ///   - reader: the file.
+    ///   - leavesFragmentsToIndex: whether to stop at the first fragment behind the movie where an index names the others: a `sidx` box
+    ///     before it, or an `mfra` box at the end. Each header read of a remote file would be a request.
     /// - Throws: what the reader throws; `Malformed` when this is not an MP4 file, or its index is damaged or not there.
-    package init(_ reader: any ByteReader) throws {
+    package init(_ reader: any ByteReader, leavesFragmentsToIndex: Bool = false) throws {
         self.reader = reader
         var window = FileWindow(reader)
         var movie: MP4Box?
@@ -47,10 +53,15 @@ package struct MP4File {
             case "moov" where movie == nil:
                 if box.isCut { throw Malformed("file is cut off inside its index", at: Int(at)) }
                 movie = box
-            case "moof" where !box.isCut: fragments.append(box)
+            case "moof" where !box.isCut:
+                fragments.append(box)
+                if leavesFragmentsToIndex, fragments.count == 1, movie != nil {
+                    hasIndexedFragments = try !indexes.isEmpty || FragmentRandomAccess.range(in: reader) != nil
+                }
             case "sidx" where !box.isCut && indexes.count < 1000: indexes.append(box)
             default: break
             }
+            if hasIndexedFragments { break }
             at = box.content.upperBound
         }
         guard let movie else {

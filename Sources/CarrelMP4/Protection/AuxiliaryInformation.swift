@@ -146,6 +146,45 @@ struct AuxiliaryInformation {
         result.iv = iv
     }
 
+    /// Passes over the parameters of the next sample: of vectors without subsamples nothing is read.
+    mutating func skip(
+        _ defaults: TrackEncryption?,
+        startsRun: Bool,
+        of total: Int,
+        _ window: inout FileWindow
+    ) throws {
+        if entries != nil, !hasSubsamples, groups.isEmpty, let encryption = defaults.map({ replacement ?? $0 }) {
+            if sample < entriesCount, encryption.isProtected { at += Int64(encryption.ivSize) }
+            sample += 1
+            return
+        }
+        guard entries == nil, groups.isEmpty, offsets.count > 0, sample < sizes.count else {
+            // lengths that lie in the entries, and groups, which count every sample
+            var unused = SampleEncryption()
+            return try next(defaults, startsRun: startsRun, of: total, into: &unused, &window)
+        }
+        if sample == 0 || startsRun && offsets.count > 1 { try seekPart(&window) }
+        let place = sizes.start + Int64(sample)
+        at += Int64(constantSize > 0 ? constantSize : Int(try window.u8(at: place, "sizes of auxiliary information")))
+        sample += 1
+    }
+
+    /// Where the walk is.
+    var position: MP4SamplePosition.Auxiliary {
+        get {
+            MP4SamplePosition.Auxiliary(
+                sample: UInt32(clamping: sample),
+                offset: at,
+                part: UInt32(clamping: part),
+                group: groups.position
+            )
+        }
+        set {
+            (sample, at, part) = (Int(newValue.sample), newValue.offset, Int(newValue.part))
+            groups.position = newValue.group
+        }
+    }
+
     private mutating func seekPart(_ window: inout FileWindow) throws {
         guard part < offsets.count else { throw Malformed("auxiliary information has too few offsets", at: Int(offsets.start)) }
         let entry = offsets.start + Int64(part) * (offsetsAreLong ? 8 : 4)

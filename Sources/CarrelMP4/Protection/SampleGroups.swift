@@ -19,6 +19,15 @@ struct SampleGroups {
     /// A fragment counts its own groups from behind this on (§8.9.4).
     static let fragmentBase = 0x1_0000
 
+    /// Whether every sample has the parameters of its track.
+    var isEmpty: Bool { runs.count == 0 && defaultIndex == 0 }
+
+    /// Where the walk is.
+    var position: MP4SamplePosition.Run {
+        get { MP4SamplePosition.Run(index: UInt32(clamping: run), left: UInt32(clamping: left), value: Int64(index)) }
+        set { (run, left, index) = (Int(newValue.index), Int(newValue.left), Int(newValue.value)) }
+    }
+
     /// Reads the content of an `sgpd` box; nothing when it groups by something else.
     static func entries(_ content: RawSpan) throws(Malformed) -> (entries: [TrackEncryption], defaultIndex: Int)? {
         var cursor = ByteCursor(content)

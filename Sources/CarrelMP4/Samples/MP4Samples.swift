@@ -26,7 +26,14 @@ package struct MP4Samples {
     /// The expected offset of a sample that the file no longer holds; nothing comes after it.
     package private(set) var truncatedAt: Int64?
 
-    init(_ listed: TableSamples, _ fragmented: FragmentSamples, fileLength: Int64, allowsTruncation: Bool) {
+    init(
+        _ listed: TableSamples,
+        _ fragmented: FragmentSamples,
+        fileLength: Int64,
+        allowsTruncation: Bool,
+        from time: Int64 = 0
+    ) {
+        end = time
         self.listed = listed
         self.fragmented = fragmented
         self.fileLength = fileLength
@@ -76,6 +83,14 @@ package struct MP4Samples {
             try listed.readEncryption(defaults, into: &result)
         }
     }
+
+    /// Passes over what `readEncryption` gives, for a walk that only counts; vectors of one length are not read.
+    package mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
+        if !isFragment { try listed.skipEncryption(defaults) }
+    }
+
+    /// The place of the next sample among those that the movie lists. Not to be asked for behind `nextRun`, or in fragments.
+    package var position: MP4SamplePosition { listed.position }
 
     private mutating func handOut(_ sample: MP4Sample) -> MP4Sample {
         index += 1

@@ -171,4 +171,53 @@ struct TableSamples {
         }
         return nextSync == sample + 1
     }
+
+    // MARK: - Places
+
+    /// Passes over the parameters of the sample that `next` returned last: reads of them only what tells how long they are.
+    mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
+        try auxiliary.skip(defaults, startsRun: startsChunk, of: tables.sampleCount, &auxiliaryWindow)
+        startsChunk = false
+    }
+
+    /// Where the next sample lies in each table; the walk goes on from there with windows of its own.
+    var position: MP4SamplePosition {
+        get {
+            MP4SamplePosition(
+                sample: UInt32(clamping: sample),
+                durations: .init(index: UInt32(clamping: durationIndex), left: UInt32(clamping: durationLeft), value: duration),
+                compositions: .init(
+                    index: UInt32(clamping: compositionIndex),
+                    left: UInt32(clamping: compositionLeft),
+                    value: composition
+                ),
+                chunk: UInt32(clamping: chunk),
+                samplesLeft: UInt32(clamping: samplesLeft),
+                offset: offset,
+                decodeTime: decodeTime,
+                run: UInt32(clamping: runIndex),
+                runEnd: runEnd == .max ? nil : UInt32(clamping: runEnd),
+                samplesPerChunk: UInt32(clamping: samplesPerChunk),
+                entry: UInt32(clamping: entry),
+                syncIndex: UInt32(clamping: syncIndex),
+                nextSync: UInt32(clamping: nextSync),
+                startsChunk: startsChunk,
+                auxiliary: auxiliary.position
+            )
+        }
+        set {
+            sample = Int(newValue.sample)
+            (durationIndex, durationLeft) = (Int(newValue.durations.index), Int(newValue.durations.left))
+            duration = newValue.durations.value
+            (compositionIndex, compositionLeft) = (Int(newValue.compositions.index), Int(newValue.compositions.left))
+            composition = newValue.compositions.value
+            (chunk, samplesLeft) = (Int(newValue.chunk), Int(newValue.samplesLeft))
+            (offset, decodeTime) = (newValue.offset, newValue.decodeTime)
+            (runIndex, runEnd) = (Int(newValue.run), newValue.runEnd.map { Int($0) } ?? .max)
+            (samplesPerChunk, entry) = (Int(newValue.samplesPerChunk), Int(newValue.entry))
+            (syncIndex, nextSync) = (Int(newValue.syncIndex), Int(newValue.nextSync))
+            startsChunk = newValue.startsChunk
+            auxiliary.position = newValue.auxiliary
+        }
+    }
 }

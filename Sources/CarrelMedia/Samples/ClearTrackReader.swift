@@ -36,6 +36,8 @@ package final class ClearTrackReader {
 
     private let reader: any ByteReader
     private var samples: MP4Samples
+    /// Samples that are still read, at most.
+    private var left: Int
     private var parameters = SampleEncryption()
     private var common: TrackDecrypter?
     private var whole: WholeSamples?
@@ -49,11 +51,29 @@ package final class ClearTrackReader {
     ///   - file: the file.
     ///   - protection: the file's, with its keys.
     /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
-    package init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
+    package convenience init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
+        try self.init(track, file.samples(of: track), in: file.reader, protection)
+    }
+
+    /// - Parameters:
+    ///   - track: one of the file.
+    ///   - samples: those to read, from any on.
+    ///   - reader: the file.
+    ///   - protection: the file's, with its keys.
+    ///   - count: samples that are read, at most.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    package init(
+        _ track: MP4Track,
+        _ samples: MP4Samples,
+        in reader: any ByteReader,
+        _ protection: FileProtection,
+        count: Int = .max
+    ) throws {
+        left = count
         self.track = track
-        reader = file.reader
+        self.reader = reader
+        self.samples = samples
         keys = protection.keys
-        samples = file.samples(of: track)
         if let protected = protection.whole[track.id] {
             let key = try protection.keys.key(nil, track: track.id)
             do throws(CryptoError) { whole = WholeSamples(try protected.decrypter(key: key)) } catch {
@@ -69,8 +89,9 @@ package final class ClearTrackReader {
     }
 
     private func advance() throws {
-        sample = try samples.next()
+        sample = left > 0 ? try samples.next() : nil
         guard let sample else { return }
+        left -= 1
         guard sample.size <= FragmentReader.sampleLimit else {
             throw Malformed("sample of \(sample.size) bytes is longer than \(FragmentReader.sampleLimit)", at: Int(sample.offset))
         }
@@ -82,7 +103,9 @@ package final class ClearTrackReader {
     /// Goes to the sample behind the next one, which is not read.
     ///
     /// - Throws: what the reader throws; `Malformed`.
-    package func skip() throws { try advance() }
+    package func skip() throws {
+        if sample != nil { try advance() }
+    }
 
     /// Lends the next sample, clear, and goes to the one behind it.
     ///
@@ -121,10 +144,12 @@ package final class ClearTrackReader {
     private func fill(from first: MP4Sample) throws {
         var end = first.range.upperBound
         var look = samples
-        while end - first.offset < Self.runLength, let sample = try look.next(), sample.offset == end,
+        var left = left
+        while left > 0, end - first.offset < Self.runLength, let sample = try look.next(), sample.offset == end,
             sample.range.upperBound - first.offset <= Self.runLength
         {
             end = sample.range.upperBound
+            left -= 1
         }
         buffer = try reader.readAll(first.offset..<end)
         start = first.offset

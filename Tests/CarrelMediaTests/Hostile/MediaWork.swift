@@ -16,7 +16,7 @@ private struct NoSink: MediaSink {
 
 /// Every way in which a file is read.
 enum MediaWork: String, CaseIterable, Codable, Sendable {
-    case samples, inspection, copy, transport, fragments, fragmentTransport
+    case samples, inspection, copy, transport, segments, fragments, fragmentTransport
 
     /// - Throws: what the way does.
     func run(_ file: HostileFile) async throws {
@@ -29,6 +29,11 @@ enum MediaWork: String, CaseIterable, Codable, Sendable {
         case .copy, .transport:
             let decryption = try await MediaDecryption(of: file, as: self == .copy ? .same : .transportStream, keys: keys)
             try decryption.write(to: &sink)
+        case .segments:
+            let segmented = try await SegmentedFile(file, keys)
+            for index in [0, segmented.segments.segments.count - 1] {
+                try segmented.segments.write(index, as: .transportStream, to: &sink)
+            }
         case .fragments:
             var fragments = ClearFragments()
             var at: Int64 = 0

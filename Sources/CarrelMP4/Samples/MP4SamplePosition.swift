@@ -1,0 +1,71 @@
+/// A place among the samples that a movie lists for a track, from which a walk goes on: where the next sample lies in each table.
+///
+/// It takes some 150 bytes, and holds nothing of the tables.
+package struct MP4SamplePosition: Sendable {
+    /// A place in a table of runs: the next entry, and what is left of the one before it.
+    struct Run: Sendable {
+        var index: UInt32 = 0
+        var left: UInt32 = 0
+        var value: Int64 = 0
+    }
+
+    /// A place in the auxiliary information and the sample groups of Common Encryption.
+    struct Auxiliary: Sendable {
+        var sample: UInt32 = 0
+        var offset: Int64 = 0
+        var part: UInt32 = 0
+        var group = Run()
+    }
+
+    var sample: UInt32 = 0
+    var durations = Run()
+    var compositions = Run()
+    var chunk: UInt32 = 0
+    var samplesLeft: UInt32 = 0
+    var offset: Int64 = 0
+    var decodeTime: Int64 = 0
+    var run: UInt32 = 0
+    var runEnd: UInt32? = 0
+    var samplesPerChunk: UInt32 = 0
+    var entry: UInt32 = 0
+    var syncIndex: UInt32 = 0
+    var nextSync: UInt32 = 0
+    var startsChunk = false
+    var auxiliary = Auxiliary()
+}
+
+extension MP4SamplePosition {
+    /// The first sample.
+    package static var first: MP4SamplePosition { MP4SamplePosition() }
+}
+
+extension MP4Samples {
+    /// The samples that a movie lists, from a place on; those of fragments left out.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - position: a place that a walk through the same track had; nil is the start.
+    package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
+        var listed = TableSamples(track.tables, track.auxiliary, reader)
+        if let position { listed.position = position }
+        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
+    }
+
+    /// The samples of some fragments.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - fragments: `moof` boxes, in the order of the file.
+    ///   - time: when the first sample is decoded, where its fragment does not say; in units of the track's time scale.
+    package init(of track: MP4Track, in reader: any ByteReader, fragments: [MP4Box], from time: Int64) {
+        self.init(
+            TableSamples(SampleTables(), AuxiliaryInformation(), reader),
+            FragmentSamples(track, fragments, reader),
+            fileLength: reader.length,
+            allowsTruncation: false,
+            from: time
+        )
+    }
+}

@@ -1,0 +1,215 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelTS
+
+extension FileSegments {
+    /// Packets that are written together.
+    private static let blockLength = 1 << 18
+    /// Sample bytes of a fragment, at most, unless a single sample has more: its header comes before it and says their sizes.
+    private static let fragmentLength = 1 << 20
+    /// Samples of a fragment, at most.
+    private static let fragmentSamples = 1 << 14
+
+    private func walk(_ track: Int, in segment: Int) throws -> ClearTrackReader {
+        let source = sources[track]
+        let listed = segments.count - stretches.count
+        if segment < listed {
+            let part = parts[track][segment]
+            let samples = MP4Samples(of: source, in: reader, from: part.position)
+            return try ClearTrackReader(source, samples, in: reader, protection, count: part.count)
+        }
+        let stretch = stretches[segment - listed]
+        let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)
+        return try walk(track, fragments, from: stretch.times[track])
+    }
+
+    private func walk(_ track: Int, _ fragments: [MP4Box], from time: Int64) throws -> ClearTrackReader {
+        let samples = MP4Samples(of: sources[track], in: reader, fragments: fragments, from: time)
+        return try ClearTrackReader(sources[track], samples, in: reader, protection)
+    }
+
+    /// Writes one segment; nothing of another is read but the headers of its fragments.
+    ///
+    /// A transport stream begins with its tables, and where there are pictures, with a sync picture and its parameter sets. Its counters
+    /// begin where those of every other segment of the same tracks end. Memory is one sample of each track, and 1.5 MiB.
+    ///
+    /// - Parameters:
+    ///   - index: the segment.
+    ///   - form: the form; `.fragment` wants one track.
+    ///   - tracks: the ids of the tracks that are in; nil are all.
+    ///   - sink: gets the bytes in order.
+    /// - Throws: `unavailable` when there is no such segment; `unsupported` when no track fits the form; `wrongKey`, `missingKey`,
+    ///   `Malformed`; what the reader and the sink throw.
+    package func write(
+        _ index: Int,
+        as form: Form,
+        tracks wanted: Set<UInt32>? = nil,
+        to sink: inout some MediaSink
+    ) throws {
+        guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
+        let chosen = sources.indices.filter { wanted?.contains(sources[$0].id) ?? true }
+        switch form {
+        case .transportStream: try writeTransport(index, chosen, to: &sink)
+        case .fragment:
+            guard chosen.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
+            try writeFragments(index, chosen[0], to: &sink)
+        }
+    }
+
+    // MARK: - Transport streams
+
+    private func writeTransport(_ index: Int, _ chosen: [Int], to sink: inout some MediaSink) throws {
+        var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, leastComposition: leastComposition)
+        var walks: [ClearTrackReader?] = []
+        for (place, track) in chosen.enumerated() { walks.append(remuxer.takes(place) ? try walk(track, in: index) : nil) }
+        remuxer.beginSegment(behind: tablesBefore(index))
+        while let next = Self.earliest(walks) {
+            guard let walk = walks[next] else { break }
+            try Self.write(walk, as: next, with: &remuxer)
+            if remuxer.packets.count >= Self.blockLength {
+                try sink.write(remuxer.packets.bytes)
+                remuxer.packets.removeAll()
+            }
+        }
+        remuxer.endAlignedSegment()
+        try sink.write(remuxer.packets.bytes)
+    }
+
+    private static func write(_ reader: ClearTrackReader, as place: Int, with remuxer: inout TransportRemuxer) throws {
+        try reader.next { sample, bytes, range in
+            do throws(Malformed) { try remuxer.write(sample, of: place, &bytes, in: range) } catch {
+                throw reader.isProtected
+                    ? MediaError(
+                        .wrongKey,
+                        "track \(reader.track.id): \(error.what) behind the decryption: the key is another, or the file is damaged"
+                    )
+                    : Malformed(error.what, at: Int(clamping: sample.offset) + error.offset)
+            }
+        }
+    }
+
+    /// The track whose next sample is decoded first.
+    private static func earliest(_ walks: [ClearTrackReader?]) -> Int? {
+        var first: Int?
+        var time = Double.infinity
+        for (place, walk) in walks.enumerated() {
+            guard let walk, let sample = walk.sample else { continue }
+            let decoded = Double(sample.decodeTime) / Double(max(1, walk.track.timescale))
+            if decoded < time { (first, time) = (place, decoded) }
+        }
+        return first
+    }
+
+    /// How often the tables are written before a segment: at its beginning, and at each sync picture.
+    private func tablesBefore(_ index: Int) -> Int {
+        var low = 0
+        var high = syncSamples.count
+        while low < high {
+            let middle = (low + high) / 2
+            if syncSamples[middle].segment < index { low = middle + 1 } else { high = middle }
+        }
+        return index + low
+    }
+
+    /// Writes one picture that is decoded alone, as a transport stream.
+    ///
+    /// - Parameters:
+    ///   - number: its place in `iFrames`.
+    ///   - sink: gets the bytes in order.
+    /// - Throws: as `write`.
+    package func writeIFrame(_ number: Int, to sink: inout some MediaSink) throws {
+        guard syncSamples.indices.contains(number) else { throw MediaError(.unavailable, "there is no picture \(number)") }
+        let place = syncSamples[number]
+        let listed = segments.count - stretches.count
+        var remuxer = try TransportRemuxer([sources[leading]], leastComposition: leastComposition)
+        let walk: ClearTrackReader
+        if place.segment < listed {
+            walk = try self.walk(leading, in: place.segment)
+        } else {
+            let stretch = stretches[place.segment - listed]
+            let range = place.offset..<stretch.range.upperBound
+            walk = try self.walk(
+                leading,
+                try SegmentPlanner.fragments(in: range, of: reader, first: true),
+                from: stretch.times[leading]
+            )
+        }
+        for _ in 0..<place.ordinal { try walk.skip() }
+        remuxer.beginSegment(behind: 2 * number)
+        try Self.write(walk, as: 0, with: &remuxer)
+        remuxer.endAlignedSegment()
+        try sink.write(remuxer.packets.bytes)
+    }
+
+    // MARK: - Fragments
+
+    /// The bytes that a player reads before the fragments of a track: its clear description.
+    ///
+    /// - Parameter id: the track; nil where there is one.
+    /// - Returns: `ftyp` and `moov`.
+    /// - Throws: `unsupported` when there is no such track, or several; `malformed` when its description cannot be written.
+    package func initialization(of id: UInt32? = nil) throws -> [UInt8] {
+        let chosen = sources.filter { id == nil || $0.id == id }
+        guard chosen.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
+        do throws(Malformed) {
+            var track = try MovieTrack(chosen[0])
+            // the times of the fragments are those of the presentation
+            track.edits = []
+            track.isEnabled = true
+            return InitializationSegment(track).bytes
+        } catch {
+            throw MediaError(.malformed, "track \(chosen[0].id): \(error.what)")
+        }
+    }
+
+    private func writeFragments(_ index: Int, _ track: Int, to sink: inout some MediaSink) throws {
+        let walk = try walk(track, in: index)
+        let shift = clocks[track].unitShift
+        var fragment: MediaFragment?
+        var data: [UInt8] = []
+        var number = UInt32(truncatingIfNeeded: index &* 4096)
+        try sink.write(SegmentType.bytes.rawSpan)
+        func flush(_ sink: inout some MediaSink) throws {
+            if let fragment {
+                try sink.write(fragment.header.rawSpan)
+                try sink.write(data.rawSpan)
+            }
+            fragment = nil
+            data.removeAll(keepingCapacity: true)
+        }
+        while let sample = walk.sample {
+            if let open = fragment {
+                let isFull = data.count + sample.size > Self.fragmentLength || open.count >= Self.fragmentSamples
+                if isFull || open.entry != sample.entry { try flush(&sink) }
+            }
+            if fragment == nil {
+                guard let time = UInt64(exactly: sample.decodeTime &+ shift) else {
+                    throw MediaError(
+                        .unsupported,
+                        "track \(sources[track].id): a sample is decoded more than ten seconds before the presentation begins"
+                    )
+                }
+                number &+= 1
+                fragment = MediaFragment(
+                    sequenceNumber: number,
+                    trackID: sources[track].id,
+                    decodeTime: time,
+                    entry: sample.entry
+                )
+            }
+            try walk.next { sample, bytes, range in
+                data.append(copying: bytes.bytes.extracting(range))
+                let fits = fragment?.append(
+                    size: range.count,
+                    duration: sample.duration,
+                    compositionOffset: sample.compositionOffset,
+                    isSync: sample.isSync
+                )
+                guard fits == true else {
+                    throw Malformed("a sample's numbers do not fit into a fragment", at: Int(clamping: sample.offset))
+                }
+            }
+        }
+        try flush(&sink)
+    }
+}

@@ -1,0 +1,43 @@
+import CarrelMP4
+
+/// What the first samples of tracks of pictures say of all: how far they are reordered, and how long they last.
+struct FirstSamples {
+    /// The least composition offset of each track, in its units; 0 at most.
+    private(set) var leastComposition: [UInt32: Int64] = [:]
+    /// The average duration of the samples of each track, in its units; 0 where it is not known.
+    private(set) var durations: [Double]
+
+    /// Samples that are looked at, as many as a whole file's remux looks at.
+    private static let count = 1000
+
+    init(
+        _ tracks: [MP4Track],
+        parts: [[SegmentPlanner.Part]],
+        stretches: [SegmentPlanner.Stretch],
+        in reader: any ByteReader & Sendable
+    ) throws {
+        durations = [Double](repeating: 0, count: tracks.count)
+        for (index, track) in tracks.enumerated() where track.kind == "vide" {
+            var least: Int64 = 0
+            var total: Int64 = 0
+            var count = 0
+            func look(_ samples: MP4Samples) throws {
+                var samples = samples
+                while count < Self.count, let sample = try samples.next() {
+                    least = min(least, sample.compositionOffset)
+                    total &+= sample.duration
+                    count += 1
+                }
+            }
+            try look(MP4Samples(of: track, in: reader, from: nil))
+            for stretch in stretches where count < Self.count {
+                let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)
+                try look(MP4Samples(of: track, in: reader, fragments: fragments, from: stretch.times[index]))
+                // offsets that are never negative need no further look
+                if least == 0, count > 0 { break }
+            }
+            if count > 0 { durations[index] = Double(total) / Double(count) }
+            if least < 0 { leastComposition[track.id] = least }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// Says where segments begin: at the first place that allows it, at or behind each multiple of a target.
+struct SegmentCuts: Sendable {
+    /// The target, in ticks.
+    let interval: Int64
+    private var first: Int64?
+    private var next: Int64 = 0
+
+    /// Segments of a file, at most.
+    static let limit = 1 << 15
+
+    init(interval: Int64) { self.interval = max(1, interval) }
+
+    /// Whether a segment begins at a time, which then counts as taken. The first place always begins one.
+    mutating func isCut(at time: Int64, allowed: Bool) -> Bool {
+        guard let first else {
+            self.first = time
+            next = time &+ interval
+            return true
+        }
+        guard allowed, time >= next else { return false }
+        next = first &+ ((time &- first) / interval &+ 1) &* interval
+        return true
+    }
+}

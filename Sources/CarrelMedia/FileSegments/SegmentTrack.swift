@@ -1,0 +1,37 @@
+import CarrelMP4
+
+/// A track as playlists name it.
+package struct SegmentTrack: Sendable, Hashable {
+    /// The id in the file.
+    package var id: UInt32
+    /// The four characters of its handler: `vide`, `soun`, …
+    package var kind: String
+    /// The `codecs` parameter (RFC 6381); nil when the configuration is missing or damaged.
+    package var codecs: String?
+    /// ISO 639-2, three letters; nil when undetermined.
+    package var language: String?
+    /// Pixels; 0 of what is not a picture.
+    package var width: Int
+    /// Pixels; 0 of what is not a picture.
+    package var height: Int
+    /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
+    package var frameRate: Double?
+    /// Channels of sound, by the sample entry; 0 of what is no sound.
+    package var channels: Int
+    /// Samples of each channel a second, by the sample entry; 0 of what is no sound.
+    package var sampleRate: Int
+
+    init(_ track: MP4Track, sampleDuration: Double) {
+        id = track.id
+        kind = track.kind
+        language = track.language
+        let entry = track.entries.first
+        codecs = entry?.codecString
+        let isPicture = track.kind == "vide"
+        width = isPicture ? entry?.width ?? 0 : 0
+        height = isPicture ? entry?.height ?? 0 : 0
+        frameRate = isPicture && sampleDuration > 0 ? Double(track.timescale) / sampleDuration : nil
+        channels = track.entryChannels
+        sampleRate = track.entrySampleRate
+    }
+}
