@@ -62,7 +62,8 @@ extension FileSegments {
         var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, leastComposition: leastComposition)
         var walks: [ClearTrackReader?] = []
         for (place, track) in chosen.enumerated() { walks.append(remuxer.takes(place) ? try walk(track, in: index) : nil) }
-        remuxer.beginSegment(behind: tablesBefore(index))
+        let tables = tablesBefore(index, chosen)
+        remuxer.beginSegment(behind: tables ?? 0)
         while let next = Self.earliest(walks) {
             guard let walk = walks[next] else { break }
             try Self.write(walk, as: next, with: &remuxer)
@@ -71,7 +72,7 @@ extension FileSegments {
                 remuxer.packets.removeAll()
             }
         }
-        remuxer.endAlignedSegment()
+        remuxer.endAlignedSegment(alignsTables: tables == nil)
         try sink.write(remuxer.packets.bytes)
     }
 
@@ -100,8 +101,12 @@ extension FileSegments {
         return first
     }
 
-    /// How often the tables are written before a segment: at its beginning, and at each sync picture.
-    private func tablesBefore(_ index: Int) -> Int {
+    /// How often the tables are written before a segment: at the beginning of each, and at each sync picture. Nil where not all of those are
+    /// known.
+    private func tablesBefore(_ index: Int, _ chosen: [Int]) -> Int? {
+        let pictures = chosen.filter { sources[$0].kind == "vide" }
+        if pictures.isEmpty { return index }
+        guard stretches.isEmpty, pictures == [leading], syncSamples.count < SegmentPlanner.syncLimit else { return nil }
         var low = 0
         var high = syncSamples.count
         while low < high {

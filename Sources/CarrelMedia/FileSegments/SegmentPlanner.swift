@@ -54,7 +54,7 @@ struct SegmentPlanner {
     /// Samples that are walked through, at most: two days of sound and pictures.
     static let sampleLimit = 1 << 23
     /// Sync samples that are listed, at most.
-    private static let syncLimit = 1 << 18
+    static let syncLimit = 1 << 18
     /// The box types of a fragmented file that need no fragments behind them.
     private static let headerTypes: Set<FourCC> = ["moof", "styp", "sidx", "emsg", "prft"]
 

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelMP4
+import CarrelThreads
 
 /// A fragmented file with an index of a test's own.
 struct IndexedFile {
@@ -21,23 +22,25 @@ struct IndexedFile {
 
     init(_ bytes: [UInt8]) throws {
         let file = try MP4File(BytesReader(bytes))
-        let starts = file.fragments.map { Int($0.start) }
+        guard let track = file.tracks.first(where: { $0.kind == "vide" }) ?? file.tracks.first else {
+            throw Malformed("no track", at: 0)
+        }
+        self.track = track
+        // fragments of sound alone go with those of pictures before them
+        var starts: [Int] = []
+        var survey = FragmentSurvey([track], in: BytesReader(bytes), from: [0])
+        for box in file.fragments {
+            guard let part = try survey.read(box, limit: .max)[0] else { continue }
+            starts.append(Int(box.start))
+            times.append(part.first.decodeTime + part.first.compositionOffset)
+        }
+        times.append(survey.ends[0] + (times.first ?? 0))
         var end = bytes.count
         try file.forEachBox { box, _ in if box.type == "mfra" { end = Int(box.start) } }
         var own = bytes[..<(starts.first ?? 0)]
         if let index = file.indexes.first { own = own[..<Int(index.start)] }
         head = Array(own)
         fragments = starts.indices.map { Array(bytes[starts[$0]..<($0 + 1 < starts.count ? starts[$0 + 1] : end)]) }
-        guard let track = file.tracks.first(where: { $0.kind == "vide" }) ?? file.tracks.first else {
-            throw Malformed("no track", at: 0)
-        }
-        self.track = track
-        var survey = FragmentSurvey([track], in: BytesReader(bytes), from: [0])
-        for box in file.fragments {
-            let part = try survey.read(box, limit: .max)[0]
-            times.append((part?.first.decodeTime ?? 0) + (part?.first.compositionOffset ?? 0))
-        }
-        times.append(survey.ends[0] + (times.first ?? 0))
     }
 
     func index(at time: Int64, offset: Int = 0, _ references: [Reference]) -> [UInt8] {
@@ -129,19 +132,23 @@ struct IndexedFile {
 }
 
 /// Counts what is read of a file.
-final class CountedReader: ByteReader, @unchecked Sendable {
+final class CountedReader: ByteReader, Sendable {
     private let bytes: [UInt8]
-    /// Ranges that were read, joined by blocks of 4 KiB.
-    private(set) var blocks: Set<Int64> = []
+    private let found = Locked<Set<Int64>>([])
+
+    /// Blocks of 4 KiB that were read from.
+    var blocks: Set<Int64> { found.withLock { $0 } }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var length: Int64 { Int64(bytes.count) }
 
     func read(_ range: Range<Int64>) -> [UInt8] {
-        if !range.isEmpty { for block in range.lowerBound / 4096...(range.upperBound - 1) / 4096 { blocks.insert(block) } }
+        if !range.isEmpty {
+            found.withLock { $0.formUnion(range.lowerBound / 4096...(range.upperBound - 1) / 4096) }
+        }
         return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
-    func forget() { blocks = [] }
+    func forget() { found.withLock { $0 = [] } }
 }

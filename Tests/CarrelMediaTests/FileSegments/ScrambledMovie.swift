@@ -1,3 +1,4 @@
+import CarrelVideo
 import CarrelBytes
 import CarrelCrypto
 import CarrelMP4

@@ -161,7 +161,7 @@ struct `A scrambled stream in segments` {
         let segments = try ScrambledSegments(long, keys: movie.keys, target: .seconds(1), duration: .seconds(1000))
         let refusal = await #expect(throws: MediaError.self) { _ = try await segments.segment(500) }
         #expect(refusal?.code == .unsupported && refusal?.message.contains("32 MiB") == true)
-        let count = await #expect(throws: MediaError.self) {
+        let count = #expect(throws: MediaError.self) {
             _ = try ScrambledSegments(long, keys: movie.keys, target: .milliseconds(1))
         }
         #expect(count?.message.contains("segments") == true)

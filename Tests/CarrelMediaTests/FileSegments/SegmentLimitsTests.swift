@@ -40,12 +40,37 @@ enum LongSegments {
         return HostileFile(bytes, pattern: picture, length: Int64(bytes.count + sampleSize * count))
     }
 
+    /// A movie of fragments of a second, each of which has 25 pictures of 8,000 bytes.
+    static func fragments(_ count: Int) throws -> [UInt8] {
+        let source = try MP4File(BytesReader(try Fixtures.bytes("media/src/video.frag.mp4")))
+        let track = try MovieTrack(source.tracks[0])
+        var bytes = InitializationSegment(track).bytes
+        for number in 0..<count {
+            var fragment = MediaFragment(
+                sequenceNumber: UInt32(number + 1),
+                trackID: track.id,
+                decodeTime: UInt64(number) * UInt64(track.timescale)
+            )
+            for i in 0..<25 {
+                let duration = Int64(track.timescale) / 25
+                _ = fragment.append(size: 8_000, duration: duration, compositionOffset: 0, isSync: i == 0)
+            }
+            bytes += fragment.header
+            for i in 0..<25 {
+                bytes += [0, 0, 0x1f, 0x3c, i == 0 ? 0x65 : 0x41, 0x88] + [UInt8](repeating: UInt8(i + 1), count: 7_994)
+            }
+        }
+        return bytes
+    }
+
     /// A progressive movie of frames of sound that is one chunk of 200 MB.
     static func listed() -> HostileFile {
         typealias F = HostileFile
         let size = 2_000
         let count = 100_000
-        let entry = MP4Builder.entry("ac-3", F.box("dac3", [0x10, 0x3d, 0x40]))
+        let fields = [UInt8](repeating: 0, count: 6) + [0, 1] + F.words(0, 0) + [0, 2, 0, 16] + F.words(0, 48_000 << 16)
+        let entry = F.box("ac-3", fields + F.box("dac3", [0x10, 0x3d, 0x40]))
+        let handler = F.box("hdlr", F.words(0, 0) + Array("soun".utf8) + F.words(0, 0, 0) + [0])
         func tables(_ offset: Int) -> [UInt8] {
             F.box("stsd", F.words(0, 1) + entry) + F.box("stts", F.words(0, 1, count, 1536))
                 + F.box("stsc", F.words(0, 1, 1, count, 1)) + F.box("stsz", F.words(0, size, count))
@@ -54,7 +79,7 @@ enum LongSegments {
         func head(_ offset: Int) -> [UInt8] {
             let media = F.box(
                 "mdia",
-                F.box("mdhd", F.words(0, 0, 0, 48_000, 0) + [0x55, 0xc4, 0, 0]) + MP4Builder.handler("soun")
+                F.box("mdhd", F.words(0, 0, 0, 48_000, 0) + [0x55, 0xc4, 0, 0]) + handler
                     + F.box("minf", F.box("stbl", tables(offset)))
             )
             let track = F.box("trak", F.box("tkhd", F.words(1, 0, 0, 1, 0, 0)) + media)
@@ -62,7 +87,7 @@ enum LongSegments {
             return F.brand + movie + F.header("mdat", size * count)
         }
         let bytes = head(head(0).count)
-        return F(bytes, pattern: [0x0b, 0x77, 1, 2, 3, 4, 5, 6], length: Int64(bytes.count + size * count))
+        return F(bytes, pattern: (0..<65_536).map { UInt8($0 % 251) }, length: Int64(bytes.count + size * count))
     }
 
     static func measure(_ name: String) async throws {
