@@ -33,12 +33,11 @@ package struct FragmentRandomAccess: Sendable {
         return reader.length - length..<reader.length
     }
 
-    /// Reads the table of a track.
+    /// Reads the table of a track; nil when the file has no table, or the table names no such track.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - track: the track's id.
-    /// - Returns: nil when the file has no table, or the table names no such track.
     /// - Throws: what the reader throws; `Malformed` when the table is damaged, or its places do not rise inside the file.
     package init?(_ reader: any ByteReader, track: UInt32) throws {
         guard let range = try Self.range(in: reader) else { return nil }

@@ -26,13 +26,12 @@ package struct SegmentReferences: Sendable {
     /// Subsegments, at most.
     private static let limit = 1 << 18
 
-    /// Reads the index of a track.
+    /// Reads the index of a track; nil when no index is that of one of the tracks.
     ///
     /// - Parameters:
     ///   - indexes: the `sidx` boxes at the top of the file that are known.
-    ///   - reader: the file.
     ///   - tracks: the ids of the tracks whose times are wanted, the best first.
-    /// - Returns: nil when no index is that of one of the tracks.
+    ///   - reader: the file.
     /// - Throws: what the reader throws; `Malformed` when an index is damaged, names bytes that are not there, or is one of too many.
     package init?(_ indexes: [MP4Box], of tracks: [UInt32], in reader: any ByteReader) throws {
         var window = FileWindow(reader, capacity: 1 << 14)
@@ -53,7 +52,7 @@ package struct SegmentReferences: Sendable {
 
     /// Reads an index and those that it leads to, in the order of the file.
     private mutating func read(_ first: MP4Box, _ window: inout FileWindow) throws {
-        // what is left to read, the next one last
+        // the indexes still to read, the next one last
         var stack: [(box: MP4Box, entry: Int, at: Int64, time: Int64, head: Head)] = []
         let head = try head(of: first, &window)
         stack.append((first, 0, head.anchor, head.time, head))

@@ -169,7 +169,7 @@ struct AuxiliaryInformation {
         sample += 1
     }
 
-    /// Where the walk is.
+    /// The place of the next sample.
     var position: MP4SamplePosition.Auxiliary {
         get {
             MP4SamplePosition.Auxiliary(

@@ -22,7 +22,7 @@ struct SampleGroups {
     /// Whether every sample has the parameters of its track.
     var isEmpty: Bool { runs.count == 0 && defaultIndex == 0 }
 
-    /// Where the walk is.
+    /// The place of the next sample.
     var position: MP4SamplePosition.Run {
         get { MP4SamplePosition.Run(index: UInt32(clamping: run), left: UInt32(clamping: left), value: Int64(index)) }
         set { (run, left, index) = (Int(newValue.index), Int(newValue.left), Int(newValue.value)) }

@@ -2,7 +2,7 @@
 ///
 /// It takes some 150 bytes, and holds nothing of the tables.
 package struct MP4SamplePosition: Sendable {
-    /// A place in a table of runs: the next entry, and what is left of the one before it.
+    /// A place in a table of runs: the next entry, and the samples that the one before it still has.
     struct Run: Sendable {
         var index: UInt32 = 0
         var left: UInt32 = 0

@@ -180,7 +180,7 @@ struct TableSamples {
         startsChunk = false
     }
 
-    /// Where the next sample lies in each table; the walk goes on from there with windows of its own.
+    /// The place of the next sample in each table; the walk goes on from there with windows of its own.
     var position: MP4SamplePosition {
         get {
             MP4SamplePosition(

@@ -36,7 +36,7 @@ extension FileSegments {
     /// - Parameters:
     ///   - index: the segment.
     ///   - form: the form; `.fragment` wants one track.
-    ///   - tracks: the ids of the tracks that are in; nil are all.
+    ///   - wanted: the ids of the tracks that are in; nil are all.
     ///   - sink: gets the bytes in order.
     /// - Throws: `unavailable` when there is no such segment; `unsupported` when no track fits the form; `wrongKey`, `missingKey`,
     ///   `Malformed`; what the reader and the sink throw.

@@ -70,7 +70,8 @@ package struct FileSegments: Sendable {
     /// Looks through the tables or the index of a file.
     ///
     /// - Parameters:
-    ///   - file: the file; `leavesFragmentsToIndex` spares a request for each fragment of a remote one.
+    ///   - file: the file; `leavesFragmentsToIndex` spares a request for each fragment of a remote one, but then keys that only later
+    ///     fragments bring are not asked for.
     ///   - reader: the same file, to be read from any thread. Reading blocks.
     ///   - protection: its protection, with its keys.
     ///   - target: how long segments last, at least about; a second at least makes sense.

@@ -1,6 +1,6 @@
 import CarrelMP4
 
-/// What the first samples of tracks of pictures say of all: how far they are reordered, and how long they last.
+/// The facts that the first samples of a track of pictures tell about all: how far they are reordered, and how long they last.
 struct FirstSamples {
     /// The least composition offset of each track, in its units; 0 at most.
     private(set) var leastComposition: [UInt32: Int64] = [:]

@@ -37,7 +37,9 @@ final class KeyDesk: Sendable {
         return grant.key
     }
 
-    private static func words(_ name: Name) -> String { name.id.map { "key id \(Hex.encode($0))" } ?? "the \(name.parity) packets" }
+    private static func words(_ name: Name) -> String {
+        name.id.map { "key id \(Hex.encode($0))" } ?? "the \(name.parity) packets"
+    }
 
     private func ask(_ name: Name) throws -> ContentKeyGrant {
         var names: [ContentKeyName] = []

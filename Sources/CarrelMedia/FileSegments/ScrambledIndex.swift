@@ -53,7 +53,7 @@ package struct ScrambledIndex: Sendable, Hashable {
     /// Reads a text.
     ///
     /// - Parameter text: the lines; 4 MiB at most.
-    /// - Throws: `Malformed` with the byte of the line that is no entry, or does not rise.
+    /// - Throws: `Malformed` with the byte of the line that is not an entry, or does not rise.
     package init(_ text: RawSpan) throws(Malformed) {
         guard text.byteCount <= Self.lengthLimit else {
             throw Malformed("the index is longer than \(Self.lengthLimit) bytes", at: Self.lengthLimit)

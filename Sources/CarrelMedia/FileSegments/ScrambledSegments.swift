@@ -66,7 +66,7 @@ package struct ScrambledSegments: Sendable {
     ///   - duration: of the stream, where it is known.
     ///   - bitrate: bits a second, for a stream without a known duration; 0 counts as 3,000,000.
     ///   - scanLimit: bytes of a stream that is read through for its cuts, at most.
-    /// - Throws: `unsupported` when there are too many segments; `Malformed` when it is no transport stream, has no program in its first
+    /// - Throws: `unsupported` when there are too many segments; `Malformed` when it is not a transport stream, has no program in its first
     ///   MiB, or another length than its index says; what the reader throws.
     package init(
         _ reader: any ByteReader & Sendable,

@@ -9,7 +9,7 @@ struct SegmentPlanner {
         var count: Int
     }
 
-    /// Where a segment of fragments lies.
+    /// The place of a segment of fragments.
     struct Stretch: Sendable {
         var range: Range<Int64>
         /// When the samples of each track begin, where the fragments do not say.
@@ -36,7 +36,7 @@ struct SegmentPlanner {
 
     /// When each segment begins, in ticks.
     private(set) var starts: [Int64] = []
-    /// What each has as a transport stream, about.
+    /// The bytes of each as a transport stream, about.
     private(set) var bytes: [Int64] = []
     /// By track, then by segment.
     private(set) var parts: [[Part]]
@@ -51,7 +51,7 @@ struct SegmentPlanner {
     /// When those of the leading track end, in ticks.
     private var leadingEnd = Int64.min
 
-    /// Samples that are walked through, at most: two days of sound and pictures.
+    /// Samples that are walked through, at most: two days of a movie.
     static let sampleLimit = 1 << 23
     /// Sync samples that are listed, at most.
     static let syncLimit = 1 << 18
@@ -138,7 +138,7 @@ struct SegmentPlanner {
 
     /// The bytes that a sample takes in packets, at most about.
     private static func transportBytes(of sample: MP4Sample, _ track: MP4Track) -> Int64 {
-        // pictures begin a packet of their own, with a header, a delimiter and parameter sets; frames of sound share theirs
+        // pictures begin a packet of their own, with a header, a delimiter and parameter sets; audio frames share theirs
         let size = Int64(sample.size)
         if track.kind == "vide" { return (size + (sample.isSync ? 900 : 220)) / 184 * 188 + 188 }
         return (size + 60) * 188 / 184
@@ -198,7 +198,7 @@ struct SegmentPlanner {
         if !file.hasIndexedFragments {
             return (file.fragments.last?.start ?? 0) < last.range.upperBound ? references : nil
         }
-        // what comes behind it is no fragment
+        // no fragment comes behind it
         var window = FileWindow(reader)
         var at = last.range.upperBound
         for _ in 0..<16 {
@@ -249,7 +249,7 @@ struct SegmentPlanner {
                 let isBehind = before > .min && time >= before &+ cuts.interval
                 let isFirst = stretches.isEmpty
                 try add(range, time, isSync: isBehind || isFirst, times: times)
-                // it is no picture
+                // without a picture
                 if syncSamples.last?.offset == box.start { syncSamples.removeLast() }
             } else if !stretches.isEmpty {
                 let last = stretches.count - 1

@@ -16,9 +16,9 @@ package struct SegmentTrack: Sendable, Hashable {
     package var height: Int
     /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
     package var frameRate: Double?
-    /// Channels of sound, by the sample entry; 0 of what is no sound.
+    /// Channels of audio, by the sample entry; 0 of other tracks.
     package var channels: Int
-    /// Samples of each channel a second, by the sample entry; 0 of what is no sound.
+    /// Samples of each channel a second, by the sample entry; 0 of other tracks.
     package var sampleRate: Int
 
     init(_ track: MP4Track, sampleDuration: Double) {

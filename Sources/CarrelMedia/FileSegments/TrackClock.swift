@@ -20,7 +20,7 @@ struct TrackClock: Sendable {
                 break
             }
             guard track.movieTimescale > 0 else { continue }
-            let duration = min(max(0, edit.duration), 1 << 30)
+            let duration = min(max(0, edit.duration), 1 << 40)
             delay &+= duration &* 90_000 / Int64(track.movieTimescale)
             units &+= duration &* timescale / Int64(track.movieTimescale)
         }

@@ -105,7 +105,9 @@ struct `A file in segments` {
         }
     }
 
-    @Test(arguments: ["media/src/av-h264-aac.mp4", "media/cenc/av.cbcs.mp4", "media/dcf/av.pdcf-ctr.mp4", "media/src/av-hevc-aac.mp4"])
+    @Test(arguments: [
+        "media/src/av-h264-aac.mp4", "media/cenc/av.cbcs.mp4", "media/dcf/av.pdcf-ctr.mp4", "media/src/av-hevc-aac.mp4",
+    ])
     func `has pictures that are decoded alone`(name: String) async throws {
         let keys = try #require(Self.names.first { $0.name == name }).keys
         let file = try await SegmentedFile(BytesReader(try Fixtures.bytes(name)), keys, target: .seconds(3))
@@ -148,11 +150,16 @@ struct `A file in segments` {
         let alone = try file.segments.segments.indices.flatMap { try file.transport($0, tracks: [sound.id]) }
         let units = try SegmentedFile.units(alone)
         #expect(units.count == 1)
-        SegmentedFile.compare([0x101: units[0x100] ?? []], [0x101: (both[0x101] ?? []).map { unit in
-            var unit = unit
-            unit.pid = 0x100
-            return unit
-        }])
+        SegmentedFile.compare(
+            [0x101: units[0x100] ?? []],
+            [
+                0x101: (both[0x101] ?? []).map { unit in
+                    var unit = unit
+                    unit.pid = 0x100
+                    return unit
+                }
+            ]
+        )
         #expect(throws: MediaError.self) { try file.fragments(0, track: 99) }
         #expect(throws: MediaError.self) { try file.transport(99) }
         #expect(throws: MediaError.self) { _ = try file.segments.initialization() }

@@ -65,7 +65,15 @@ struct `A scrambled stream in segments` {
     @Test func `needs no segment to be written before another`() async throws {
         let movie = try ScrambledMovie { $0.messageInterval = 100 }
         for scanLimit in [0, 1 << 30] as [Int64] {
-            let make = { try ScrambledSegments(BytesReader(movie.scrambled), keys: movie.keys, target: .seconds(1), duration: .seconds(12), scanLimit: scanLimit) }
+            let make = {
+                try ScrambledSegments(
+                    BytesReader(movie.scrambled),
+                    keys: movie.keys,
+                    target: .seconds(1),
+                    duration: .seconds(12),
+                    scanLimit: scanLimit
+                )
+            }
             let inOrder = try make()
             var bytes: [[UInt8]] = []
             for number in inOrder.segments.indices { bytes.append(try await inOrder.segment(number)) }
@@ -169,7 +177,9 @@ struct `A scrambled stream in segments` {
 
     @Test func `that is none is refused`() throws {
         for bytes in [[], [UInt8](repeating: 0, count: 1000), [UInt8](repeating: 0x47, count: 188 * 20)] as [[UInt8]] {
-            #expect(throws: Malformed.self) { _ = try ScrambledSegments(BytesReader(bytes), keys: GivenKeys(), target: .seconds(1)) }
+            #expect(throws: Malformed.self) {
+                _ = try ScrambledSegments(BytesReader(bytes), keys: GivenKeys(), target: .seconds(1))
+            }
         }
     }
 
@@ -183,7 +193,13 @@ struct `A scrambled stream in segments` {
                 bytes[packet + Int.random(in: 0..<12, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             let damaged = bytes
-            guard let segments = try? ScrambledSegments(BytesReader(damaged), keys: movie.keys, target: .seconds(1), scanLimit: round % 2 == 0 ? 0 : 1 << 30)
+            guard
+                let segments = try? ScrambledSegments(
+                    BytesReader(damaged),
+                    keys: movie.keys,
+                    target: .seconds(1),
+                    scanLimit: round % 2 == 0 ? 0 : 1 << 30
+                )
             else { continue }
             for number in segments.segments.indices { _ = try? await segments.segment(number) }
         }
@@ -203,7 +219,8 @@ struct `The index of a scrambled stream` {
     }
 
     @Test(arguments: [
-        "", "0 0\n", "0 0\n188 0\n", "0 5\n0 6\n", "188 0\n0 1\n", "0 0\n187 1\n", "0 0\n188\n", "0 0\n188 1 2\n", "0 0\n188  1\n",
+        "", "0 0\n", "0 0\n188 0\n", "0 5\n0 6\n", "188 0\n0 1\n", "0 0\n187 1\n", "0 0\n188\n", "0 0\n188 1 2\n",
+        "0 0\n188  1\n",
         "0 0\n-188 1\n", "0 0\n188 1.5\n", "0 0\n99999999999999999999 1\n", "0 0\n188 99999999999999999999\n", "a b\n",
     ])
     func `is refused when a line is none, or does not rise`(text: String) {

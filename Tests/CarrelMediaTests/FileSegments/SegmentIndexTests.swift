@@ -47,7 +47,10 @@ struct `Segments by an index` {
         let file = try await SegmentedFile(reader, GivenKeys(), target: .seconds(2))
         #expect(file.segments.segments.count == 20)
         // the header of the first fragment, of the last one for its end, and of each index in front of its fragments
-        #expect(reader.blocks.count < (form == .chainedByOne ? 250 : 30), "\(reader.blocks.count) of \(bytes.count / 4096) blocks")
+        #expect(
+            reader.blocks.count < (form == .chainedByOne ? 250 : 30),
+            "\(reader.blocks.count) of \(bytes.count / 4096) blocks"
+        )
         reader.forget()
         let count = try file.transport(13).count
         #expect(reader.blocks.count * 4096 < count + 40 * 4096 && count > 1 << 18)
@@ -74,6 +77,8 @@ struct `Segments by an index` {
         let last = file.segments.segments.count - 1
         reader.forget()
         _ = try file.transport(last)
+        // windows of the tables reach 64 KiB into media behind them
+        media = media.lowerBound + 65_536..<media.upperBound
         let read = reader.blocks.filter { media.contains($0 * 4096) && media.contains($0 * 4096 + 4095) }
         #expect(!read.isEmpty && read.count * 4096 < media.count / 3)
     }
@@ -130,9 +135,12 @@ struct `Segments by an index` {
     @Test func `that are damaged anywhere never trap`() async throws {
         let made = try Self.make()
         var random = SplitMix(seed: 11)
-        for bytes in [made.chained(1), made.table] {
-            let index = try #require(bytes.indices.first { bytes[$0...].starts(with: Array((bytes == made.table ? "mfra" : "sidx").utf8)) })
-            for _ in 0..<150 {
+        for (bytes, type) in [(made.chained(1), "sidx"), (made.table, "mfra")] {
+            let name = Array(type.utf8)
+            // the first index lies in front of the fragments, the table behind them
+            let places = type == "sidx" ? made.head.count..<bytes.count : bytes.count - 1000..<bytes.count
+            let index = try #require(places.first { Array(bytes[$0..<min(bytes.count, $0 + 4)]) == name })
+            for _ in 0..<60 {
                 var damaged = bytes
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
                     let place = min(bytes.count - 1, index + Int.random(in: 0...120, using: &random))
@@ -140,7 +148,7 @@ struct `Segments by an index` {
                 }
                 do {
                     let file = try await SegmentedFile(BytesReader(damaged), GivenKeys())
-                    if file.segments.segments.count < 100 { _ = try? file.transport(file.segments.segments.count - 1) }
+                    _ = try? file.transport(file.segments.segments.count - 1)
                 } catch {}
             }
         }

@@ -17,12 +17,12 @@ struct `Segments of a file in other players` {
     /// The digests of the frames that ffmpeg decodes, without their times.
     private static func frames(_ path: String, _ kind: String) async throws -> [Substring] {
         let ffmpeg = try requirePeer("ffmpeg")
-        let input = (path.hasSuffix(".ts") ? [] : ["-ignore_editlist", "1"]) + ["-i", path, "-map", "0:\(kind):0"]
+        let input = (path.hasSuffix(".mp4") ? ["-ignore_editlist", "1"] : []) + ["-i", path, "-map", "0:\(kind):0"]
         let raw = kind == "v" ? ["-fps_mode", "passthrough", "-f", "framemd5"] : ["-f", "s16le"]
         let result = try await runProcess([ffmpeg, "-v", "warning"] + input + raw + ["-"], limit: 512 << 20)
         let complaints = result.errorText.split(separator: "\n").filter {
-            !$0.contains("non monotonically increasing dts") && !$0.contains("Timestamps are unset")
-                && !$0.contains("not enough frames to estimate rate")
+            // of raw frames in the order of their presentation, and of two configurations in one entry, with the sources too
+            !$0.contains("onoton") && !$0.contains("ignoring multiple glbl")
         }
         #expect(complaints.isEmpty, "\(complaints)")
         guard kind == "v" else { return [Substring(Hex.encode(SHA256.hash(result.output.rawSpan)))] }
@@ -52,7 +52,11 @@ struct `Segments of a file in other players` {
     @Test(arguments: [FileSegments.Form.transportStream, .fragment])
     func `play from a playlist`(form: FileSegments.Form) async throws {
         let fixture = try #require(ProtectedFixture.all.first { $0.name == "cenc/av.cenc.mp4" })
-        let file = try await SegmentedFile(BytesReader(try Fixtures.bytes("media/\(fixture.name)")), fixture.keys, target: .seconds(2))
+        let file = try await SegmentedFile(
+            BytesReader(try Fixtures.bytes("media/\(fixture.name)")),
+            fixture.keys,
+            target: .seconds(2)
+        )
         let directory = TemporaryDirectory()
         let video = try #require(file.segments.tracks.first { $0.kind == "vide" })
         var lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:5"]
