@@ -28,6 +28,33 @@ package struct FragmentSurvey {
         window = FileWindow(reader, capacity: 1 << 14)
     }
 
+    /// The ids of the keys that some fragments bring (ISO/IEC 23001-7 §6), each with its track, in the order in which they appear.
+    ///
+    /// - Parameters:
+    ///   - tracks: the tracks to look at.
+    ///   - fragments: `moof` boxes.
+    ///   - reader: their file.
+    /// - Returns: each once; 65,536 of them at most.
+    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    package static func keyIDs(
+        of tracks: [MP4Track],
+        in fragments: [MP4Box],
+        of reader: any ByteReader
+    ) throws -> [(track: UInt32, id: KeyID)] {
+        var found: [(track: UInt32, id: KeyID)] = []
+        var seen: [UInt32: Set<KeyID>] = [:]
+        var window = FileWindow(reader, capacity: 1 << 14)
+        for fragment in fragments {
+            for part in try TrackFragment.read(fragment, of: tracks, &window) {
+                let replacement = part.auxiliary.replacement.map { [$0] } ?? []
+                for group in part.auxiliary.groups.fragment + replacement where group.isProtected && found.count < 65_536 {
+                    if seen[part.trackID, default: []].insert(group.keyID).inserted { found.append((part.trackID, group.keyID)) }
+                }
+            }
+        }
+        return found
+    }
+
     /// Reads the header of the next fragment.
     ///
     /// - Parameters:

@@ -1,5 +1,5 @@
 import CarrelBytes
-import CarrelMP4
+package import CarrelMP4
 import CarrelTS
 
 extension FileSegments {
@@ -26,6 +26,20 @@ extension FileSegments {
     private func walk(_ track: Int, _ fragments: [MP4Box], from time: Int64) throws -> ClearTrackReader {
         let samples = MP4Samples(of: sources[track], in: reader, fragments: fragments, from: time)
         return try ClearTrackReader(sources[track], samples, in: reader, protection)
+    }
+
+    /// The ids of the keys that the fragments of a segment bring; each may be another than those of the tracks.
+    ///
+    /// - Parameter index: the segment.
+    /// - Returns: each with its track.
+    /// - Throws: `unavailable` when there is no such segment; `Malformed`; what the reader throws.
+    package func keyIDs(of index: Int) throws -> [(track: UInt32, id: KeyID)] {
+        guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
+        let listed = segments.count - stretches.count
+        let protected = sources.filter { protection.tracks.contains($0.id) && protection.whole[$0.id] == nil }
+        guard index >= listed, !protected.isEmpty else { return [] }
+        let fragments = try SegmentPlanner.fragments(in: stretches[index - listed].range, of: reader)
+        return try FragmentSurvey.keyIDs(of: protected, in: fragments, of: reader)
     }
 
     /// Writes one segment; nothing of another is read but the headers of its fragments.

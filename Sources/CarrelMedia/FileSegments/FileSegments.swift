@@ -58,7 +58,8 @@ package struct FileSegments: Sendable {
     package let omitted: [String]
 
     let reader: any ByteReader & Sendable
-    let protection: FileProtection
+    /// The protection of the file, with its keys.
+    package var protection: FileProtection
     let sources: [MP4Track]
     let clocks: [TrackClock]
     let leading: Int
@@ -71,7 +72,7 @@ package struct FileSegments: Sendable {
     ///
     /// - Parameters:
     ///   - file: the file; `leavesFragmentsToIndex` spares a request for each fragment of a remote one, but then keys that only later
-    ///     fragments bring are not asked for.
+    ///     fragments bring are not asked for: `keyIDs(of:)` names them, and `protection.resolve` asks.
     ///   - reader: the same file, to be read from any thread. Reading blocks.
     ///   - protection: its protection, with its keys.
     ///   - target: how long segments last, at least about; a second at least makes sense.

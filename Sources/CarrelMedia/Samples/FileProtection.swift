@@ -41,6 +41,19 @@ package struct FileProtection: Sendable {
         for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
     }
 
+    /// Asks for keys that are not there yet: those that fragments bring.
+    ///
+    /// - Parameters:
+    ///   - ids: the keys, each with its track.
+    ///   - source: who has them.
+    /// - Throws: `missingKey`, `refusedKey`.
+    package mutating func resolve(
+        _ ids: [(track: UInt32, id: KeyID)],
+        from source: some ContentKeySource
+    ) async throws(MediaError) {
+        for (track, id) in ids { try await keys.resolve(id, track: track, from: source) }
+    }
+
     private mutating func add(
         _ protection: SampleProtection,
         _ track: MP4Track,

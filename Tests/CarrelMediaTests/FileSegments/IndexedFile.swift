@@ -38,7 +38,7 @@ struct IndexedFile {
         var end = bytes.count
         try file.forEachBox { box, _ in if box.type == "mfra" { end = Int(box.start) } }
         var own = bytes[..<(starts.first ?? 0)]
-        if let index = file.indexes.first { own = own[..<Int(index.start)] }
+        if let index = file.indexes.first { own.removeSubrange(Int(index.start)..<Int(index.content.upperBound)) }
         head = Array(own)
         fragments = starts.indices.map { Array(bytes[starts[$0]..<($0 + 1 < starts.count ? starts[$0 + 1] : end)]) }
     }

@@ -66,6 +66,34 @@ struct `Segments by an index` {
         )
     }
 
+    @Test func `name the keys that fragments bring`() async throws {
+        var movie = ProtectedMovie()
+        movie.samples = ProtectedMovie.samples(7, hasParts: false, [Int](repeating: 100, count: 12))
+        movie.groups = [.init(key: 2), .init(key: 3)]
+        for number in 6..<12 { movie.samples[number].group = number < 9 ? 1 : 2 }
+        movie.partsPerFragment = 1
+        let made = try IndexedFile(try movie.fragments())
+        let reader = BytesReader(made.flat)
+        // the keys of the movie alone
+        let protection = try await FileProtection(try MP4File(BytesReader(made.head)), from: movie.keys)
+        let file = try MP4File(reader, leavesFragmentsToIndex: true)
+        var segments = try FileSegments(file, in: reader, protection, target: .nanoseconds(1)) { _ in true }
+        #expect(segments.segments.count == 4)
+        let error = #expect(throws: MediaError.self) {
+            var sink = BytesSink()
+            try segments.write(2, as: .fragment, to: &sink)
+        }
+        #expect(error?.code == .missingKey)
+        var written = BytesSink()
+        let head = try segments.initialization()
+        written.write(head.rawSpan)
+        for index in segments.segments.indices {
+            try await segments.protection.resolve(try segments.keyIDs(of: index), from: movie.keys)
+            try segments.write(index, as: .fragment, to: &written)
+        }
+        #expect(try await ProtectedMovie.read(written.bytes, GivenKeys()) == movie.samples.flatMap(\.clear))
+    }
+
     @Test(arguments: ["media/src/av-h264-aac.mp4", "media/cenc/av-nonfrag.cenc.mp4", "media/dcf/av.pdcf-ctr.mp4"])
     func `read no samples but their own`(name: String) async throws {
         let keys = ProtectedFixture.samples.first { "media/\($0.name)" == name }?.keys ?? GivenKeys()
