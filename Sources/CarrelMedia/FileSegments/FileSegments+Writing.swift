@@ -73,7 +73,7 @@ extension FileSegments {
     // MARK: - Transport streams
 
     private func writeTransport(_ index: Int, _ chosen: [Int], to sink: inout some MediaSink) throws {
-        var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, leastComposition: leastComposition)
+        var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, delays: delays)
         var walks: [ClearTrackReader?] = []
         for (place, track) in chosen.enumerated() { walks.append(remuxer.takes(place) ? try walk(track, in: index) : nil) }
         let tables = tablesBefore(index, chosen)
@@ -140,7 +140,7 @@ extension FileSegments {
         guard syncSamples.indices.contains(number) else { throw MediaError(.unavailable, "there is no picture \(number)") }
         let place = syncSamples[number]
         let listed = segments.count - stretches.count
-        var remuxer = try TransportRemuxer([sources[leading]], leastComposition: leastComposition)
+        var remuxer = try TransportRemuxer([sources[leading]], delays: delays)
         let walk: ClearTrackReader
         if place.segment < listed {
             walk = try self.walk(leading, in: place.segment)

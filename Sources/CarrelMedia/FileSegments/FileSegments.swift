@@ -66,7 +66,8 @@ package struct FileSegments: Sendable {
     let parts: [[SegmentPlanner.Part]]
     let stretches: [SegmentPlanner.Stretch]
     let syncSamples: [SegmentPlanner.SyncSample]
-    let leastComposition: [UInt32: Int64]
+    /// The ticks by which pictures are decoded earlier than their samples say, by track.
+    let delays: [UInt32: Int64]
 
     /// Looks through the tables or the index of a file.
     ///
@@ -88,7 +89,7 @@ package struct FileSegments: Sendable {
     ) throws {
         let sources = file.tracks.filter { takes($0) && $0.timescale > 0 && !$0.entries.isEmpty }
         guard !sources.isEmpty else { throw MediaError(.unsupported, "no track is taken") }
-        try sources.refuseSeveralParts()
+        try PresentedParts.refuseSeveral(sources)
         var planner = SegmentPlanner(sources, in: reader, protected: protection.tracks, interval: target.ticks)
         try planner.planListed()
         try planner.planFragments(file)
@@ -111,7 +112,12 @@ package struct FileSegments: Sendable {
         stretches = planner.stretches
         syncSamples = planner.syncSamples
         let look = try FirstSamples(sources, parts: planner.parts, stretches: planner.stretches, in: reader)
-        leastComposition = look.leastComposition
+        var delays: [UInt32: Int64] = [:]
+        for track in sources {
+            guard let least = look.leastComposition[track.id] else { continue }
+            delays[track.id] = MediaTime.ticks(-least, timescale: Int64(track.timescale))
+        }
+        self.delays = delays
         tracks = sources.enumerated().map { SegmentTrack($1, sampleDuration: look.durations[$0]) }
         do throws(MediaError) {
             omitted = try TransportRemuxer(sources).omitted

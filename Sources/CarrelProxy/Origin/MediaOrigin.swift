@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelMP4
 import CarrelMedia
 import CarrelRights
 import CarrelThreads
@@ -178,6 +179,43 @@ struct MediaOrigin: Sendable {
                 throw ProxyError(.wrongLength, "\(Self.shown(path)) has \(file.length) bytes, and more are named")
             }
             return OriginStream(file, range ?? whole, name: Self.shown(path))
+        }
+    }
+
+    /// Reads the source in ranges, from threads that may block.
+    func reader() async throws(ProxyError) -> any ByteReader & Sendable {
+        do {
+            guard isRemote else { return try await Self.threads.run { [source] in try LocalFile(source) } }
+            return try await RemoteFile(source, client: OriginHTTPClient(self))
+        } catch {
+            throw ProxyError(error, in: Self.shown(source))
+        }
+    }
+
+    /// Sends a request with fields of its own, and collects the response, whatever its status.
+    ///
+    /// - Parameters:
+    ///   - url: absolute.
+    ///   - fields: further header fields.
+    ///   - limit: bytes of the body at most.
+    /// - Returns: the response.
+    /// - Throws: ``ProxyError``.
+    func fetch(_ url: String, fields: [MediaHTTPField], limit: Int) async throws(ProxyError) -> MediaHTTPResponse {
+        guard case .servers(let named) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
+        var request = try request(url, nil, named)
+        for field in fields { request.headers.append(field.name, field.value) }
+        request.maxResponseBytes = Int64(limit)
+        request.timeouts.total = .seconds(60)
+        do throws(HTTPClientError) {
+            let response = try await client.send(request)
+            return MediaHTTPResponse(
+                status: response.status.rawValue,
+                fields: response.headers.map { MediaHTTPField($0.name, $0.value) },
+                body: response.body
+            )
+        } catch {
+            guard error.code == .tooLarge else { throw ProxyError(error, in: Self.shown(url)) }
+            throw ProxyError(.noRanges, "\(Self.shown(url)): the server does not serve byte ranges")
         }
     }
 

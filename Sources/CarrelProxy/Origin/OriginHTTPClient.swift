@@ -9,7 +9,7 @@ struct OriginHTTPClient: MediaHTTPClient {
     }
 
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
-        MediaHTTPResponse(status: 200, body: try await origin.load(url, limit: limit).bytes)
+        try await origin.fetch(url, fields: fields, limit: limit)
     }
 
     func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {

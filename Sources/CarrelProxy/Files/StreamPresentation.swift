@@ -1,0 +1,78 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+import CarrelThreads
+
+/// One transport stream, scrambled or in the clear, as HLS.
+final class StreamPresentation: Presentation {
+    private let segmentation: ScrambledSegments
+
+    private static let target = Duration.seconds(6)
+
+    /// Looks into a stream and cuts it: by the caller's index, by reading it through where it is short, or by its duration or bit rate.
+    ///
+    /// - Throws: ``ProxyError``: `proxy.clear-content` when nothing is scrambled and the policy wants that.
+    init(
+        _ reader: any ByteReader & Sendable,
+        name: String,
+        head: [UInt8],
+        _ origin: MediaOrigin,
+        _ settings: SessionSettings
+    ) async throws(ProxyError) {
+        let parameters = settings.parameters
+        do {
+            var index: ScrambledIndex?
+            if let address = parameters.indexURL {
+                let (bytes, _) = try await origin.load(origin.resolve(address), limit: ScrambledIndex.lengthLimit)
+                index = try ScrambledIndex(bytes.rawSpan)
+            }
+            // of a remote stream nothing is read through
+            let limit = origin.isRemote ? 4 << 20 : ScrambledSegments.scanLimit
+            guard ScrambledSegment.isScrambled(head) || settings.policy == .open else {
+                throw ProxyError(.clearContent, "\(name): no packet is scrambled")
+            }
+            segmentation = try await MediaOrigin.threads.run { [index] in
+                try ScrambledSegments(
+                    reader,
+                    keys: settings.keys,
+                    target: Self.target,
+                    index: index,
+                    duration: parameters.durationSeconds.map { .seconds($0) },
+                    bitrate: parameters.bitrate,
+                    scanLimit: limit
+                )
+            }
+        } catch {
+            throw ProxyError(error, in: name)
+        }
+    }
+
+    private static let rendition = RenditionName(video: 0)
+
+    func outline() -> Outline {
+        var outline = Outline()
+        outline.variants = [Outline.Variant(name: Self.rendition, bandwidth: segmentation.bandwidth.peak)]
+        return outline
+    }
+
+    func segments(of rendition: RenditionName) throws -> SegmentList {
+        guard rendition == Self.rendition else { throw SegmentName.unknown }
+        var list = SegmentList()
+        list.segments = segmentation.segments.enumerated().map { place, segment in
+            SegmentList.Segment(name: SegmentName(rendition, index: Int64(place)), duration: segment.duration)
+        }
+        return list
+    }
+
+    func open(_ name: SegmentName) throws -> ServedMedia {
+        let index = Int(clamping: name.index)
+        guard name.rendition == Self.rendition, segmentation.segments.indices.contains(index) else { throw SegmentName.unknown }
+        let segmentation = segmentation
+        return ServedMedia(
+            contentType: "video/mp2t",
+            bytes: try ThreadBytes(name: "the source") { sink in try segmentation.write(index, to: &sink) }
+        )
+    }
+
+    func openInitialization(_ name: SegmentName) throws -> ServedMedia { throw SegmentName.unknown }
+}
