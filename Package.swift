@@ -559,7 +559,11 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("HTTPServerBench", carrel("HTTP HTTPServer Threads"), exclude: ["run"]),
         benchmark("JSONBench", carrel("Bytes JSON")),
         .target(name: "CMediaLoops", dependencies: ["COpenSSL", "CXML"], path: "Benchmarks/MediaBench/C"),
-        benchmark("MediaBench", ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"), exclude: ["C", "run"]),
+        benchmark(
+            "MediaBench",
+            ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
+            exclude: ["C", "run"]
+        ),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

@@ -12,7 +12,8 @@ struct `A single file` {
         "cenc/av.piff-ctr.mp4", "cenc/av.piff-cbc.mp4", "dcf/av.pdcf-cbc.mp4", "dcf/av.pdcf-ctr.mp4",
     ]
 
-    @Test(arguments: files) func `shows ffmpeg the pictures and plays it the audio of the clear source`(name: String) async throws {
+    @Test(arguments: files) func `shows ffmpeg the pictures and plays it the audio of the clear source`(name: String) async throws
+    {
         let run = try ProxyRun()
         let fixture = try #require(ProtectedFixture.all.first { $0.name == name })
         let session = try run.proxy.makeURL(try Fixtures.path("media/\(name)"), .singleFile, keys: fixture.keys)

@@ -20,6 +20,7 @@ struct ManualTests {
         ),
         ("sdk", ["CarrelPublicationTests/Examples/VaultProtection"]),
         ("reading", ["CarrelWebReaderTests/Examples/ServePublication"]),
+        ("proxy", ["CarrelProxyTests/Examples/PlayFilm"]),
     ])
     func `shows code that the tests compile and run`(page: String, files: [String]) throws {
         let code = try files.map { Self.words(try text("Tests/\($0).swift")) }
@@ -33,7 +34,8 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelFoundation", "CarrelMedia", "CarrelPlayer", "CarrelPublication", "CarrelReader", "CarrelVault", "CarrelWebReader",
+        "CarrelFoundation", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader", "CarrelVault",
+        "CarrelWebReader",
     ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
         let catalog = "\(Self.root)/Sources/\(product)/\(product).docc"

@@ -16,6 +16,7 @@ let package = Package(
     dependencies: [.package(url: Context.environment["CARREL_URL"] ?? "https://example.org/carrel.git", exact: "0.0.1")],
     targets: [
         app("ReaderApp", "CarrelReader"), app("PublicationApp", "CarrelPublication"), app("FoundationApp", "CarrelFoundation"),
-        app("PlayerApp", "CarrelPlayer"), app("MediaApp", "CarrelMedia"), app("WebReaderApp", "CarrelWebReader"),
+        app("PlayerApp", "CarrelPlayer"), app("MediaApp", "CarrelMedia"),
+        app("ProxyApp", "CarrelProxy"), app("WebReaderApp", "CarrelWebReader"),
     ]
 )

@@ -6,7 +6,9 @@ import Testing
 @Suite("An app outside of the tree")
 struct OutsideAppTests {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
-    private static let apps = ["FoundationApp", "MediaApp", "PlayerApp", "PublicationApp", "ReaderApp", "WebReaderApp"]
+    private static let apps = [
+        "FoundationApp", "MediaApp", "PlayerApp", "ProxyApp", "PublicationApp", "ReaderApp", "WebReaderApp",
+    ]
     /// How far the size of a program may be from the one that is written down, in per cent.
     private static let tolerance = 3
 
@@ -70,6 +72,7 @@ struct OutsideAppTests {
         ("MediaApp", "other false\nmedia.wrong-key\n"),
         ("PublicationApp", "Outside true 0\n86\nWhale\ntrue 1 1970-01-01T00:00:00.000Z\ntrue -1\n"),
         ("PlayerApp", "player.not-personalized -4001\ncompound-url false\n"),
+        ("ProxyApp", "true\n"),
         ("ReaderApp", "reader.unavailable upstream.unreachable\ntext/html false\n"),
         ("WebReaderApp", "200\n"),
     ]

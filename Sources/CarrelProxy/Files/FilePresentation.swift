@@ -24,7 +24,9 @@ final class FilePresentation: Presentation {
                 guard !protection.tracks.isEmpty || settings.policy == .open else {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
-                return try FileSegments(file, in: reader, protection, target: Self.target) { $0.kind == "vide" || $0.kind == "soun" }
+                return try FileSegments(file, in: reader, protection, target: Self.target) {
+                    $0.kind == "vide" || $0.kind == "soun"
+                }
             }
             self.settings = settings
             let tracks = segments.tracks.filter { settings.canPlay($0.codecs) }
@@ -32,7 +34,9 @@ final class FilePresentation: Presentation {
             let heard = try Self.select(tracks.filter { $0.kind == "soun" }, settings.parameters.audioTrack, "audio")
             let language = settings.parameters.language
             audio = heard.filter { Self.isWanted($0, language) } + heard.filter { !Self.isWanted($0, language) }
-            guard video != nil || !audio.isEmpty else { throw ProxyError(.unsupported, "\(name): the player has none of its codecs") }
+            guard video != nil || !audio.isEmpty else {
+                throw ProxyError(.unsupported, "\(name): the player has none of its codecs")
+            }
             segmentation = Locked(segments)
         } catch {
             throw ProxyError(error, in: name)
@@ -83,7 +87,12 @@ final class FilePresentation: Presentation {
         if isApart {
             outline.audio = audio.enumerated().map { place, track in
                 let label = (track.language ?? "audio") + (place > 0 ? " \(place + 1)" : "")
-                return Outline.Rendition(name: RenditionName(audio: place), label: label, language: track.language, isDefault: place == 0)
+                return Outline.Rendition(
+                    name: RenditionName(audio: place),
+                    label: label,
+                    language: track.language,
+                    isDefault: place == 0
+                )
             }
         }
         if settings.rules == .rfc, settings.output == .transportStream, video != nil, !segments.iFrames.isEmpty {
@@ -134,7 +143,9 @@ final class FilePresentation: Presentation {
         let segment = name.rendition.isPictures ? segments.iFrames[index].segment : index
         let ids = try await MediaOrigin.threads.run { [segments] in try segments.keyIDs(of: segment) }
         if !ids.isEmpty {
-            do { try await segments.protection.resolve(ids, from: settings.keys) } catch { throw ProxyError(error, in: "the source") }
+            do { try await segments.protection.resolve(ids, from: settings.keys) } catch {
+                throw ProxyError(error, in: "the source")
+            }
             segmentation.withLock { [protection = segments.protection] in $0.protection = protection }
         }
         let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream

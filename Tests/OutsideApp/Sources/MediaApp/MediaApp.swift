@@ -1,6 +1,6 @@
 import CarrelMedia
 
-/// Looks into a file that is no medium, and decrypts a segment of HLS.
+/// Looks into a file that is not a medium, and decrypts a segment of HLS.
 @main
 struct MediaApp {
     static func main() async throws {

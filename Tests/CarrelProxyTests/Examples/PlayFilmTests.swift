@@ -1,0 +1,15 @@
+import CarrelTesting
+import Testing
+
+@Suite("The example of the proxy")
+struct PlayFilmTests {
+    @Test func `gives a player an address that ends with the session`() async throws {
+        let (path, keys) = try `A DASH source`.source("timeline-cenc")
+        var address = ""
+        try await play(path, keys: keys) { url in
+            address = url
+            #expect(try await ProxyRun.text(url).hasPrefix("#EXTM3U"))
+        }
+        await #expect(throws: (any Error).self) { try await ProxyRun.get(address) }
+    }
+}
