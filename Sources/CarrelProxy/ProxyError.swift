@@ -12,6 +12,8 @@ public struct ProxyError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period; never a key, a token, or the query of an address.
     public let message: String
+    /// Whether the same request may succeed a moment later.
+    var isTransient = false
 
     /// - Parameters:
     ///   - code: the kind of failure.
@@ -104,6 +106,7 @@ extension ProxyError {
         case let error as Malformed: self.init(.damaged, "\(name): \(error.description)")
         case let error as HTTPClientError:
             self.init(error.code == .address ? .address : .unavailable, "\(name): \(error.message)")
+            isTransient = [.refused, .timeout, .head, .interrupted, .failed].contains(error.code)
         default: self.init(.unavailable, "\(name): \(error)")
         }
     }

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelDASH
+import CarrelThreads
 
 /// An MPD as it was read at one time, with its streams found by their places.
 struct Manifest: Sendable {
@@ -16,6 +17,12 @@ struct Manifest: Sendable {
     /// When it was requested, by this machine's clock.
     let requested: Instant
     private let streams: [[Int: MPDStream]]
+    private let sequences = Sequences()
+
+    /// The segments of streams, by the streams' places, each made once.
+    private final class Sequences: Sendable {
+        let made = Locked<[Int: MPDSegments]>([:])
+    }
 
     init(_ mpd: MPD, url: String, requested: Instant) {
         self.mpd = mpd
@@ -36,6 +43,21 @@ struct Manifest: Sendable {
 
     /// The period of that name.
     func period(named name: Int64) -> Int? { timings.indices.first { self.name(ofPeriod: $0) == name } }
+
+    /// The segments of one of its streams.
+    ///
+    /// - Throws: `proxy.manifest`.
+    func segments(of stream: MPDStream) throws(ProxyError) -> MPDSegments {
+        let key = stream.place.period << 40 | Self.key(stream.place.adaptationSet, stream.place.representation)
+        if let known = sequences.made.withLock({ $0[key] }) { return known }
+        do throws(Malformed) {
+            let made = try stream.segments()
+            sequences.made.withLock { $0[key] = made }
+            return made
+        } catch {
+            throw ProxyError(.manifest, "representation '\(stream.id)': \(error.what)")
+        }
+    }
 
     /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
     func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {

@@ -1,27 +1,31 @@
 import CarrelBytes
 import CarrelDASH
 import CarrelHTTP
+import CarrelThreads
 
 /// Reads an MPD, and a dynamic one again when that is due and a player wants its playlist. Concurrent calls share one request.
 actor ManifestReader {
     private let origin: MediaOrigin
-    private var url: String
     private var held: Manifest?
     private var running: Task<Manifest, any Error>?
-    /// The time that is added to this machine's time to get that of the MPD's clock.
+    /// When the MPD was asked for last, and whether that failed.
+    private var asked: ContinuousClock.Instant?
+    private var failure: (any Error)?
+    /// What is added to this machine's time to get that of the MPD's clock.
     private var clockOffset: Duration = .zero
-    private var isClockRead = false
-    /// When the last request failed: a failing origin is not asked more often than once a second.
-    private var failed: (at: ContinuousClock.Instant, error: any Error)?
+    /// When the clock is asked again; nil when its time is known.
+    private var clockDue: ContinuousClock.Instant? = .now
 
     /// Bytes of an MPD, at most.
     private static let limit = 16 << 20
-    /// An MPD without a period of its own for reloads is read again after this, at the earliest.
+    /// An MPD is not read again before this, also where it wants to, or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
+    /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
+    private static let patience = Duration.seconds(2)
+    private static let clockPatience = Duration.seconds(3)
 
     init(_ origin: MediaOrigin) {
         self.origin = origin
-        url = origin.source
     }
 
     /// The time by the MPD's clock.
@@ -29,60 +33,73 @@ actor ManifestReader {
 
     /// The MPD as it is now, or as it was less than its update period ago.
     ///
+    /// What is known goes on to be played while the origin is away.
     /// - Parameter isNeeded: whether segments behind those that it has are needed.
     /// - Returns: the MPD, and where it was found.
     /// - Throws: ``ProxyError``.
     func current(isNeeded: Bool = false) async throws -> Manifest {
         if let held, !isDue(held, isNeeded: isNeeded) { return held }
-        if let running { return try await running.value }
-        if let failed, failed.at + .seconds(1) > .now {
-            if let held { return held }
-            throw failed.error
+        if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
+        let task = running ?? start()
+        guard let held else { return try await task.value }
+        return ((try? await within(Self.patience) { try await task.value }) ?? nil) ?? self.held ?? held
+    }
+
+    /// The MPD that was read last; the first one is read.
+    ///
+    /// - Throws: ``ProxyError``.
+    func known() async throws -> Manifest {
+        if let held { return held }
+        return try await current()
+    }
+
+    private func isDue(_ manifest: Manifest, isNeeded: Bool) -> Bool {
+        guard let asked else { return true }
+        let age = asked.duration(to: .now)
+        guard age >= Self.leastPeriod else { return false }
+        switch manifest.mpd.reload {
+        case .never: return false
+        case .whenNeeded: return isNeeded
+        case .after(let period): return isNeeded || age >= period
         }
-        let url = held.map { $0.mpd.location(url: $0.url) } ?? url
-        let task = Task { try await Self.read(url, origin) }
+    }
+
+    private func start() -> Task<Manifest, any Error> {
+        asked = .now
+        let task = Task { try await self.reload() }
         running = task
+        return task
+    }
+
+    private func reload() async throws -> Manifest {
         defer { running = nil }
         do {
-            var manifest = try await task.value
-            if !isClockRead, manifest.mpd.kind == .dynamic {
-                isClockRead = true
-                await readClock(manifest)
-            }
+            let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.source)
+            if new.mpd.kind == .dynamic, let due = clockDue, due <= .now { await readClock(new) }
+            failure = nil
             // what was published before is not newer
-            if let held, let old = held.mpd.publishTime, let new = manifest.mpd.publishTime, new < old { manifest = held }
-            held = manifest
-            failed = nil
-            return manifest
+            if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old { return held }
+            held = new
+            return new
         } catch {
-            failed = (.now, error)
-            // the last MPD goes on to be played while the origin is away
-            if let held { return held }
+            failure = error
             throw error
         }
     }
 
-    private func isDue(_ manifest: Manifest, isNeeded: Bool) -> Bool {
-        let age = Instant.now() - manifest.requested
-        switch manifest.mpd.reload {
-        case .never: return false
-        case .whenNeeded: return isNeeded && age >= Self.leastPeriod
-        case .after(let period): return age >= max(period, Self.leastPeriod) || isNeeded && age >= Self.leastPeriod
-        }
-    }
-
-    private static func read(_ url: String, _ origin: MediaOrigin) async throws -> Manifest {
+    private func read(_ url: String) async throws -> Manifest {
         let requested = Instant.now()
-        let (bytes, address) = try await origin.load(url, limit: limit)
+        let (bytes, address) = try await origin.load(url, limit: Self.limit)
         do throws(Malformed) {
-            return Manifest(try MPD.parse(bytes.rawSpan, limit: limit), url: address, requested: requested)
+            return Manifest(try MPD.parse(bytes.rawSpan, limit: Self.limit), url: address, requested: requested)
         } catch {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
         }
     }
 
-    /// Asks the first clock that answers (ISO/IEC 23009-1 §5.8.5.7). Without one, this machine's time counts.
+    /// Asks the first clock that answers (ISO/IEC 23009-1 §5.8.5.7). Until one does, this machine's time counts.
     private func readClock(_ manifest: Manifest) async {
+        clockDue = nil
         for clock in manifest.mpd.clocks {
             if let time = clock.time {
                 clockOffset = time - manifest.requested
@@ -90,13 +107,15 @@ actor ManifestReader {
             }
             for server in clock.servers where [.httpDate, .httpISO, .httpNTP].contains(clock.method) {
                 let address = origin.resolve(server, against: manifest.url)
+                let origin = origin
                 let asked = Instant.now()
-                guard let body = try? await origin.load(address, limit: 1024).bytes, let time = clock.time(inBody: body) else {
-                    continue
-                }
-                clockOffset = time - asked
+                let body = try? await within(Self.clockPatience) { try await origin.load(address, limit: 1024).bytes }
+                guard let body = body ?? nil, let time = clock.time(inBody: body) else { continue }
+                // the server looked at its clock in the middle of the exchange
+                clockOffset = time - (asked + (Instant.now() - asked) / 2)
                 return
             }
+            clockDue = .now + .seconds(30)
         }
     }
 }

@@ -17,8 +17,22 @@ struct SegmentPairs {
     ///   - main: of pictures, or of audio alone.
     ///   - audio: sent with them; nil for none.
     ///   - period: its name in addresses.
-    mutating func add(_ main: SegmentPlaces, _ audio: SegmentPlaces?, period: Int64) {
+    ///   - isLive: whether segments go: one that has gone takes the other along.
+    ///   - isGrowing: whether segments come: one that has come without the other waits for it.
+    mutating func add(
+        _ main: SegmentPlaces,
+        _ audio: SegmentPlaces?,
+        period: Int64,
+        isLive: Bool = false,
+        isGrowing: Bool = false
+    ) {
         let isLater = !segments.isEmpty
+        var main = main
+        if isLive, let audio, isGrowing || !audio.places.isEmpty {
+            guard let begin = audio.places.first else { return }
+            let gone = main.places.firstIndex { $0.start + $0.duration / 2 >= begin.start } ?? main.places.count
+            main.places.removeFirst(gone)
+        }
         let first = audio.map { audio in main.places.first.flatMap { Self.nearest(to: $0.start, in: audio.places) } ?? 0 } ?? 0
         for (place, segment) in main.places.enumerated() {
             var made = SegmentName(period: period, name, index: segment.index, time: segment.time)
@@ -28,20 +42,22 @@ struct SegmentPairs {
                     if Self.distance(other.start, segment.start) > segment.duration / 2 { isAligned = false }
                     made.audioIndex = other.index
                     made.audioTime = other.time
+                } else if isGrowing {
+                    break
                 } else {
                     // audio that ends before the pictures
                     made.rendition.audio = nil
                     if place + 1 < main.places.count { isAligned = false }
                 }
             }
-            var entry = SegmentList.Segment(name: made, duration: segment.duration)
+            var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
             entry.isDiscontinuity = isLater && place == 0
             entry.hasInitialization = place == 0
             segments.append(entry)
             let whole = segment.duration.components
             longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
         }
-        if let audio, audio.places.count - first > main.places.count + 1 { isAligned = false }
+        if let audio, !isLive, audio.places.count - first > main.places.count + 1 { isAligned = false }
     }
 
     /// The place of the segment that begins nearest to a time; starts rise.

@@ -51,12 +51,18 @@ struct SegmentPlaces: Sendable {
         }
     }
 
-    init(_ index: StreamIndex, of stream: MPDStream) {
+    /// - Parameters:
+    ///   - index: of the representation.
+    ///   - stream: the representation.
+    ///   - range: the places that are wanted; nil for all.
+    init(_ index: StreamIndex, of stream: MPDStream, _ range: Range<Int>? = nil) {
         let offset = stream.information?.presentationTimeOffset ?? 0
         let timescale = stream.information?.timescale ?? 1
         let shift = stream.period.start - Duration.seconds(1) * (Double(offset) / Double(max(1, timescale)))
-        places = index.entries.enumerated().map { place, entry in
-            Place(
+        let wanted = (range ?? index.entries.indices).clamped(to: index.entries.indices)
+        places = wanted.map { place in
+            let entry = index.entries[place]
+            return Place(
                 index: Int64(place),
                 time: entry.time,
                 start: shift + entry.start,
@@ -65,12 +71,6 @@ struct SegmentPlaces: Sendable {
                 range: entry.range
             )
         }
-    }
-
-    /// The place that an address names.
-    func place(index: Int64, time: Int64) -> Place? {
-        guard index >= 0, index < places.count, places[Int(index)].time == time else { return nil }
-        return places[Int(index)]
     }
 
     /// The segment that an address names: at its place, or, where a reload has moved it, at its time.

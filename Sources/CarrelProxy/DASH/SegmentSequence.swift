@@ -1,45 +1,55 @@
 /// The media sequence numbers of a live playlist, kept over reloads of its source (RFC 8216 §6.2.2).
 ///
-/// It remembers the last list alone: the work of a reload does not grow with the history.
+/// It remembers the last list and the segment in front of it alone: the work of a reload does not grow with the history.
 struct SegmentSequence: Sendable {
     private var last: [Key] = []
+    /// The newest segment that was removed.
+    private var removed: Key?
     private var mediaSequence: UInt64 = 0
     private var discontinuitySequence: UInt64 = 0
     private var target: UInt64 = 0
 
-    /// The identity of a segment over reloads.
-    private struct Key: Sendable, Equatable {
+    /// What a segment is known by over reloads, and in all representations of a set: units and rounding differ between these.
+    private struct Key: Sendable {
         var period: Int64
-        var time: Int64
+        var start: Duration
+        var duration: Duration
         var isDiscontinuity: Bool
 
-        func isBefore(_ other: Key) -> Bool { (period, time) < (other.period, other.time) }
+        var end: Duration { start + duration }
+        private var middle: Duration { start + duration / 2 }
+
+        /// Whether another one begins in the second half of this one, or later.
+        func isBefore(_ other: Key) -> Bool { period == other.period ? middle <= other.start && start < other.start : period < other.period }
+
+        /// Whether this one goes on from another.
+        func continues(_ other: Key) -> Bool {
+            guard period == other.period else { return false }
+            let distance = start > other.end ? start - other.end : other.end - start
+            return distance <= duration / 2
+        }
     }
 
     /// Numbers a list, and leaves out what was gone before.
     mutating func update(_ list: inout SegmentList) {
-        var keys = list.segments.map { Key(period: $0.name.period, time: $0.name.time, isDiscontinuity: $0.isDiscontinuity) }
-        if let oldest = last.first {
-            // segments that were removed do not come again
-            let again = keys.firstIndex { !$0.isBefore(oldest) } ?? keys.count
-            keys.removeFirst(again)
-            list.segments.removeFirst(again)
-            let gone =
-                keys.first.map { first in
-                    var (low, high) = (0, last.count)
-                    while low < high {
-                        let middle = (low + high) / 2
-                        if last[middle].isBefore(first) { low = middle + 1 } else { high = middle }
-                    }
-                    return low
-                } ?? last.count
+        leaveOutRemoved(&list)
+        var keys = list.segments.map {
+            Key(period: $0.name.period, start: $0.start, duration: $0.duration, isDiscontinuity: $0.isDiscontinuity)
+        }
+        let gone = keys.first.map { Self.place(of: $0, in: last) } ?? last.count
+        if gone > 0 {
             mediaSequence += UInt64(gone)
             discontinuitySequence += UInt64(last[..<gone].count(where: \.isDiscontinuity))
-            // the first one stays a discontinuity as long as it is listed
-            if gone < last.count, let first = keys.indices.first {
-                keys[first].isDiscontinuity = last[gone].isDiscontinuity
-                list.segments[first].isDiscontinuity = last[gone].isDiscontinuity
-            }
+            removed = last[gone - 1]
+        }
+        if let first = keys.first {
+            // a discontinuity stays one as long as its segment is listed, and what is left out makes another
+            let isDiscontinuity =
+                gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
+            keys[0].isDiscontinuity = isDiscontinuity
+            list.segments[0].isDiscontinuity = isDiscontinuity
+            // the player may not have what is in force for the segments in front
+            list.segments[0].hasInitialization = true
         }
         last = keys
         // the target duration of a playlist may not change (§4.3.3.1)
@@ -47,5 +57,26 @@ struct SegmentSequence: Sendable {
         list.leastTarget = target
         list.mediaSequence = mediaSequence
         list.discontinuitySequence = discontinuitySequence
+    }
+
+    /// Segments that were removed do not come again.
+    private func leaveOutRemoved(_ list: inout SegmentList) {
+        guard let oldest = last.first ?? removed else { return }
+        let isOldestListed = !last.isEmpty
+        let first = list.segments.firstIndex { segment in
+            let key = Key(period: segment.name.period, start: segment.start, duration: segment.duration, isDiscontinuity: false)
+            return isOldestListed ? !key.isBefore(oldest) : oldest.isBefore(key)
+        }
+        list.segments.removeFirst(first ?? list.segments.count)
+    }
+
+    /// The place of the first one of a list that is not before a segment.
+    private static func place(of first: Key, in list: [Key]) -> Int {
+        var (low, high) = (0, list.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if list[middle].isBefore(first) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

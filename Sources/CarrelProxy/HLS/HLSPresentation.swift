@@ -166,7 +166,11 @@ final class HLSPresentation: Presentation {
         let new = HeldPlaylist(playlist: list, url: loaded.url, read: .now)
         return state.withLock { state in
             // a cache of the origin may give an older one
-            if let known = state.playlists[name], known.playlist.mediaSequence > new.playlist.mediaSequence { return known }
+            if var known = state.playlists[name], known.playlist.mediaSequence > new.playlist.mediaSequence {
+                known.read = .now
+                state.playlists[name] = known
+                return known
+            }
             state.playlists[name] = new
             return new
         }
@@ -175,6 +179,12 @@ final class HLSPresentation: Presentation {
     private func playlist(_ name: RenditionName) async throws -> HeldPlaylist {
         guard let source = try await top().sources[name] else { throw SegmentName.unknown }
         return try await playlist(name, source)
+    }
+
+    /// The playlist that was read last.
+    private func known(_ name: RenditionName) async throws -> HeldPlaylist {
+        if let held = state.withLock({ $0.playlists[name] }) { return held }
+        return try await playlist(name)
     }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
@@ -202,11 +212,25 @@ final class HLSPresentation: Presentation {
     // MARK: - Bytes
 
     private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
-        let held = try await playlist(name.rendition)
-        let place = name.index - Int64(clamping: held.playlist.mediaSequence)
+        var held = try await known(name.rendition)
+        var place = name.index - Int64(clamping: held.playlist.mediaSequence)
+        if place >= held.playlist.segments.count {
+            // a player may know of a list that was taken back meanwhile
+            held = try await playlist(name.rendition)
+            place = name.index - Int64(clamping: held.playlist.mediaSequence)
+        }
         guard place >= 0 else { throw ProxyError(.windowPassed, "the segment is not in the live window any more") }
         guard place < held.playlist.segments.count else { throw SegmentName.unknown }
         return (held.playlist.segments[Int(place)], held)
+    }
+
+    func next(after name: SegmentName) async -> SegmentName? {
+        guard let held = state.withLock({ $0.playlists[name.rendition] }) else { return nil }
+        let place = name.index - Int64(clamping: held.playlist.mediaSequence) + 1
+        guard place >= 0, place < held.playlist.segments.count, !held.playlist.segments[Int(place)].isGap else { return nil }
+        var next = name
+        next.index += 1
+        return next
     }
 
     func open(_ name: SegmentName) async throws -> ServedMedia {
@@ -214,7 +238,12 @@ final class HLSPresentation: Presentation {
         let key = resolved(segment.keys, held.url)
         let initialization = try await initialization(segment, held)
         let url = origin.resolve(segment.uri, against: held.url)
-        let stream = try await FirstBytes(try await origin.open(url, range: Self.range(segment)))
+        var opening = SegmentOpening(origin: origin)
+        if !held.playlist.isEnded, name.index + 3 >= Int64(clamping: held.playlist.mediaSequence) + Int64(held.playlist.segments.count) {
+            // a server behind another may not have the newest yet
+            opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
+        }
+        let stream = try await opening.open(url, range: Self.range(segment))
         if key == nil, ScrambledSegment.isScrambled(stream.head) {
             return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
         }

@@ -163,7 +163,9 @@ struct MediaOrigin: Sendable {
             case .notFound, .gone: throw ProxyError(.missing, "\(Self.shown(reference)) does not exist")
             default:
                 let status = stream.response.status.rawValue
-                throw ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
+                var error = ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
+                error.isTransient = status >= 500
+                throw error
             }
             return OriginStream(stream, name: Self.shown(reference))
         case .folder(let folder):

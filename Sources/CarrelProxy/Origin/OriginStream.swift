@@ -51,7 +51,10 @@ final class OriginStream: Sendable {
         switch source {
         case .remote(let stream):
             do throws(HTTPClientError) { return try await stream.next() } catch {
-                throw ProxyError(error.code == .interrupted ? .wrongLength : .unavailable, "\(name): \(error.message)")
+                guard error.code == .interrupted else { throw ProxyError(error, in: name) }
+                var cut = ProxyError(.wrongLength, "\(name): \(error.message)")
+                cut.isTransient = true
+                throw cut
             }
         case .local(let file):
             let range = rest.withLock { rest in

@@ -20,6 +20,12 @@ protocol Presentation: Sendable {
     /// - Throws: ``ProxyError``.
     func open(_ name: SegmentName) async throws -> ServedMedia
 
+    /// The segment behind another, which a player will ask for next.
+    ///
+    /// - Parameter name: of a segment that a list had.
+    /// - Returns: nil behind the last one, and where the next one of a live source does not exist yet.
+    func next(after name: SegmentName) async -> SegmentName?
+
     /// Opens the initialization segment of a rendition, of fragmented output.
     ///
     /// - Parameter name: with the period and the rendition.
@@ -81,6 +87,8 @@ struct Outline: Sendable {
 struct SegmentList: Sendable {
     struct Segment: Sendable {
         var name: SegmentName
+        /// Its beginning in the presentation, where that is known.
+        var start = Duration.zero
         var duration: Duration
         /// Whether nothing goes on from the segment before.
         var isDiscontinuity = false

@@ -31,9 +31,12 @@ struct SegmentRequest: Sendable {
     var settings: SessionSettings
     /// Of the segment.
     var number: Int
+    /// Until when a source that is not there yet is asked for again; nil for never.
+    var deadline: ContinuousClock.Instant?
+
+    private var opening: SegmentOpening { SegmentOpening(origin: origin, deadline: deadline) }
 
     /// One transport stream of all sources.
-    ///
     func transportStream() async throws -> ServedMedia {
         let (streams, described) = try await opened()
         return ServedMedia(
@@ -56,7 +59,7 @@ struct SegmentRequest: Sendable {
         }
         let streams = try await withThrowingTaskGroup(of: (Int, FirstBytes).self) { group in
             for (place, source) in sources.enumerated() {
-                group.addTask { (place, try await FirstBytes(try await origin.open(source.url, range: source.range))) }
+                group.addTask { (place, try await opening.open(source.url, range: source.range)) }
             }
             var opened: [Int: FirstBytes] = [:]
             for try await (place, stream) in group { opened[place] = stream }
@@ -68,7 +71,7 @@ struct SegmentRequest: Sendable {
     /// The clear fragments of the first source.
     func fragments() async throws -> ServedMedia {
         guard let source = sources.first else { throw SegmentName.unknown }
-        let stream = try await FirstBytes(try await origin.open(source.url, range: source.range))
+        let stream = try await opening.open(source.url, range: source.range)
         do {
             let decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
             return ServedMedia(contentType: "video/mp4", bytes: DecryptedBytes(stream, decrypter))

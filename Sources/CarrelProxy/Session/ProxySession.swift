@@ -86,6 +86,7 @@ final class SessionContent: Sendable {
     private let report: @Sendable (ProxyError) -> Void
     private let trace: @Sendable (Trace) -> Void
     private let state = Locked(State())
+    private let ahead = SegmentsAhead()
     /// The key of encrypted output.
     private let outputKey = Secret(Random.bytes(16))
 
@@ -113,6 +114,7 @@ final class SessionContent: Sendable {
             return state.preparing
         }
         task?.cancel()
+        ahead.end()
     }
 
     // MARK: - Preparing
@@ -223,7 +225,10 @@ final class SessionContent: Sendable {
         case "segment.ts", "segment.m4s", "text.vtt":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
-            return try await served(try await presentation.open(name), name)
+            let media = try await ahead.take(name, of: presentation)
+            let response = try await served(media, name)
+            ahead.open(after: name, of: presentation)
+            return response
         case "init.mp4":
             return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil)
         default: throw SegmentName.unknown

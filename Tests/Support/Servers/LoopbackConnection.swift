@@ -110,6 +110,14 @@ package final class LoopbackConnection: Sendable {
         }
     }
 
+    /// Makes the end of the connection a reset.
+    package func resetOnClose() {
+        var value = Glibc.linger(l_onoff: 1, l_linger: 0)
+        let length = socklen_t(MemoryLayout<Glibc.linger>.size)
+        let wasSet = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, length) == 0
+        precondition(wasSet, "the connection cannot be reset")
+    }
+
     func close() {
         isClosed.withLock { isClosed in
             if !isClosed { Glibc.close(descriptor) }

@@ -1,0 +1,46 @@
+import CarrelThreads
+
+/// Opens segments at an origin that fails for a moment: nothing was sent to the player yet, so that it does not notice.
+struct SegmentOpening: Sendable {
+    let origin: MediaOrigin
+    /// Until when a segment of a live source that the origin does not have yet is asked for again; nil for never.
+    var deadline: ContinuousClock.Instant?
+
+    /// Before the second and the third request.
+    private static let pauses: [Duration] = [.milliseconds(200), .milliseconds(800)]
+    /// An origin that has taken this long is not asked again.
+    private static let patience = Duration.seconds(6)
+    /// Between requests for a segment that is not there yet: at first, and at most.
+    private static let firstWait = Duration.milliseconds(50)
+    private static let longestWait = Duration.milliseconds(800)
+
+    /// Opens a segment, and waits for its first bytes.
+    ///
+    /// - Parameters:
+    ///   - url: resolved.
+    ///   - range: the part that is wanted; nil for all.
+    /// - Returns: the bytes.
+    /// - Throws: ``ProxyError``; `CancellationError`.
+    func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {
+        let began = ContinuousClock.now
+        var pauses = Self.pauses[...]
+        var wait = Self.firstWait
+        while true {
+            do throws(ProxyError) {
+                return try await FirstBytes(try await origin.open(url, range: range))
+            } catch {
+                try Task.checkCancellation()
+                switch error.code {
+                case .missing:
+                    guard let deadline, .now + wait < deadline else { throw error }
+                    try await Task.sleep(for: wait)
+                    wait = min(wait * 2, Self.longestWait)
+                case _ where error.isTransient && began + Self.patience > .now:
+                    guard let pause = pauses.popFirst() else { throw error }
+                    try await Task.sleep(for: pause)
+                default: throw error
+                }
+            }
+        }
+    }
+}
