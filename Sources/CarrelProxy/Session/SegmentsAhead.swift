@@ -8,10 +8,12 @@ final class SegmentsAhead: Sendable {
         var name: SegmentName
         var task: Task<ServedMedia, any Error>
         var opened: ContinuousClock.Instant
+        var serial: Int
     }
 
     private struct State {
         var entries: [RenditionName: Entry] = [:]
+        var serial = 0
         var isEnded = false
     }
 
@@ -49,27 +51,38 @@ final class SegmentsAhead: Sendable {
     func open(after name: SegmentName, of presentation: some Presentation) {
         Task {
             guard let next = await presentation.next(after: name) else { return }
-            let entry = Entry(name: next, task: Task { try await presentation.open(next) }, opened: .now)
-            let dropped = state.withLock { state -> [Entry] in
-                guard !state.isEnded else { return [entry] }
-                var dropped: [Entry] = []
-                if let known = state.entries[name.rendition] { dropped.append(known) }
-                state.entries[name.rendition] = entry
-                if state.entries.count > Self.limit, let oldest = state.entries.min(by: { $0.value.opened < $1.value.opened }) {
-                    dropped.append(oldest.value)
-                    state.entries[oldest.key] = nil
-                }
-                return dropped
-            }
-            for entry in dropped { entry.task.cancel() }
+            let serial = begin(next, presentation)
             try await Task.sleep(for: Self.age)
-            drop(entry)
+            drop(name.rendition, serial)
         }
     }
 
-    private func drop(_ old: Entry) {
+    /// - Returns: the number of the entry. Nothing but the state holds the entry, because a task holds its result: an open request.
+    private func begin(_ name: SegmentName, _ presentation: some Presentation) -> Int {
+        let (serial, dropped) = state.withLock { state -> (Int, [Entry]) in
+            state.serial += 1
+            guard !state.isEnded else { return (state.serial, []) }
+            let entry = Entry(
+                name: name,
+                task: Task { try await presentation.open(name) },
+                opened: .now,
+                serial: state.serial
+            )
+            var dropped: [Entry] = []
+            if let known = state.entries.updateValue(entry, forKey: name.rendition) { dropped.append(known) }
+            if state.entries.count > Self.limit, let oldest = state.entries.values.min(by: { $0.serial < $1.serial }) {
+                dropped.append(oldest)
+                state.entries[oldest.name.rendition] = nil
+            }
+            return (state.serial, dropped)
+        }
+        for entry in dropped { entry.task.cancel() }
+        return serial
+    }
+
+    private func drop(_ rendition: RenditionName, _ serial: Int) {
         let dropped = state.withLock { state in
-            state.entries[old.name.rendition]?.task == old.task ? state.entries.removeValue(forKey: old.name.rendition) : nil
+            state.entries[rendition]?.serial == serial ? state.entries.removeValue(forKey: rendition) : nil
         }
         dropped?.task.cancel()
     }

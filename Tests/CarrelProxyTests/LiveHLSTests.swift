@@ -1,0 +1,89 @@
+import CarrelProxy
+import CarrelTesting
+import Glibc
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct `A live HLS source` {
+    private static let seconds = unsafe getenv("CARREL_LONG") == nil ? 10 : 300
+
+    @Test func `of ffmpeg, encrypted, plays without a gap`() async throws {
+        let folder = TemporaryDirectory()
+        folder.write("live.key", Array(0..<16))
+        let origin = MadeOrigin(folder: folder.path)
+        folder.write("key.info", "\(origin.url("live.key"))\n\(folder.file("live.key"))\n")
+        let encoder = try LivePackets.encoder(
+            Self.seconds + 20,
+            [
+                "-f", "hls", "-hls_time", "1", "-hls_list_size", "6", "-hls_flags", "delete_segments+temp_file", "-hls_key_info_file",
+                folder.file("key.info"), folder.file("live.m3u8"),
+            ]
+        )
+        try await eventually { folder.read("live3.ts") != nil }
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
+        try await LivePackets.expectNoGap(session.url, seconds: Self.seconds)
+        #expect(run.errors.withLock { $0 } == [])
+        await run.proxy.stop()
+        await encoder.terminate()
+    }
+
+    /// A list of segments of one second, and of discontinuities in front of some.
+    private static func list(_ numbers: Range<Int>, marks: Set<Int> = [], discontinuities: Int = 0, isEnded: Bool = false) -> String {
+        var text = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(numbers.lowerBound)\n"
+        text += "#EXT-X-DISCONTINUITY-SEQUENCE:\(discontinuities)\n#EXT-X-KEY:METHOD=AES-128,URI=\"live.key\"\n"
+        for number in numbers {
+            if marks.contains(number) { text += "#EXT-X-DISCONTINUITY\n" }
+            text += "#EXTINF:1.0,\nlive\(number).ts\n"
+        }
+        return isEnded ? text + "#EXT-X-ENDLIST\n" : text
+    }
+
+    /// The numbers of a list, as its addresses have them.
+    private static func numbers(_ text: String) -> (list: LiveList, numbers: [Int]) {
+        let numbers = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .compactMap { $0.split(separator: "&").first { $0.hasPrefix("n=") }.flatMap { Int($0.dropFirst(2)) } }
+        return (LiveList(text), numbers)
+    }
+
+    @Test func `keeps the numbers of its source, also while that is away`() async throws {
+        let origin = MadeOrigin()
+        origin.put("live.key", Array(0..<16))
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
+        func reload(_ text: String?) async throws -> (list: LiveList, numbers: [Int]) {
+            if let text { origin.put("live.m3u8", text) }
+            try await Task.sleep(for: .milliseconds(600))
+            return Self.numbers(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0")))
+        }
+        var (list, numbers) = try await reload(Self.list(10..<14))
+        #expect(list.media == 10)
+        #expect(numbers == [10, 11, 12, 13])
+        (list, numbers) = try await reload(Self.list(12..<16, marks: [13]))
+        #expect((list.media, list.discontinuities) == (12, 0))
+        #expect(numbers == [12, 13, 14, 15])
+        #expect(list.segments.map { $0 <= 0 } == [true, true, true, true])
+        // a cache gives an older one
+        (list, numbers) = try await reload(Self.list(11..<15))
+        #expect(numbers == [12, 13, 14, 15])
+        origin.isAway = true
+        (list, numbers) = try await reload(nil)
+        #expect(numbers == [12, 13, 14, 15])
+        #expect(!list.isEnded)
+        origin.isAway = false
+        (list, numbers) = try await reload(Self.list(14..<18, discontinuities: 1))
+        #expect((list.media, list.discontinuities) == (14, 1))
+        let gone = session.url.replacing("index.m3u8", with: "segment.ts?period=0&video=0&n=12&t=0")
+        #expect(try await ProxyRun.get(gone).status == 404)
+        #expect(run.errors.withLock { $0.last?.code } == .windowPassed)
+        // a segment that is late
+        let newest = session.url.replacing("index.m3u8", with: "segment.ts?period=0&video=0&n=17&t=0")
+        async let late = ProxyRun.get(newest)
+        try await Task.sleep(for: .milliseconds(300))
+        origin.put("live17.ts", try Fixtures.bytes("media/hls/av-ts-implicit-iv_0.ts"))
+        _ = try await late
+        #expect(origin.requests.count { $0 == "live17.ts" } > 2)
+        (list, numbers) = try await reload(Self.list(14..<18, discontinuities: 1, isEnded: true))
+        #expect(list.isEnded)
+        await run.proxy.stop()
+    }
+}
