@@ -1,3 +1,4 @@
+import CarrelThreads
 import CarrelBytes
 import CarrelMedia
 import CarrelProxy

@@ -1,3 +1,5 @@
+import CarrelThreads
+import CarrelProxy
 import CarrelTesting
 import Glibc
 import Testing

@@ -1,3 +1,4 @@
+import CarrelThreads
 import CarrelProxy
 import CarrelTesting
 import Glibc

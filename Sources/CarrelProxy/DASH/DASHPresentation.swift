@@ -170,6 +170,12 @@ final class DASHPresentation: Presentation {
         }
         var sources: [SegmentSource] = []
         for found in found { sources.append(try await source(found)) }
+        if name.rendition.text != nil, let place = found.first?.place, let source = sources.first {
+            let start = Int64(place.start / .milliseconds(1))
+            let range = start..<start + max(1, Int64(place.duration / .milliseconds(1)))
+            let text = try await TextSegment.make(source, range, origin, settings)
+            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
+        }
         var request = SegmentRequest(
             sources: sources,
             origin: origin,
@@ -251,9 +257,12 @@ final class DASHPresentation: Presentation {
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
+    /// Whether a representation is a WebVTT file, or several of them.
+    private static func isTextFile(_ stream: MPDStream) -> Bool { stream.properties.mimeType?.lowercased() == "text/vtt" }
+
     private func source(_ found: Found) async throws -> SegmentSource {
         SegmentSource(
-            initialization: try await initializations.initialization(of: found.stream),
+            initialization: Self.isTextFile(found.stream) ? [] : try await initializations.initialization(of: found.stream),
             url: found.place.url,
             range: found.place.range,
             presentationTimeOffset: found.stream.information?.presentationTimeOffset ?? 0,

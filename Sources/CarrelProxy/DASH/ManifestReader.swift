@@ -89,7 +89,8 @@ actor ManifestReader {
 
     private func read(_ url: String) async throws -> Manifest {
         let requested = Instant.now()
-        let (bytes, address) = try await origin.load(url, limit: Self.limit)
+        var (bytes, address) = try await origin.load(url, limit: Self.limit)
+        bytes = try await RemoteElements.inserted(into: bytes, of: address, origin)
         do throws(Malformed) {
             return Manifest(try MPD.parse(bytes.rawSpan, limit: Self.limit), url: address, requested: requested)
         } catch {

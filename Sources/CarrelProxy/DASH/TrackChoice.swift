@@ -45,6 +45,11 @@ struct TrackChoice: Sendable {
             guard let best = selection.representations(of: set).last else { continue }
             audio.append(Manifest.Track(representation: set.representations[best], set: set))
         }
+        // text that the player shows is WebVTT in any case
+        for set in selection.sets(of: "text", in: period).map({ period.adaptationSets[$0] }) {
+            guard let best = selection.representations(of: set).last else { continue }
+            texts.append(Manifest.Track(representation: set.representations[best], set: set))
+        }
         guard !video.isEmpty || !audio.isEmpty else {
             throw ProxyError(.unsupported, "the player has none of the codecs of the source")
         }
@@ -67,6 +72,10 @@ struct TrackChoice: Sendable {
                 guard video.indices.contains(place) else { throw SegmentName.unknown }
                 return video[place]
             }
+            if let place = name.text {
+                guard texts.indices.contains(place) else { throw SegmentName.unknown }
+                return texts[place]
+            }
             guard let place = name.audio, audio.indices.contains(place) else { throw SegmentName.unknown }
             return audio[place]
         case .audio:
@@ -77,7 +86,10 @@ struct TrackChoice: Sendable {
     }
 
     /// The tracks whose segments have the same numbers: representations of one set are cut alike.
-    func group(of name: RenditionName) -> String { name.video != nil ? "video" : "audio \(name.audio ?? 0)" }
+    func group(of name: RenditionName) -> String {
+        if name.video != nil { return "video" }
+        return name.text.map { "text \($0)" } ?? "audio \(name.audio ?? 0)"
+    }
 
     /// The variants: one for each representation of pictures, or for audio alone.
     var outline: Outline {
@@ -115,6 +127,11 @@ struct TrackChoice: Sendable {
                     )
                 )
             }
+        }
+        for (place, track) in texts.enumerated() {
+            var label = track.set.properties.labels.first?.text ?? track.set.language ?? "text"
+            if outline.texts.contains(where: { $0.label == label }) { label += " \(place + 1)" }
+            outline.texts.append(Outline.Rendition(name: RenditionName(text: place), label: label, language: track.set.language))
         }
         return outline
     }

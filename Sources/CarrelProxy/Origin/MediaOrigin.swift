@@ -114,6 +114,9 @@ struct MediaOrigin: Sendable {
         }
     }
 
+    /// Whether two addresses have the same scheme, host and port; files of one folder have.
+    func isSameOrigin(_ address: String, _ other: String) -> Bool { isRemote ? isNamed(address, [other]) : !Self.isURL(address) }
+
     private func isNamed(_ url: String, _ named: [String]) -> Bool {
         let reference = URIReference(url)
         return named.contains { name in

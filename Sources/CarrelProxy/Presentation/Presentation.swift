@@ -34,6 +34,11 @@ protocol Presentation: Sendable {
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia
 }
 
+extension Presentation {
+    /// Nil: nothing is opened ahead of files that are read in ranges.
+    func next(after name: SegmentName) async -> SegmentName? { nil }
+}
+
 /// Which tracks a playlist holds, by their places in the outline of the source.
 struct RenditionName: Sendable, Hashable {
     var video: Int?

@@ -6,9 +6,10 @@ struct PlayFilmTests {
     @Test func `gives a player an address that ends with the session`() async throws {
         let (path, keys) = try `A DASH source`.source("timeline-cenc")
         var address = ""
-        try await play(path, keys: keys) { url in
+        try await play(path, keys: keys) { (url: String) async throws in
             address = url
-            #expect(try await ProxyRun.text(url).hasPrefix("#EXTM3U"))
+            let text = try await ProxyRun.text(url)
+            #expect(text.hasPrefix("#EXTM3U"))
         }
         await #expect(throws: (any Error).self) { try await ProxyRun.get(address) }
     }

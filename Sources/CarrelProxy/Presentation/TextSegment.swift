@@ -1,0 +1,69 @@
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+
+/// A segment of subtitles as WebVTT with its time map: `wvtt` and the text of `stpp` in fragmented MP4, or a WebVTT file.
+enum TextSegment {
+    /// Bytes of a segment of subtitles, at most.
+    private static let limit = 16 << 20
+
+    /// Makes the segment.
+    ///
+    /// - Parameters:
+    ///   - source: the segment at the origin.
+    ///   - range: its part of the presentation, in milliseconds.
+    ///   - origin: loads it.
+    ///   - settings: of the session.
+    /// - Returns: a WebVTT file whose times count from the beginning of the presentation.
+    /// - Throws: ``ProxyError``.
+    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ origin: MediaOrigin, _ settings: SessionSettings) async throws -> [UInt8] {
+        let (bytes, _) = try await origin.load(source.url, range: source.range, limit: limit)
+        // fragments keep the times of their media
+        let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : -source.shift
+        do {
+            guard source.initialization.isEmpty else {
+                let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)
+                return file.segment(range, origin: start & (1 << 33 - 1))
+            }
+            // times of a file count from the beginning of its period
+            let period = Int64(source.periodStart / .milliseconds(1))
+            let part = range.lowerBound - period..<range.upperBound - period
+            return try WebVTTFile(bytes.rawSpan).segment(part, origin: (start + period * 90) & (1 << 33 - 1))
+        } catch {
+            throw ProxyError(error, in: MediaOrigin.shown(source.url))
+        }
+    }
+
+    private static func cues(
+        _ bytes: [UInt8],
+        _ initialization: [UInt8],
+        _ shift: Int64,
+        _ keys: some ContentKeySource
+    ) async throws -> WebVTTFile {
+        let tracks = try MP4File(BytesReader(initialization)).tracks
+        guard let place = tracks.firstIndex(where: { $0.entries.first.map { ["wvtt", "stpp"].contains($0.format) } == true }),
+            let entry = tracks[place].entries.first
+        else { throw MediaError(.unsupported, "there is no track of timed text") }
+        var fragments = ClearFragments(tracks: tracks)
+        var cues = try TimedTextCues(entry)
+        fragments.append(bytes.rawSpan)
+        fragments.end()
+        let timescale = Int64(max(1, tracks[place].timescale))
+        while let event = try fragments.next() {
+            switch event {
+            case .movie, .fragment: try await fragments.resolveKeys(from: keys)
+            case .sample(let track, let sample, let range) where track == place:
+                let start = milliseconds(sample.decodeTime &+ sample.compositionOffset, timescale) &+ shift
+                let end = start &+ milliseconds(sample.duration, timescale)
+                try cues.append(fragments.bytes.extracting(range), start: start, end: end)
+            default: break
+            }
+        }
+        return WebVTTFile(cues: cues.finish(), definitions: cues.definitions)
+    }
+
+    private static func milliseconds(_ time: Int64, _ timescale: Int64) -> Int64 {
+        let (whole, rest) = time.quotientAndRemainder(dividingBy: timescale)
+        return whole &* 1000 &+ rest &* 1000 / timescale
+    }
+}
