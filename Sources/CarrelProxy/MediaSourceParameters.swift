@@ -1,3 +1,5 @@
+import CarrelBytes
+import CarrelHLS
 public import CarrelHTTP
 
 /// The facts that a caller knows about a source, and its wishes. Everything may be left out.
@@ -76,7 +78,7 @@ public struct MediaSourceParameters: Sendable {
             let isOwn = ["#EXTM3U", "#EXT-X-STREAM-INF", "#EXT-X-VERSION", "#EXT-X-ENDLIST", "#EXTINF", "#EXT-X-TARGETDURATION"]
                 .contains { line.hasPrefix($0) }
             let hasControls = line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f }
-            guard line.hasPrefix("#"), !isOwn, !hasControls, line.utf8.count <= 4096 else {
+            guard line.hasPrefix("#"), !isOwn, !hasControls, line.utf8.count <= 4096, Self.isOfTopPlaylist(line) else {
                 throw ProxyError(
                     .usage,
                     "a line for the top playlist would break it: it begins with '#', and the proxy does not write it itself"
@@ -88,5 +90,24 @@ public struct MediaSourceParameters: Sendable {
             throw ProxyError(.usage, "the duration is not a number of seconds")
         }
         guard 0...10_000_000_000 ~= bitrateBitsPerSecond else { throw ProxyError(.usage, "the bit rate is out of range") }
+        for field in Array(originFields) + Array(playerFields) {
+            // the name alone: the value may be a secret
+            let isOwn = Self.framing.contains(field.name.lowercased())
+            guard Token.isValid(field.name), Token.isValidFieldValue(field.value), !isOwn else {
+                throw ProxyError(.usage, "a header field has a bad name or value, or is the proxy's own")
+            }
+        }
+    }
+
+    /// Fields that say where a message ends, and how it goes on.
+    private static let framing: Set<String> = [
+        "connection", "content-length", "content-range", "host", "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+
+    /// Whether a line keeps a top playlist one that players read.
+    private static func isOfTopPlaylist(_ line: String) -> Bool {
+        let text = Array("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nmedia.m3u8\n\(line)\n".utf8)
+        guard case .multivariant = try? Playlist.parse(text.rawSpan) else { return false }
+        return true
     }
 }

@@ -201,14 +201,16 @@ public final class PlaylistProxy: Sendable {
         permissions.privateNetworks = options.allowsPrivateNetworks
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
+        let subtitles = try subtitleOrigin(parameters, place, permissions)
         let settings = SessionSettings(
             parameters: parameters,
             output: options.output,
             policy: options.policy,
             rules: options.rules,
             demuxesAudio: options.demuxesAudio,
-            keys: SessionKeys(keys, gate, options.licenseWait, clock: clock, policy: options.policy),
-            clock: clock
+            keys: SessionKeys(keys, gate, options.licenseWait, policy: options.policy),
+            clock: clock,
+            subtitles: subtitles
         )
         let session = ProxySession(source, place, type, settings, options) { [weak self] error in
             self?.report(error)
@@ -233,6 +235,18 @@ public final class PlaylistProxy: Sendable {
             session,
             self
         )
+    }
+
+    /// The origin of subtitles beside the source: that of the source, unless one is on a server and the other is a file.
+    private func subtitleOrigin(
+        _ parameters: MediaSourceParameters,
+        _ source: MediaOrigin,
+        _ permissions: MediaOrigin.Permissions
+    ) throws(ProxyError) -> MediaOrigin {
+        guard let url = parameters.subtitles?.url else { return source }
+        let isFile = url.lowercased().hasPrefix("file:") || !source.isRemote && url.hasPrefix("/")
+        guard isFile || MediaOrigin.isURL(url) && !source.isRemote else { return source }
+        return try MediaOrigin(url, client: client, fields: [:], permissions)
     }
 
     /// A source that is being served.

@@ -105,7 +105,8 @@ extension ProxyError {
         case let error as MediaError: self.init(Self.code(of: error), "\(name): \(error.message)")
         case let error as Malformed: self.init(.damaged, "\(name): \(error.description)")
         case let error as HTTPClientError:
-            self.init(error.code == .address ? .address : .unavailable, "\(name): \(error.message)")
+            // a redirect that is not followed leads away from https, to plain http, or round in circles
+            self.init(error.code == .address || error.code == .redirect ? .address : .unavailable, "\(name): \(error.message)")
             isTransient = [.refused, .timeout, .head, .interrupted, .failed].contains(error.code)
         default: self.init(.unavailable, "\(name): \(error)")
         }

@@ -30,14 +30,26 @@ struct ByteContent: Sendable {
     }
 
     /// The response to GET or HEAD: whole, or in parts.
-    func response(to request: HTTPRequest) async throws -> HTTPResponse {
+    ///
+    /// - Parameters:
+    ///   - request: for it.
+    ///   - report: gets the error that cuts a response.
+    /// - Returns: the response.
+    /// - Throws: ``ProxyError``: `proxy.expired-key`.
+    func response(to request: HTTPRequest, report: @escaping @Sendable (ProxyError) -> Void) async throws -> HTTPResponse {
         let stream = stream
+        // reads nothing, and finds a key that has ended while there is a status to tell it
+        _ = try await stream.read(0..<0)
         return .serving(
             Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in
                 .stream(length: range.count) { writer in
                     var at = range.lowerBound
                     while at < range.upperBound {
-                        let piece = try await stream.read(at..<min(range.upperBound, at + Self.pieceLength))
+                        let piece: [UInt8]
+                        do { piece = try await stream.read(at..<min(range.upperBound, at + Self.pieceLength)) } catch {
+                            if !(error is CancellationError) { report(ProxyError(error, in: "the content")) }
+                            throw error
+                        }
                         guard !piece.isEmpty else {
                             throw ProxyError(.wrongLength, "the content is shorter than its header says")
                         }

@@ -22,6 +22,8 @@ final class HLSPresentation: Presentation {
     private struct State {
         var top: Top?
         var playlists: [RenditionName: HeldPlaylist] = [:]
+        /// Initialization sections, by their addresses and ranges.
+        var initializations: [String: [UInt8]] = [:]
     }
 
     private let origin: MediaOrigin
@@ -33,14 +35,17 @@ final class HLSPresentation: Presentation {
 
     /// Bytes of an initialization section, at most.
     private static let initializationLimit = 1 << 20
+    /// Bytes in which scrambled packets are looked for, at least.
+    private static let scrambledLimit = 1 << 20
+    /// Initialization sections that are kept, at most.
+    private static let heldLimit = 32
 
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
         self.settings = settings
         loader = PlaylistLoader(origin)
         keys =
-            settings.policy == .seed
-            ? settings.keys : ContentKeySources([settings.keys, HLSKeySource(client: OriginHTTPClient(origin))])
+            settings.policy == .seed ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
     }
 
     // MARK: - Top
@@ -74,12 +79,19 @@ final class HLSPresentation: Presentation {
     private func read(_ list: MultivariantPlaylist, _ url: String) throws(ProxyError) -> Top {
         var top = Top()
         var groups: Set<String> = []
-        let audio = list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil }
-        for (place, rendition) in audio.enumerated() {
+        let audio = try Self.chosen(
+            list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil },
+            settings.parameters.audioTrack,
+            "audio"
+        ) { [$0.groupID, $0.name, $0.attributes.quoted("STABLE-RENDITION-ID")] }
+        for (place, rendition) in audio {
             groups.insert(rendition.groupID)
             top.sources[RenditionName(audio: place)] = origin.resolve(rendition.uri ?? "", against: url)
         }
-        for (place, variant) in list.variants.enumerated() where settings.canPlay(variant.codecs) {
+        let variants = try Self.chosen(list.variants, settings.parameters.videoTrack, "video") {
+            [$0.group("VIDEO"), $0.attributes.quoted("STABLE-VARIANT-ID")]
+        }
+        for (place, variant) in variants where settings.canPlay(variant.codecs) {
             let name = RenditionName(video: place)
             top.sources[name] = origin.resolve(variant.uri, against: url)
             var made = Outline.Variant(name: name, bandwidth: Int(clamping: variant.bandwidth))
@@ -97,12 +109,14 @@ final class HLSPresentation: Presentation {
         let best = list.variants.sorted { $0.bandwidth > $1.bandwidth }.compactMap { $0.group("AUDIO") }.first {
             groups.contains($0)
         }
-        let wanted = settings.parameters.language?.lowercased()
-        for (place, rendition) in audio.enumerated() where rendition.groupID == best {
+        let offered = audio.filter { $0.element.groupID == best }
+        // no more than one of a group is the default (RFC 8216 §4.3.4.1.1)
+        let main = settings.speaks(offered.map(\.element.language)) ?? offered.firstIndex { $0.element.isDefault }
+        for (at, (place, rendition)) in offered.enumerated() {
             var label = rendition.name
             if top.outline.audio.contains(where: { $0.label == label }) { label += " \(place + 1)" }
             var made = Outline.Rendition(name: RenditionName(audio: place), label: label, language: rendition.language)
-            made.isDefault = wanted.map { rendition.language?.lowercased().hasPrefix($0) == true } ?? rendition.isDefault
+            made.isDefault = at == main
             top.outline.audio.append(made)
         }
         for (place, rendition) in list.renditions.filter({ $0.kind == "SUBTITLES" && $0.uri != nil }).enumerated() {
@@ -115,27 +129,59 @@ final class HLSPresentation: Presentation {
         return top
     }
 
+    /// Those that a caller selects, each with its place among all.
+    private static func chosen<Element>(
+        _ all: [Element],
+        _ selector: MediaSourceParameters.TrackSelector,
+        _ words: String,
+        names: (Element) -> [String?]
+    ) throws(ProxyError) -> [(offset: Int, element: Element)] {
+        let numbered = Array(all.enumerated())
+        switch selector {
+        case .any: return numbered
+        case .index(let index):
+            guard all.indices.contains(index) else { throw ProxyError(.usage, "the source has no \(words) track \(index)") }
+            return [numbered[index]]
+        case .id(let id):
+            let named = numbered.filter { names($0.element).contains(id) }
+            guard !named.isEmpty else { throw ProxyError(.usage, "the source has no \(words) track '\(id)'") }
+            return named
+        }
+    }
+
     // MARK: - Policy
 
     /// Refuses what the policy does not take, by a media playlist.
     private func check(_ held: HeldPlaylist) async throws {
-        guard let key = held.playlist.segments.lazy.compactMap(\.keys.first).first else {
+        guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled where no key line speaks of them
             if try await isScrambled(held) || settings.policy == .open { return }
             throw ProxyError(.clearContent, "the playlist names no protection")
         }
+        try checkMethods(held.playlist)
+    }
+
+    /// Refuses every method that the policy does not take.
+    private func checkMethods(_ playlist: MediaPlaylist) throws(ProxyError) {
         guard settings.policy == .seed else { return }
-        guard key.method == .aes128 else {
-            throw ProxyError(.unsupported, "\(key.method.rawValue) is not taken by this policy")
+        for segment in playlist.segments {
+            if let key = segment.keys.first(where: { $0.method != .aes128 }) {
+                throw ProxyError(.unsupported, "\(key.method.rawValue) is not taken by this policy")
+            }
         }
     }
 
     private func isScrambled(_ held: HeldPlaylist) async throws -> Bool {
         guard let first = held.playlist.segments.first else { return false }
-        let stream = try await FirstBytes(
-            try await origin.open(origin.resolve(first.uri, against: held.url), range: Self.range(first))
-        )
-        return ScrambledSegment.isScrambled(stream.head)
+        let stream = try await origin.open(origin.resolve(first.uri, against: held.url), range: Self.range(first))
+        defer { stream.cancel() }
+        var head: [UInt8] = []
+        while head.count < Self.scrambledLimit, let piece = try await stream.next() {
+            head += piece
+            if ScrambledSegment.isScrambled(head) { return true }
+            guard ScrambledSegment.isTransportStream(head) else { return false }
+        }
+        return false
     }
 
     private static func range(_ segment: MediaSegment) -> Range<Int64>? { segment.byteRange.flatMap { range(of: $0) } }
@@ -163,6 +209,7 @@ final class HLSPresentation: Presentation {
         guard case .media(let list) = loaded.playlist else {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is not a media playlist")
         }
+        if name.text == nil { try checkMethods(list) }
         let new = HeldPlaylist(playlist: list, url: loaded.url, read: .now)
         return state.withLock { state in
             // a cache of the origin may give an older one
@@ -235,7 +282,7 @@ final class HLSPresentation: Presentation {
 
     func open(_ name: SegmentName) async throws -> ServedMedia {
         let (segment, held) = try await segment(name)
-        let key = resolved(segment.keys, held.url)
+        let (key, keys) = resolved(segment.keys, held.url)
         let initialization = try await initialization(segment, held)
         let url = origin.resolve(segment.uri, against: held.url)
         var opening = SegmentOpening(origin: origin)
@@ -244,7 +291,8 @@ final class HLSPresentation: Presentation {
             opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
         let stream = try await opening.open(url, range: Self.range(segment))
-        if key == nil, ScrambledSegment.isScrambled(stream.head) {
+        // packets that are not scrambled pass as they are
+        if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
             return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
         }
         let decryption = SegmentDecryption(
@@ -256,7 +304,18 @@ final class HLSPresentation: Presentation {
         )
         if name.rendition.text != nil { return try await decryption.plain(as: "text/vtt; charset=utf-8") }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
-        return try await decryption.plain(as: initialization != nil ? "video/mp4" : "video/mp2t")
+        return try await decryption.plain(as: initialization != nil ? "video/mp4" : Self.contentType(of: segment.uri))
+    }
+
+    /// The media type of a segment that needs no initialization section, by its name: audio may come without a container (RFC 8216 §3.4).
+    private static func contentType(of uri: String) -> String {
+        switch URIReference(uri).path.lowercased().split(separator: ".").last {
+        case "aac": "audio/aac"
+        case "mp3": "audio/mpeg"
+        case "ac3": "audio/ac3"
+        case "ec3": "audio/eac3"
+        default: "video/mp2t"
+        }
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
@@ -264,7 +323,9 @@ final class HLSPresentation: Presentation {
         guard let initialization = try await initialization(segment, held) else { throw SegmentName.unknown }
         let bytes: [UInt8]
         do {
-            let decrypter = try await SegmentDecryption.decrypter(resolved(segment.keys, held.url), 0, initialization, keys)
+            let (key, keys) = resolved(segment.keys, held.url)
+            let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
+            let decrypter = try await SegmentDecryption.decrypter(isSampled ? key : nil, 0, initialization, keys)
             bytes = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
         } catch {
             throw ProxyError(error, in: "an initialization section")
@@ -273,11 +334,13 @@ final class HLSPresentation: Presentation {
     }
 
     /// The key line that counts: the first one whose key is not that of another system, its address resolved.
-    private func resolved(_ lines: [EncryptionKey], _ base: String) -> EncryptionKey? {
+    private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
-        guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return nil }
-        if key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") { key.uri = origin.resolve(key.uri, against: base) }
-        return key
+        guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return (nil, keys) }
+        guard key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") else { return (key, keys) }
+        let written = key.uri
+        key.uri = origin.resolve(written, against: base)
+        return (key, WrittenAddressKeys(keys: keys, written: written, resolved: key.uri))
     }
 
     /// The initialization section of a segment, decrypted where it is encrypted as a whole.
@@ -285,10 +348,29 @@ final class HLSPresentation: Presentation {
         guard let initialization = segment.initialization else { return nil }
         let url = origin.resolve(initialization.uri, against: held.url)
         let range = initialization.byteRange.flatMap { Self.range(of: $0) }
-        let bytes = try await origin.load(url, range: range, limit: Self.initializationLimit).bytes
-        guard let key = resolved(initialization.keys, held.url), ![.sampleAES, .sampleAESCTR].contains(key.method) else {
-            return bytes
+        let place = "\(url) \(range.map { "\($0)" } ?? "")"
+        if let known = state.withLock({ $0.initializations[place] }) { return known }
+        let bytes = try await clearWhole(
+            try await origin.load(url, range: range, limit: Self.initializationLimit).bytes,
+            initialization,
+            held,
+            url
+        )
+        state.withLock { state in
+            if state.initializations.count >= Self.heldLimit { state.initializations = [:] }
+            state.initializations[place] = bytes
         }
+        return bytes
+    }
+
+    private func clearWhole(
+        _ bytes: [UInt8],
+        _ initialization: MediaSegment.Initialization,
+        _ held: HeldPlaylist,
+        _ url: String
+    ) async throws -> [UInt8] {
+        let (line, keys) = resolved(initialization.keys, held.url)
+        guard let key = line, ![.sampleAES, .sampleAESCTR].contains(key.method) else { return bytes }
         do {
             var decrypter = try await MediaSegmentDecrypter(key, segment: held.playlist.mediaSequence, keys: keys)
             var sink = BytesSink()

@@ -19,9 +19,11 @@ struct SegmentDecryption: Sendable {
         _ initialization: [UInt8],
         _ keys: some ContentKeySource
     ) async throws -> MediaSegmentDecrypter {
-        // fragments may be encrypted where no key line speaks of them
-        if key == nil, !initialization.isEmpty {
-            return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
+        // fragments name their keys themselves; a key line says where one is that no id leads to
+        if !initialization.isEmpty, key.map({ [.sampleAES, .sampleAESCTR].contains($0.method) }) ?? true {
+            do {
+                return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
+            } catch let error as MediaError where error.code == .missingKey && key != nil {}
         }
         return try await MediaSegmentDecrypter(key, segment: number, initialization: initialization, keys: keys)
     }

@@ -9,7 +9,13 @@ struct OriginHTTPClient: MediaHTTPClient {
     }
 
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
-        try await origin.fetch(url, fields: fields, limit: limit)
+        do throws(ProxyError) {
+            return try await origin.fetch(url, fields: fields, limit: limit)
+        } catch {
+            // a source of keys keeps to itself why it has none
+            KeyUse.current?.note(error)
+            throw error
+        }
     }
 
     func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {

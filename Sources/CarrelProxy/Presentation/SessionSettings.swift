@@ -13,6 +13,8 @@ struct SessionSettings: Sendable {
     var keys: any ContentKeySource
     /// Tells the time at which keys end.
     var clock: any WallClock
+    /// Of subtitles beside the source.
+    var subtitles: MediaOrigin
 
     /// Whether the player has the codecs of a track; all of them where the caller names none.
     func canPlay(_ codecs: String?) -> Bool {
@@ -23,6 +25,13 @@ struct SessionSettings: Sendable {
             let isText = name.hasPrefix("wvtt") || name.hasPrefix("stpp")
             return isText || known.isEmpty || known.contains { Self.isSame($0.lowercased(), name) }
         }
+    }
+
+    /// The place of the first language that is the one that the caller prefers; nil where none is.
+    func speaks(_ languages: [String?]) -> Int? {
+        guard let wanted = parameters.language?.lowercased() else { return nil }
+        let known = languages.map { $0?.lowercased() }
+        return known.firstIndex(of: wanted) ?? known.firstIndex { $0.map { $0.hasPrefix("\(wanted)-") || wanted.hasPrefix("\($0)-") } ?? false }
     }
 
     private static func isPicture(_ codec: String) -> Bool {

@@ -150,20 +150,19 @@ final class SessionContent: Sendable {
 
     func respond(to request: SessionRequest) async -> HTTPResponse {
         let path = request.path.joined(separator: "/")
+        let use = KeyUse()
         do {
             guard request.http.method == .get || request.http.method == .head else {
                 return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
                     .response(requestID: request.http.id)
             }
-            let response = try await response(to: request, path)
-            return added(response)
+            return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
         } catch {
             guard !(error is CancellationError) else { return .empty(.clientClosedRequest) }
-            let error = ProxyError(error, in: "the source")
+            let error = use.explained(ProxyError(error, in: "the source"))
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
-            return HTTPError(error.status, error.code.identifier, error.message, headers: ["Cache-Control": "no-store"])
-                .response(requestID: request.http.id)
+            return added(HTTPError(error.status, error.code.identifier, error.message).response(requestID: request.http.id))
         }
     }
 
@@ -174,31 +173,32 @@ final class SessionContent: Sendable {
         return response
     }
 
-    private func response(to request: SessionRequest, _ path: String) async throws -> HTTPResponse {
+    private func found(_ request: SessionRequest, _ path: String, _ use: KeyUse) async throws -> HTTPResponse {
         if path == "index.m3u8" || path == "content", options.usesLongURLs {
             // no open proxy: the address leads to the source that it was made for
             guard request.http.query["source"] == source else { throw SegmentName.unknown }
         }
-        if path == "player.html" { return Self.page }
+        if path == "player.html" { return page }
         if path == "key.bin", options.encryptsOutput {
             let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
             return .bytes(key, type: "application/octet-stream")
         }
         switch try await prepared() {
         case .bytes(let content):
-            if path == "index.m3u8" { return .redirect(to: "content", status: .temporaryRedirect) }
+            if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
-            return try await content.response(to: request.http)
+            return try await content.response(to: request.http, report: report)
         case .presentation(let presentation):
-            if path == "content" { return .redirect(to: "index.m3u8", status: .temporaryRedirect) }
-            return try await response(to: request, path, of: presentation)
+            if path == "content" { return .redirect(to: "index.m3u8\(sourceQuery)", status: .temporaryRedirect) }
+            return try await response(to: request, path, of: presentation, use)
         }
     }
 
     private func response(
         to request: SessionRequest,
         _ path: String,
-        of presentation: any Presentation
+        of presentation: any Presentation,
+        _ use: KeyUse
     ) async throws -> HTTPResponse {
         let text = PlaylistText(
             rules: settings.rules == .seed ? .seed : .rfc,
@@ -226,53 +226,56 @@ final class SessionContent: Sendable {
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
             let media = try await ahead.take(name, of: presentation)
-            let response = try await served(media, name)
+            let response = try await served(media, name, use)
             ahead.open(after: name, of: presentation)
             return response
         case "init.mp4":
-            return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil)
+            return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil, use)
         default: throw SegmentName.unknown
         }
     }
 
     private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
 
+    /// The query field that names the source, in addresses that have it.
+    private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source))" : "" }
+
     /// A page with one element.
-    private static let page: HTTPResponse = {
+    private var page: HTTPResponse {
         let html = """
             <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
             <title>Player</title><style>html,body{margin:0;height:100%;background:#000}video{width:100%;height:100%}</style>
-            <video src="index.m3u8" controls autoplay aria-label="The media"></video></html>
+            <video src="index.m3u8\(sourceQuery)" controls autoplay aria-label="The media"></video></html>
             """
         var response = HTTPResponse.html(html)
         response.headers["Content-Security-Policy"] =
             "default-src 'none'; media-src 'self' blob:; style-src 'unsafe-inline'; frame-ancestors 'none'"
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
-    }()
+    }
 
     /// A segment as it is made: its length is not known before.
     ///
     /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
     /// the player, not a response that breaks off.
-    private func served(_ media: ServedMedia, _ name: SegmentName?) async throws -> HTTPResponse {
+    private func served(_ media: ServedMedia, _ name: SegmentName?, _ use: KeyUse) async throws -> HTTPResponse {
         let began = ContinuousClock.now
         var bytes = media.bytes
         if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
         let first = try await bytes.next()
-        try checkKeys()
-        let body = ResponseBody.stream(length: nil) { [self, bytes] writer in
+        try use.check(at: settings.clock.now)
+        let body = ResponseBody.stream(length: nil) { [self, bytes, use] writer in
             var count = 0
             do {
                 var piece = first
                 while let known = piece {
                     try await writer.write(known)
                     count += known.count
-                    try checkKeys()
-                    piece = try await bytes.next()
+                    try use.check(at: settings.clock.now)
+                    piece = try await KeyUse.$current.withValue(use) { try await bytes.next() }
                 }
             } catch {
-                if !(error is CancellationError), error is ProxyError { report(ProxyError(error, in: "a segment")) }
+                if let error = error as? ProxyError { report(use.explained(error)) }
                 throw error
             }
             trace(
@@ -289,9 +292,6 @@ final class SessionContent: Sendable {
         }
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
     }
-
-    /// Stops at the time at which a key ends.
-    private func checkKeys() throws(ProxyError) { try (settings.keys as? SessionKeys)?.check() }
 
     // MARK: - Subtitles beside the source
 
@@ -317,7 +317,10 @@ final class SessionContent: Sendable {
 
     private func sidecar() async throws -> HTTPResponse {
         guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
-        let (bytes, _) = try await origin.load(origin.resolve(subtitles.url), limit: Self.sidecarLimit)
+        let place = settings.subtitles
+        // a file of its own is known by its real path
+        let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.source
+        let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }

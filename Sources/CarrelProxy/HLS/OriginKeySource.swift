@@ -1,0 +1,46 @@
+import CarrelCrypto
+import CarrelMedia
+
+/// The keys at the addresses of key lines, from the origin of a session: servers for a remote source, files below its folder for a local one.
+struct OriginKeySource: ContentKeySource {
+    private let origin: MediaOrigin
+    private let remote: HLSKeySource
+
+    /// Bytes of a key, at most.
+    private static let keyLimit = 32
+
+    init(_ origin: MediaOrigin) {
+        self.origin = origin
+        remote = HLSKeySource(client: OriginHTTPClient(origin))
+    }
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        guard case .address(let address) = name else { return .unknown }
+        guard !origin.isRemote else { return await remote.key(name) }
+        // an address of another kind is no file
+        guard address.hasPrefix("/") || MediaOrigin.isURL(address) else { return .unknown }
+        let bytes: [UInt8]
+        do throws(ProxyError) { bytes = try await origin.load(address, limit: Self.keyLimit).bytes } catch {
+            KeyUse.current?.note(error)
+            return .refused(error.message)
+        }
+        guard bytes.count == 16 || bytes.count == 32 else {
+            return .refused("the file has \(bytes.count) bytes, and keys have 16 or 32")
+        }
+        return .granted(ContentKeyGrant(key: Secret(bytes)))
+    }
+}
+
+/// Keys by the addresses that a playlist writes, too: a caller may name them so.
+struct WrittenAddressKeys: ContentKeySource {
+    let keys: any ContentKeySource
+    /// The address of a key line as the playlist has it, and resolved.
+    let written: String
+    let resolved: String
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        let answer = await keys.key(name)
+        guard case .unknown = answer, name == .address(resolved), written != resolved else { return answer }
+        return await keys.key(.address(written))
+    }
+}

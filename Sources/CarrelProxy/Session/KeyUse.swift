@@ -1,0 +1,49 @@
+import CarrelBytes
+import CarrelMedia
+import CarrelThreads
+
+/// What one response learns of the keys that it uses: when the first of them ends, and why one is not there.
+///
+/// Each response has its own, so that a key that has ended stops those that use it and no other.
+final class KeyUse: Sendable {
+    /// That of the response whose bytes this task makes.
+    @TaskLocal static var current: KeyUse?
+
+    private struct State {
+        var end: Instant?
+        var isPending = false
+        var refusal: ProxyError?
+    }
+
+    private let state = Locked(State())
+
+    /// Notes what a source of keys says.
+    func note(_ answer: ContentKeyAnswer) {
+        state.withLock { state in
+            switch answer {
+            case .granted(let grant): if let end = grant.end { state.end = min(state.end ?? end, end) }
+            case .pending: state.isPending = true
+            case .refused, .unknown: break
+            }
+        }
+    }
+
+    /// Notes why a key could not be requested.
+    func note(_ refusal: ProxyError) { state.withLock { $0.refusal = refusal } }
+
+    /// Checks that no key of the response has ended.
+    ///
+    /// - Throws: `proxy.expired-key`.
+    func check(at now: Instant) throws(ProxyError) {
+        guard let end = state.withLock({ $0.end }), end <= now else { return }
+        throw ProxyError(.expiredKey, "the key could be used until \(end)")
+    }
+
+    /// An error with the reason that is known here.
+    func explained(_ error: ProxyError) -> ProxyError {
+        let state = state.withLock { $0 }
+        if error.code == .missingKey, state.isPending { return ProxyError(.pendingKey, error.message) }
+        if error.code == .refusedKey, let refusal = state.refusal { return refusal }
+        return error
+    }
+}
