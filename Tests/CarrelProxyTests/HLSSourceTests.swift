@@ -11,10 +11,10 @@ import CarrelTesting
 import ProtectedMedia
 import Testing
 
-struct `An HLS source` {
-    /// Where a source is.
-    enum Place: CaseIterable { case local, remote }
+/// Where a source is.
+enum SourcePlace: CaseIterable { case local, remote }
 
+struct `An HLS source` {
     /// Plays a source through a proxy, and compares it with the clear source.
     static func play(
         _ source: String,
@@ -42,7 +42,7 @@ struct `An HLS source` {
     /// A package, as files and from a server that has its keys at `/keys/ID`.
     private static func play(
         _ package: ProtectedPackage,
-        _ place: Place,
+        _ place: SourcePlace,
         _ output: PlaylistProxy.Output = .transportStream,
         policy: PlaylistProxy.Policy = .usual,
         keys: some ContentKeySource
@@ -67,7 +67,7 @@ struct `An HLS source` {
         }
     }
 
-    @Test(arguments: Place.allCases) func `of scrambled transport streams plays as its clear source`(place: Place) async throws {
+    @Test(arguments: SourcePlace.allCases) func `of scrambled transport streams plays as its clear source`(place: SourcePlace) async throws {
         let package = try await Self.transport(.cissa)
         try await Self.play(package, place, keys: package.keys)
     }
@@ -87,9 +87,9 @@ struct `An HLS source` {
         try await Self.play(package, .remote, keys: package.keys)
     }
 
-    @Test(arguments: Place.allCases, [PlaylistProxy.Policy.seed, .usual])
+    @Test(arguments: SourcePlace.allCases, [PlaylistProxy.Policy.seed, .usual])
     func `of AES-128 with Marlin's key line plays with the key that a source has by its content id`(
-        place: Place,
+        place: SourcePlace,
         policy: PlaylistProxy.Policy
     ) async throws {
         let package = try await Self.transport(.aes128) { $0.keyURI = "urn:marlin-drm?CID=urn:marlin:kid:{kid}" }

@@ -13,8 +13,14 @@ struct ClearTransportStream: ~Copyable {
     private var places: [UInt16: Int] = [:]
     private var cipher: SampleAES?
     private var packets = PacketBuffer()
+    /// The number of the one segment that is written; nil where one stream writes all of them.
+    private let number: UInt64?
 
-    init() {}
+    /// - Parameter number: of the one segment that is written, so that its counters go on from those of the segment before, which another
+    ///   stream writes; nil where this one writes all of them.
+    init(segment number: UInt64? = nil) {
+        self.number = number
+    }
 
     /// Begins a segment.
     ///
@@ -36,7 +42,7 @@ struct ClearTransportStream: ~Copyable {
     mutating func endSegment(to sink: inout some MediaSink) throws {
         try demuxer.finish()
         try drain(to: &sink)
-        muxer?.endSegment(into: &packets)
+        muxer?.endSegment(alignsCounters: number != nil, into: &packets)
         try flush(to: &sink)
     }
 
@@ -59,6 +65,7 @@ struct ClearTransportStream: ~Copyable {
         for (i, stream) in streams.enumerated() { places[stream.pid] = i }
         muxer?.endSegment(into: &packets)
         muxer = try TransportStreamMuxer(streams)
+        if let number { muxer?.counters = ContinuityCounters(segment: Int(number & 15), streams: streams.count) }
         muxer?.beginSegment(into: &packets)
     }
 

@@ -21,6 +21,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         var method: EncryptionKey.Method
         var key: Secret
         var iv: AESBlock
+        var number: UInt64
         var head: [UInt8] = []
     }
 
@@ -64,7 +65,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
             throw MediaError(.wrongKey, "\(key.method.rawValue) has keys of 16 bytes, and this one has \(secret.count)")
         }
         guard !initialization.isEmpty else {
-            undecided = Undecided(method: key.method, key: secret, iv: iv)
+            undecided = Undecided(method: key.method, key: secret, iv: iv, number: number)
             return
         }
         var all = ContentKeys()
@@ -234,7 +235,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
             guard held.method == .sampleAES else {
                 throw MediaError(.unsupported, "samples of a transport stream are not encrypted by \(held.method.rawValue)")
             }
-            stream = ClearTransportStream()
+            stream = ClearTransportStream(segment: held.number)
             try stream?.beginSegment(key: held.key, iv: held.iv)
             return
         }

@@ -32,6 +32,7 @@ final class DASHPresentation: Presentation {
     /// The tracks of the first period, chosen once.
     private func tracks(_ manifest: Manifest) throws(ProxyError) -> TrackChoice {
         if let known = choice.withLock({ $0 }) { return known }
+        if settings.policy == .seed { try LiveProfile.check(manifest.mpd) }
         let made = try TrackChoice(manifest, settings)
         choice.withLock { $0 = made }
         return made
