@@ -18,7 +18,7 @@ struct OriginKeySource: ContentKeySource {
         guard case .address(let address) = name else { return .unknown }
         guard !origin.isRemote else { return await remote.key(name) }
         // an address of another kind is no file
-        guard address.hasPrefix("/") || MediaOrigin.isURL(address) else { return .unknown }
+        guard address.hasPrefix("/") || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else { return .unknown }
         let bytes: [UInt8]
         do throws(ProxyError) { bytes = try await origin.load(address, limit: Self.keyLimit).bytes } catch {
             KeyUse.current?.note(error)

@@ -1,0 +1,172 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelMedia
+import CarrelMediaPackaging
+import CarrelProxy
+import CarrelTesting
+import CarrelThreads
+import Testing
+
+/// A source of keys whose answer a test sets.
+final class SetKeys: ContentKeySource {
+    private let state: Locked<(answer: ContentKeyAnswer, asked: Int)>
+
+    init(_ answer: ContentKeyAnswer) {
+        state = Locked((answer, 0))
+    }
+
+    func set(_ answer: ContentKeyAnswer) { state.withLock { $0.answer = answer } }
+
+    /// How often it was asked.
+    var asked: Int { state.withLock { $0.asked } }
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        state.withLock { state in
+            state.asked += 1
+            return state.answer
+        }
+    }
+}
+
+struct `Keys in time` {
+    private static let key: [UInt8] = (0..<16).map { $0 }
+    private static let start = Instant(milliseconds: 1_000_000_000_000)
+
+    private static func granted(until end: Instant? = nil) -> ContentKeyAnswer { .granted(ContentKeyGrant(key: key, end: end)) }
+
+    private static func package(_ scheme: TransportScheme = .aes128) async throws -> ProtectedPackage {
+        try await ProtectedPackage { options in
+            options.isTransport = true
+            options.transport = scheme
+            options.audioKeys = options.videoKeys
+            options.keyURI = "urn:marlin-drm?CID={kid}"
+        }
+    }
+
+    @Test func `that are not there yet fail with a code of their own where nobody waits`() async throws {
+        let package = try await Self.package()
+        let run = try ProxyRun()
+        let keys = SetKeys(.pending)
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        try await ProxyRun.expectRefusal(segment, .pendingKey, 503, of: run)
+        keys.set(Self.granted())
+        #expect(try await ProxyRun.get(segment).status == 200)
+        keys.set(.refused("the device is not known"))
+        try await ProxyRun.expectRefusal(segment, .refusedKey, 403, of: run)
+        await run.proxy.stop()
+    }
+
+    @Test func `are waited for until their source has them`() async throws {
+        let package = try await Self.package()
+        let run = try ProxyRun { $0.licenseWait = .implicitly }
+        let keys = SetKeys(.pending)
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let running = Task { try await ProxyRun.get(segment).status }
+        for _ in 0..<400 where keys.asked < 2 { try await Task.sleep(for: .milliseconds(10)) }
+        keys.set(Self.granted())
+        #expect(try await running.value == 200)
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
+    @Test(arguments: [false, true]) func `are waited for until the app says that they are there`(isNamed: Bool) async throws {
+        let package = try await Self.package()
+        let run = try ProxyRun { $0.licenseWait = .untilUnblocked }
+        let keys = SetKeys(.pending)
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let status = Locked(0)
+        let running = Task {
+            let got = try await ProxyRun.get(segment).status
+            status.withLock { $0 = got }
+        }
+        for _ in 0..<400 where keys.asked < 1 { try await Task.sleep(for: .milliseconds(10)) }
+        keys.set(Self.granted())
+        run.proxy.unblock(.content("another"))
+        try await Task.sleep(for: .milliseconds(400))
+        #expect(status.withLock { $0 } == 0 && keys.asked == 1)
+        run.proxy.unblock(isNamed ? .content("00112233445566778899aabbccddeeff") : nil)
+        try await running.value
+        #expect(status.withLock { $0 } == 200)
+        await run.proxy.stop()
+    }
+
+    @Test func `that are waited for when the session ends hold nothing`() async throws {
+        let package = try await Self.package()
+        let run = try ProxyRun { $0.licenseWait = .untilUnblocked }
+        let keys = SetKeys(.pending)
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let running = Task { try await ProxyRun.get(segment).status }
+        for _ in 0..<400 where keys.asked < 1 { try await Task.sleep(for: .milliseconds(10)) }
+        let began = ContinuousClock.now
+        session.end()
+        _ = await running.result
+        #expect(began.duration(to: .now) < .seconds(5))
+        await run.proxy.stop()
+    }
+
+    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that end in the middle of a segment cut it`(scheme: TransportScheme) async throws {
+        let package = try await Self.package(scheme)
+        let clock = ManualClock(Self.start)
+        let gate = Locked(false)
+        let hasBegun = Locked(false)
+        let origin = try OriginServer(package.path) { request in
+            let path = request.path.segments.joined(separator: "/")
+            guard path.hasSuffix("/2.ts"), let bytes = Fixtures.bytes(at: "\(package.path)/\(path)") else { return nil }
+            return HTTPResponse(
+                .ok,
+                headers: ["Content-Type": "video/mp2t"],
+                body: .stream(length: bytes.count) { writer in
+                    try await writer.write(Array(bytes[..<(188 * 40)]))
+                    hasBegun.withLock { $0 = true }
+                    while !gate.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+                    try await writer.write(Array(bytes[(188 * 40)...]))
+                }
+            )
+        }
+        let run = try ProxyRun()
+        let keys = SetKeys(Self.granted(until: Self.start + .seconds(60)))
+        let session = try run.proxy.makeURL("\(origin.origin)/master.m3u8", .hls, keys: keys, clock: clock)
+        let segments = try await ProxyRun.segments(of: session)
+        #expect(try await ProxyRun.get(segments[0]).status == 200)
+        let running = Task { try await ProxyRun.get(segments[1]) }
+        for _ in 0..<400 where !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+        try await Task.sleep(for: .milliseconds(200))
+        clock.advance(by: .seconds(60))
+        gate.withLock { $0 = true }
+        let result = await running.result
+        #expect(throws: (any Error).self) { _ = try result.get() }
+        #expect(run.codes == [.expiredKey])
+        // before the body it is a status
+        _ = run.proxy.takeLastError()
+        try await ProxyRun.expectRefusal(segments[0], .expiredKey, 403, of: run)
+        // a key that was renewed counts
+        keys.set(Self.granted(until: Self.start + .seconds(120)))
+        #expect(try await ProxyRun.get(segments[0]).status == 200)
+        await run.proxy.stop()
+        await origin.stop()
+    }
+
+    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that are others are a status before the body`(scheme: TransportScheme) async throws {
+        let package = try await Self.package(scheme)
+        let run = try ProxyRun()
+        let keys = SetKeys(.granted(ContentKeyGrant(key: Array(repeating: 0xee, count: 16))))
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segments = try await ProxyRun.segments(of: session)
+        for segment in segments { try await ProxyRun.expectRefusal(segment, .damaged, 502, of: run) }
+        await run.proxy.stop()
+    }
+
+    @Test func `that are others are a status before the body, of fragments as transport streams`() async throws {
+        let package = try await ProtectedPackage { $0.scheme = .cbcs }
+        let run = try ProxyRun()
+        let keys = SetKeys(.granted(ContentKeyGrant(key: Array(repeating: 0xee, count: 16))))
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        try await ProxyRun.expectRefusal(segment, .damaged, 502, of: run)
+        await run.proxy.stop()
+    }
+}
