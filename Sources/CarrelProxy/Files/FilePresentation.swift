@@ -9,6 +9,8 @@ final class FilePresentation: Presentation {
     private let settings: SessionSettings
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
+    /// The keys that were asked for when the file was looked into.
+    private let use = KeyUse.current
 
     /// How long segments last, about: as short as a player's first buffer, as long as a key picture's distance.
     private static let target = Duration.seconds(6)
@@ -149,7 +151,7 @@ final class FilePresentation: Presentation {
             segmentation.withLock { [protection = segments.protection] in $0.protection = protection }
         }
         let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
-        return ServedMedia(
+        var media = ServedMedia(
             contentType: form == .fragment ? "video/mp4" : "video/mp2t",
             bytes: try ThreadBytes(name: "the source") { [segments] sink in
                 if name.rendition.isPictures {
@@ -159,6 +161,8 @@ final class FilePresentation: Presentation {
                 }
             }
         )
+        if let use { media.uses.append(use) }
+        return media
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {

@@ -13,6 +13,8 @@ struct ServedMedia: Sendable {
     /// The media type.
     var contentType: String
     var bytes: any SegmentBytes
+    /// The keys that were asked for before the response that sends it: when the source was looked into, or the segment was opened ahead.
+    var uses: [KeyUse] = []
 }
 
 /// Bytes in memory.

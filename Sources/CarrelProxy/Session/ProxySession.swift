@@ -124,7 +124,7 @@ final class SessionContent: Sendable {
         let task = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             if let task = state.preparing { return task }
-            let task = Task { try await self.prepare() }
+            let task = Task { try await KeyUse.$current.withValue(KeyUse()) { try await self.prepare() } }
             state.preparing = task
             return task
         }
@@ -160,6 +160,8 @@ final class SessionContent: Sendable {
         } catch {
             guard !(error is CancellationError) else { return .empty(.clientClosedRequest) }
             let error = use.explained(ProxyError(error, in: "the source"))
+            // a renewed key counts when the source is looked into again
+            if error.code == .expiredKey { state.withLock { $0.preparing = nil } }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             return added(HTTPError(error.status, error.code.identifier, error.message).response(requestID: request.http.id))
@@ -263,15 +265,16 @@ final class SessionContent: Sendable {
         var bytes = media.bytes
         if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
         let first = try await bytes.next()
-        try use.check(at: settings.clock.now)
-        let body = ResponseBody.stream(length: nil) { [self, bytes, use] writer in
+        let uses = [use] + media.uses
+        try check(uses)
+        let body = ResponseBody.stream(length: nil) { [self, bytes, use, uses] writer in
             var count = 0
             do {
                 var piece = first
                 while let known = piece {
                     try await writer.write(known)
                     count += known.count
-                    try use.check(at: settings.clock.now)
+                    try check(uses)
                     piece = try await KeyUse.$current.withValue(use) { try await bytes.next() }
                 }
             } catch {
@@ -291,6 +294,11 @@ final class SessionContent: Sendable {
             )
         }
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
+    }
+
+    /// Stops at the time at which a key ends.
+    private func check(_ uses: [KeyUse]) throws(ProxyError) {
+        for use in uses { try use.check(at: settings.clock.now) }
     }
 
     // MARK: - Subtitles beside the source

@@ -64,7 +64,13 @@ final class SegmentsAhead: Sendable {
             guard !state.isEnded else { return (state.serial, []) }
             let entry = Entry(
                 name: name,
-                task: Task { try await presentation.open(name) },
+                task: Task {
+                    // the keys of this segment do not concern the response before it
+                    let use = KeyUse()
+                    var media = try await KeyUse.$current.withValue(use) { try await presentation.open(name) }
+                    media.uses.append(use)
+                    return media
+                },
                 opened: .now,
                 serial: state.serial
             )
