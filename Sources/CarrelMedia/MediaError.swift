@@ -49,6 +49,8 @@ extension ErrorCode where Failure == MediaError {
     public static var outputControl: Self { Self("media.output-control") }
     /// A file cannot be read.
     public static var unavailable: Self { Self("media.unavailable") }
+    /// A server does not serve byte ranges of a file, or not of one this long.
+    public static var noRanges: Self { Self("media.no-ranges") }
     /// A file cannot be written.
     public static var unwritable: Self { Self("media.unwritable") }
     /// Renditions cannot be cut at the same moments.

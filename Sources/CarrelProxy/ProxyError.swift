@@ -118,6 +118,7 @@ extension ProxyError {
         case .refusedKey: .refusedKey
         case .expiredKey: .expiredKey
         case .outputControl: .outputControl
+        case .noRanges: .noRanges
         case .unsupported: .unsupported
         case .malformed, .wrongKey: .damaged
         default: .unavailable

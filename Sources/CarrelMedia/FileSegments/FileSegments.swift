@@ -112,12 +112,7 @@ package struct FileSegments: Sendable {
         stretches = planner.stretches
         syncSamples = planner.syncSamples
         let look = try FirstSamples(sources, parts: planner.parts, stretches: planner.stretches, in: reader)
-        var delays: [UInt32: Int64] = [:]
-        for track in sources {
-            guard let least = look.leastComposition[track.id] else { continue }
-            delays[track.id] = MediaTime.ticks(-least, timescale: Int64(track.timescale))
-        }
-        self.delays = delays
+        delays = look.delays
         tracks = sources.enumerated().map { SegmentTrack($1, sampleDuration: look.durations[$0]) }
         do throws(MediaError) {
             omitted = try TransportRemuxer(sources).omitted

@@ -1,9 +1,10 @@
 import CarrelMP4
+import CarrelTS
 
 /// The facts that the first samples of a track of pictures tell about all: how far they are reordered, and how long they last.
 struct FirstSamples {
-    /// The least composition offset of each track, in its units; 0 at most.
-    private(set) var leastComposition: [UInt32: Int64] = [:]
+    /// The ticks by which pictures are decoded earlier than their samples say, by track, as `PresentationPlan` finds them; none is 0.
+    private(set) var delays: [UInt32: Int64] = [:]
     /// The average duration of the samples of each track, in its units; 0 where it is not known.
     private(set) var durations: [Double]
 
@@ -18,13 +19,17 @@ struct FirstSamples {
     ) throws {
         durations = [Double](repeating: 0, count: tracks.count)
         for (index, track) in tracks.enumerated() where track.kind == "vide" {
-            var least: Int64 = 0
+            let timescale = Int64(max(1, track.timescale))
+            var clock = DecodeClock()
+            var delay: Int64 = 0
             var total: Int64 = 0
             var count = 0
             func look(_ samples: MP4Samples) throws {
                 var samples = samples
                 while count < Self.count, let sample = try samples.next() {
-                    least = min(least, sample.compositionOffset)
+                    let decoded = clock.next(MediaTime.ticks(sample.decodeTime, timescale: timescale))
+                    let presented = MediaTime.ticks(sample.decodeTime &+ sample.compositionOffset, timescale: timescale)
+                    delay = max(delay, decoded &- presented)
                     total &+= sample.duration
                     count += 1
                 }
@@ -33,11 +38,11 @@ struct FirstSamples {
             for stretch in stretches where count < Self.count {
                 let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)
                 try look(MP4Samples(of: track, in: reader, fragments: fragments, from: stretch.times[index]))
-                // offsets that are never negative need no further look
-                if least == 0, count > 0 { break }
+                // pictures that are never presented before they are decoded need no further look
+                if delay == 0, count > 0 { break }
             }
             if count > 0 { durations[index] = Double(total) / Double(count) }
-            if least < 0 { leastComposition[track.id] = least }
+            if delay > 0 { delays[track.id] = delay }
         }
     }
 }

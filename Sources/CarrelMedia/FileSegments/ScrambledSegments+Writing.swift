@@ -8,8 +8,14 @@ extension ScrambledSegments {
     private static let lookBehind: [Int64] = [256 << 10, 1 << 20, 4 << 20].map { $0 / packetLength * packetLength }
     /// Bytes in which a random access point must come, where cuts are estimated.
     private static let searchLimit: Int64 = 32 << 20
+    /// Bytes behind a segment in which a map that begins in it is read to its end.
+    private static let mapLimit: Int64 = 1 << 20
 
-    /// Writes one segment in the clear: the tables of the program, then its packets as they lie. Memory is half a megabyte, whatever its length.
+    /// Writes one segment in the clear, as `TransportStreamDescrambler` writes its packets when it goes through the whole stream: no table
+    /// speaks of scrambling any more.
+    ///
+    /// The tables of the program come in front of every segment but the one at the beginning of the stream, which has them. Their counters
+    /// go on in the segment, so that segments can be joined. Memory is half a megabyte, whatever the length of a segment.
     ///
     /// - Parameters:
     ///   - index: the segment.
@@ -23,25 +29,56 @@ extension ScrambledSegments {
         // the first one has what comes before the first random access point
         let start = isEstimated && index > 0 ? try randomAccess(from: segment.range.lowerBound) : segment.range.lowerBound
         let state = try state(before: start)
-        let tables = state.tables
-        try sink.write(tables.rawSpan)
+        if start > 0 { try sink.write(state.clearTables.rawSpan) }
         var descrambler = TransportStreamDescrambler()
         try prepare(&descrambler, state)
         let length = reader.length / Self.packetLength * Self.packetLength
         var end = isEstimated && index + 1 < segments.count ? nil : segment.range.upperBound
         var tracker = state
         var at = start
+        // packets of a map that goes on in those not read yet; at first those of the segment before, which are its own to write
+        var held = state.unfinishedMap
+        var skipped = held.count
         while at < end ?? length {
-            var block = try reader.readAll(at..<min(end ?? length, at + Self.blockLength))
+            var read = try reader.readAll(at..<min(end ?? length, at + Self.blockLength))
             if end == nil {
-                end = try nextSegment(in: block, at: at, from: segment.range.upperBound, &tracker)
-                if let end { block.removeLast(Int(at + Int64(block.count) - end)) }
+                end = try nextSegment(in: read, at: at, from: segment.range.upperBound, &tracker)
+                if let end { read.removeLast(Int(at + Int64(read.count) - end)) }
             }
-            try clear(&block, at: at, &descrambler)
-            try sink.write(block.rawSpan)
-            at += Int64(block.count)
+            let place = at - Int64(held.count)
+            at += Int64(read.count)
+            var block = held + read
+            try clear(&block, at: place, &descrambler)
+            var done = block.count
+            if let map = descrambler.unfinishedMap, Int64(block.count - map) < Self.blockLength {
+                if at < end ?? length { done = map } else { try clearMap(in: &block, from: map, endingBehind: at, &descrambler) }
+            }
+            let written = min(skipped, done)
+            try sink.write(block.rawSpan.extracting(written..<done))
+            skipped -= written
+            held = Array(block[done...])
             if end == nil, at > segment.range.upperBound + Self.searchLimit { throw Self.noAccess(segment.range.upperBound) }
         }
+    }
+
+    /// Takes the scrambling out of a map whose first packets end a segment, and whose last packets the next segment has.
+    private func clearMap(
+        in block: inout [UInt8],
+        from map: Int,
+        endingBehind end: Int64,
+        _ descrambler: inout TransportStreamDescrambler
+    ) throws {
+        guard let pid = TransportPacket.parse(block.rawSpan, at: map)?.pid else { return }
+        var packets = Array(block[map...])
+        let count = packets.count
+        let length = reader.length / Self.packetLength * Self.packetLength
+        try Self.forEachPacket(of: reader, in: end..<min(length, end + Self.mapLimit)) { packet, bytes, _ in
+            guard packet.pid == pid, packet.scrambling == 0 else { return true }
+            packets.append(copying: bytes)
+            return !packet.startsUnit && packets.count < count + 16 * TransportStream.packetLength
+        }
+        try clear(&packets, at: end - Int64(count), &descrambler)
+        block.replaceSubrange(map..., with: packets.prefix(count))
     }
 
     private static func noAccess(_ place: Int64) -> MediaError {
@@ -84,8 +121,9 @@ extension ScrambledSegments {
 
     /// The tables and the key message in force at a place: those read last before it, a bounded way back, or those of the beginning.
     private func state(before place: Int64) throws -> ProgramTracker {
+        var tracker = head
         for distance in Self.lookBehind {
-            var tracker = head
+            tracker = head
             tracker.forgetMessage()
             let from = max(0, place - distance)
             try Self.forEachPacket(of: reader, in: from..<place) { packet, bytes, _ in
@@ -95,7 +133,8 @@ extension ScrambledSegments {
             if tracker.message != nil || tracker.messagePID == nil || from == 0 { return tracker }
         }
         // the message at the beginning, where it was read: keys that never change need no other
-        return head
+        tracker.takeMessage(of: head)
+        return tracker
     }
 
     /// Tells a descrambler the tables and the message that were read before.

@@ -1,6 +1,7 @@
 import CarrelThreads
 
-/// A resource of an HTTP server as a source, read by byte ranges (RFC 9110 §14). The server must serve them.
+/// A resource of an HTTP server as a source, read by byte ranges (RFC 9110 §14). Where the server does not serve
+/// them, opening throws `media.no-ranges`.
 public final class HTTPSource: MediaSource {
     /// The facts of the first response.
     private struct Resource {
@@ -90,10 +91,11 @@ public final class HTTPSource: MediaSource {
 
     /// The range and the length of a partial response, whose body has that many bytes.
     private func partial(_ response: MediaHTTPResponse) throws(MediaError) -> (Range<Int64>, Int64) {
+        guard response.status != 200 else {
+            throw MediaError(.noRanges, "\(shownURL): the server does not serve byte ranges")
+        }
         guard response.status == 206 else {
-            let what =
-                response.status == 200 ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
-            throw MediaError(.unavailable, "\(shownURL): \(what)")
+            throw MediaError(.unavailable, "\(shownURL): the server returned status \(response.status)")
         }
         guard let text = response.field("Content-Range"), let length = Self.totalLength(text), let range = Self.range(text),
             range.upperBound <= length, range.count == response.body.count

@@ -7,7 +7,8 @@ public protocol MediaHTTPClient: Sendable {
     ///   - fields: header fields of the request.
     ///   - limit: bytes of the body at most; a longer one is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response.
+    /// - Throws: the reason why there is no response: `media.no-ranges` where a range was requested, and the whole file comes, which is
+    ///   longer than `limit`.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 
     /// Sends a POST request, such as one for a license.

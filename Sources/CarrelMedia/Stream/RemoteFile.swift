@@ -56,8 +56,8 @@ package final class RemoteFile: ByteReader, Sendable {
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `unavailable` when the server has no such file, or serves no ranges of a file of more than 1 MiB; what the client
-    ///   throws.
+    /// - Throws: `unavailable` when the server has no such file; `noRanges` when it serves no ranges of a file of more than 1 MiB; what
+    ///   the client throws.
     package init(_ url: String, client: some MediaHTTPClient) async throws {
         let response = try await Self.request(url, 0..<Self.blockLength, limit: Self.wholeLimit, validator: nil, client)
         self.url = url
@@ -65,7 +65,7 @@ package final class RemoteFile: ByteReader, Sendable {
         var cache = Cache()
         cache.received = Int64(response.body.count)
         if response.status == 200 {
-            guard response.body.count <= Self.wholeLimit else { throw Self.failure(url, "the server does not serve byte ranges") }
+            guard response.body.count <= Self.wholeLimit else { throw Self.noRanges(url) }
             (whole, length, validator) = (response.body, Int64(response.body.count), nil)
         } else if response.status == 416, HTTPSource.totalLength(response.field("Content-Range")) == 0 {
             // an empty resource has no ranges
@@ -165,13 +165,8 @@ package final class RemoteFile: ByteReader, Sendable {
 
     /// The range and the length of a partial response, whose body has that many bytes.
     private static func partial(_ response: MediaHTTPResponse, _ url: String) throws(MediaError) -> (Range<Int64>, Int64) {
-        guard response.status == 206 else {
-            throw failure(
-                url,
-                response.status == 200
-                    ? "the server does not serve byte ranges" : "the server returned status \(response.status)"
-            )
-        }
+        guard response.status != 200 else { throw noRanges(url) }
+        guard response.status == 206 else { throw failure(url, "the server returned status \(response.status)") }
         guard let text = response.field("Content-Range"), let length = HTTPSource.totalLength(text),
             let range = HTTPSource.range(text), range.upperBound <= length, range.count == response.body.count
         else { throw otherRange(url) }
@@ -180,6 +175,10 @@ package final class RemoteFile: ByteReader, Sendable {
 
     private static func failure(_ url: String, _ what: String) -> MediaError {
         MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)): \(what)")
+    }
+
+    private static func noRanges(_ url: String) -> MediaError {
+        MediaError(.noRanges, "\(KeyAddress.withoutSecrets(url)): the server does not serve byte ranges")
     }
 
     private static func otherRange(_ url: String) -> MediaError {

@@ -20,16 +20,27 @@ package struct ProgramTracker: Sendable {
         private var pending: [UInt8] = []
         /// The packets of the last whole one.
         private(set) var packets: [UInt8] = []
+        /// The sections that ended in the last of them.
+        private(set) var sections: [[UInt8]] = []
+        /// The counter of the last packet of its packet identifier.
+        private(set) var counter: UInt8 = 0
+
+        /// The packets so far of a section that has not ended.
+        var unfinished: [UInt8] { assembler.isInside ? pending : [] }
+
+        /// Forgets the section that has not ended.
+        mutating func reset() { assembler.reset() }
 
         /// Packets of a table, at most: it has 1,021 bytes.
         private static let limit = 16 * TransportStream.packetLength
 
         /// The sections that end in a packet.
         mutating func consume(_ packet: TransportPacket, _ bytes: RawSpan) -> [[UInt8]] {
+            counter = packet.counter
             if packet.startsUnit { pending.removeAll(keepingCapacity: true) }
             if pending.count < Self.limit { pending.append(copying: bytes) }
             let sections = assembler.consume(bytes.extracting(packet.payload), startsUnit: packet.startsUnit)
-            if !sections.isEmpty { packets = pending }
+            if !sections.isEmpty { (packets, self.sections) = (pending, sections) }
             return sections
         }
     }
@@ -39,17 +50,66 @@ package struct ProgramTracker: Sendable {
     /// The packets of the last association and of the last map.
     package var tables: [UInt8] { association.packets + mapTable.packets }
 
+    /// The packets so far of a map that has not ended.
+    package var unfinishedMap: [UInt8] { mapTable.unfinished }
+
+    /// The last association and the last map without scrambling, in packets that may be put in front of the packet that comes next.
+    ///
+    /// The next packets of their identifiers continue their counters. The first packet of each table says that its own counter does not
+    /// continue (ISO/IEC 13818-1 §2.4.3.5).
+    package var clearTables: [UInt8] {
+        guard let mapPID else { return [] }
+        let map = mapTable.sections.flatMap { ProgramMap.withoutScrambling($0) ?? $0 }
+        return Self.packets(Array(association.sections.joined()), pid: 0, upTo: association.counter)
+            + Self.packets(map, pid: mapPID, upTo: mapTable.counter)
+    }
+
+    /// Sections in packets of their own.
+    ///
+    /// - Parameters:
+    ///   - sections: sections, one behind the other.
+    ///   - pid: the packet identifier.
+    ///   - counter: the counter of the last packet.
+    /// - Returns: whole packets; none without sections.
+    private static func packets(_ sections: [UInt8], pid: UInt16, upTo counter: UInt8) -> [UInt8] {
+        guard !sections.isEmpty else { return [] }
+        // the first section starts immediately
+        let content = [0] + sections
+        // the first packet has two bytes of adaptation field
+        let count = 1 + max(0, content.count - 182 + 183) / 184
+        var out: [UInt8] = []
+        out.reserveCapacity(count * TransportStream.packetLength)
+        var at = 0
+        for number in 0..<count {
+            out.append(TransportPacket.syncByte)
+            out.append(bigEndian: (number == 0 ? 0x4000 : 0) | pid & 0x1fff)
+            out.append((number == 0 ? 0x30 : 0x10) | UInt8(truncatingIfNeeded: Int(counter) - (count - 1 - number)) & 15)
+            if number == 0 { out += [1, 0x80] }
+            let room = number == 0 ? 182 : 184
+            let part = content[at..<min(content.count, at + room)]
+            out += part
+            out += [UInt8](repeating: 0xff, count: room - part.count)
+            at += part.count
+        }
+        return out
+    }
+
     /// The packet identifier of the key messages; nil of a program that has none.
     package var messagePID: UInt16? { map?.streams.first(where: \.hasKeyMessages)?.pid }
 
     /// The stream whose random access points a segment may begin with: that of pictures, else that of the clock.
     package var leadingPID: UInt16? { map.map { map in map.streams.first(where: \.isVideo)?.pid ?? map.clockPID } }
 
-    /// Forgets the message, but not the tables.
+    /// Goes on at another place of the stream: forgets the message and what has begun and not ended, but not the tables.
     package mutating func forgetMessage() {
         message = nil
         messages.reset()
+        association.reset()
+        mapTable.reset()
     }
+
+    /// Takes the message of another place of the stream.
+    package mutating func takeMessage(of other: ProgramTracker) { message = other.message }
 
     /// Whether a segment may begin with a packet: what begins in it can be decoded alone, as its clear header says (ISO/IEC 13818-1
     /// §2.4.3.5).

@@ -4,8 +4,8 @@ package import CarrelCrypto
 /// Descrambles a program where its packets lie, and finds out which keys it needs (DVB-CISSA version 1, ETSI TS 103 127).
 ///
 /// It reads the tables and the key messages on the way. The map then no longer says that packets are scrambled, nor names the stream of
-/// key messages, whose packets become null packets; every other packet stays where it is. Where a packet needs a key that is not here, it stops there: the caller
-/// gets the key, sets it, and goes on with the rest of the bytes.
+/// key messages, whose packets become null packets; every other packet stays where it is. Where a packet needs a key that is not here, it
+/// stops there: the caller gets the key, sets it, and goes on with the rest of the bytes.
 ///
 /// ```swift
 /// var rest = 0..<bytes.byteCount
@@ -121,15 +121,13 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
 
     /// Reads a section of the map; returns the same without scrambling, nil when nothing in it changes.
     private mutating func readMap(_ section: [UInt8]) -> [UInt8]? {
-        guard var table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
+        guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
             let map = try? ProgramMap(table)
         else { return nil }
         let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)
         mode = descriptors.first { $0.tag == StreamDescriptor.scramblingTag }?.content.first
         messagePID = map.streams.first(where: \.hasKeyMessages)?.pid
-        guard let clear = try? map.withoutScrambling.section().body, clear != table.body else { return nil }
-        table.body = clear
-        return table.bytes
+        return ProgramMap.withoutScrambling(section)
     }
 
     /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold them.

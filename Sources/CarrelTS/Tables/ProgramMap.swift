@@ -48,6 +48,15 @@ package struct ProgramMap: Sendable, Hashable {
         return map
     }
 
+    /// A section of a map without scrambling: no longer than before; nil when it is not a map, or nothing in it changes.
+    static func withoutScrambling(_ section: [UInt8]) -> [UInt8]? {
+        guard var table = try? TableSection(section.rawSpan), table.table == Self.table, let map = try? ProgramMap(table),
+            let clear = try? map.withoutScrambling.section().body, clear != table.body
+        else { return nil }
+        table.body = clear
+        return table.bytes
+    }
+
     /// The only section of the table.
     ///
     /// - Throws: when the streams and descriptors do not fit into one.

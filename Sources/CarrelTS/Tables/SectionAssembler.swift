@@ -4,7 +4,8 @@ import CarrelBytes
 struct SectionAssembler {
     /// The bytes of a section so far; empty between sections.
     private var section: [UInt8] = []
-    private var isInside = false
+    /// Whether a section has begun and not ended.
+    private(set) var isInside = false
 
     /// Forgets the section that is not complete: a packet is missing.
     mutating func reset() {

@@ -15,7 +15,7 @@ extension MediaError: ReportableError {
         switch code {
         case .malformed, .wrongKey, .unsupported, .unaligned: .badInput
         case .missingKey, .refusedKey, .outputControl: .noPermission
-        case .unavailable: .noInput
+        case .unavailable, .noRanges: .noInput
         case .unwritable: .cannotCreate
         case .badKey: .usage
         default: .failure

@@ -25,7 +25,7 @@ struct MediaFetch: MediaHTTPClient {
         do throws(HTTPClientError) { return try await send(request) } catch {
             guard error.code == .tooLarge else { throw MediaError(.unavailable, "\(url) cannot be read: \(error)") }
             // a range is never longer than requested
-            throw MediaError(.unavailable, "\(url): the server does not serve byte ranges, and the file is longer than 1 MiB")
+            throw MediaError(.noRanges, "\(url): the server does not serve byte ranges, and the file is longer than 1 MiB")
         }
     }
 

@@ -32,7 +32,10 @@ struct `A file in segments` {
         let segments = file.segments.segments
         let least = name.contains("hevc") || name.contains("media3") ? 1 : 5
         #expect(segments.count >= least && segments.allSatisfy { $0.endTime > $0.startTime })
-        SegmentedFile.compare(try SegmentedFile.units(try file.transport), try SegmentedFile.units(whole))
+        let units = try SegmentedFile.units(try file.transport)
+        SegmentedFile.compare(units, try SegmentedFile.units(whole))
+        // over the cuts too
+        for list in units.values { #expect(zip(list, list.dropFirst()).allSatisfy { $0.decodeTime < $1.decodeTime }) }
     }
 
     @Test(arguments: names.map(\.name))

@@ -106,6 +106,47 @@ struct ScrambledMovie {
         }
     }
 
+    /// The whole stream, descrambled from its beginning on.
+    var descrambled: [UInt8] { get async throws { try await Self.descrambled(scrambled, keys) } }
+
+    static func descrambled(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> [UInt8] {
+        var descrambler = PacketDescrambler()
+        var sink = BytesSink()
+        try await descrambler.write(bytes.rawSpan, to: &sink, keys: keys)
+        try await descrambler.finish(to: &sink, keys: keys)
+        return sink.bytes
+    }
+
+    /// The scrambled stream with a map that fills two packets: the second comes `distance` packets behind the first.
+    func withLongMap(distance: Int) throws -> [UInt8] {
+        var out: [UInt8] = []
+        var late: [(packet: [UInt8], place: Int)] = []
+        var counter: UInt8 = 0
+        for at in stride(from: 0, to: scrambled.count, by: 188) {
+            let packet = Array(scrambled[at..<at + 188])
+            if TransportPacket.parse(packet.rawSpan)?.pid == TransportStreamMuxer.mapPID {
+                let map = ProgramMap(
+                    number: 1,
+                    clockPID: 0x100,
+                    descriptors: [
+                        .scrambling(PacketCipher.mode), StreamDescriptor(tag: 0xf0, content: [UInt8](repeating: 7, count: 200)),
+                    ],
+                    streams: [.video(.h264, pid: 0x100), .aac(pid: 0x101), .keyMessages(pid: 0x1f0)]
+                )
+                let packets = try map.section().packets(pid: TransportStreamMuxer.mapPID, counter: &counter)
+                out += packets.prefix(188)
+                late.append((Array(packets.dropFirst(188)), at / 188 + distance))
+            } else {
+                out += packet
+            }
+            while let next = late.first, next.place <= at / 188 {
+                out += next.packet
+                late.removeFirst()
+            }
+        }
+        return out
+    }
+
     /// An index of its cuts.
     var index: ScrambledIndex {
         get throws {

@@ -19,11 +19,23 @@ extension ScrambledSegments {
         }
     }
 
-    /// All segments without the tables in front of each.
+    /// All segments without the tables in front of each but the first.
     fileprivate func joined() async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        for number in segments.indices { bytes += try await segment(number).dropFirst(376) }
+        for number in segments.indices {
+            let segment = try await segment(number)
+            bytes += number == 0 ? segment : Self.withoutTables(segment)
+        }
         return bytes
+    }
+
+    /// A segment without the tables in front of it.
+    fileprivate static func withoutTables(_ bytes: [UInt8]) -> [UInt8] {
+        var at = 0
+        while let packet = TransportPacket.parse(bytes.rawSpan, at: at), [0, TransportStreamMuxer.mapPID].contains(packet.pid) {
+            at += 188
+        }
+        return Array(bytes[at...])
     }
 }
 
@@ -45,10 +57,12 @@ struct `A scrambled stream in segments` {
         )
         #expect("\(segments.cuts)" == cuts)
         #expect(segments.segments.count == 12 / target)
-        var joined: [UInt8] = []
+        var all: [UInt8] = []
         for (number, segment) in segments.segments.enumerated() {
             let bytes = try await segments.segment(number)
+            all += bytes
             #expect(Self.first(bytes) == [0, TransportStreamMuxer.mapPID])
+            Self.checkSaysNothingOfScrambling(bytes)
             // the picture comes first, or behind the tables of its second
             let units = try SegmentedFile.units(bytes)
             #expect(units[0x100]?.first?.isRandomAccess == true)
@@ -56,10 +70,53 @@ struct `A scrambled stream in segments` {
                 #expect(segment.duration == .seconds(target) || number == segments.segments.count - 1)
                 #expect(segment.start == .seconds(target * number))
             }
-            joined += bytes.dropFirst(376)
         }
-        #expect(joined == movie.clear)
+        let whole = try await movie.descrambled
+        #expect(try await segments.joined() == whole)
+        // joined with their tables too, without a gap of the counters
+        let units = try SegmentedFile.units(all)
+        #expect(units[0x100]?.count == 300)
+        SegmentedFile.compare(units, try SegmentedFile.units(whole))
         #expect(segments.bandwidth.average > 0 && segments.bandwidth.peak >= segments.bandwidth.average)
+    }
+
+    /// Checks that all packets are clear, that there is no key message, and that no map speaks of scrambling.
+    private static func checkSaysNothingOfScrambling(_ bytes: [UInt8]) {
+        var tracker = ProgramTracker()
+        var faults = 0
+        for at in stride(from: 0, to: bytes.count, by: 188) {
+            guard let packet = TransportPacket.parse(bytes.rawSpan, at: at) else { break }
+            tracker.take(packet, bytes.rawSpan.extracting(at..<at + 188))
+            let descriptors = tracker.map.map { map in map.descriptors + map.streams.flatMap(\.descriptors) } ?? []
+            let speaks = tracker.messagePID != nil || descriptors.contains { $0.tag == StreamDescriptor.scrambling(0).tag }
+            if packet.scrambling != 0 || packet.pid == 0x1f0 || speaks { faults += 1 }
+        }
+        #expect(faults == 0 && tracker.map != nil)
+    }
+
+    @Test(arguments: [1, 3, 40], [0, 1 << 30] as [Int64])
+    func `may be cut inside of a map`(distance: Int, scanLimit: Int64) async throws {
+        let movie = try ScrambledMovie { $0.pictureSize = 8_000 }
+        let bytes = try movie.withLongMap(distance: distance)
+        let segments = try ScrambledSegments(
+            BytesReader(bytes),
+            keys: movie.keys,
+            target: .seconds(1),
+            duration: .seconds(12),
+            scanLimit: scanLimit
+        )
+        #expect(segments.segments.count == 12)
+        let whole = try await ScrambledMovie.descrambled(bytes, movie.keys)
+        #expect(whole != bytes)
+        var all: [UInt8] = []
+        for number in segments.segments.indices {
+            let segment = try await segments.segment(number)
+            all += segment
+            Self.checkSaysNothingOfScrambling(segment)
+            _ = try SegmentedFile.units(segment)
+        }
+        #expect(try await segments.joined() == whole)
+        SegmentedFile.compare(try SegmentedFile.units(all), try SegmentedFile.units(whole))
     }
 
     @Test func `needs no segment to be written before another`() async throws {
@@ -88,7 +145,8 @@ struct `A scrambled stream in segments` {
         let movie = try ScrambledMovie { $0.isScrambled = false }
         let segments = try ScrambledSegments(BytesReader(movie.clear), keys: GivenKeys(), target: .seconds(2))
         #expect(segments.segments.count == 6)
-        #expect(try await segments.joined() == movie.clear)
+        let whole = try await movie.descrambled
+        #expect(try await segments.joined() == whole)
     }
 
     @Test func `without its keys is refused, and with a message too old the caller's are used`() async throws {
@@ -99,7 +157,8 @@ struct `A scrambled stream in segments` {
         var given = GivenKeys()
         given.add(Secret(ScrambledMovie.key(0)), for: .track(0))
         let byTrack = try ScrambledSegments(BytesReader(movie.scrambled), keys: given, target: .seconds(4))
-        #expect(try await byTrack.joined() == movie.clear)
+        let whole = try await movie.descrambled
+        #expect(try await byTrack.joined() == whole)
     }
 
     @Test func `is read by ranges`() async throws {
@@ -114,7 +173,8 @@ struct `A scrambled stream in segments` {
         reader.forget()
         _ = try await segments.segment(15)
         #expect(reader.blocks.count * 4096 < 2 << 20)
-        #expect(try await segments.joined() == movie.clear)
+        let whole = try await movie.descrambled
+        #expect(try await segments.joined() == whole)
     }
 
     @Test func `of 3,000,000 bits a second is guessed where nothing is said`() throws {
@@ -142,10 +202,11 @@ struct `A scrambled stream in segments` {
             scanLimit: 0
         )
         #expect(segments.segments.count == 12)
-        #expect(try await segments.joined() == movie.clear)
+        let whole = try await movie.descrambled
+        #expect(try await segments.joined() == whole)
         let exact = try ScrambledSegments(BytesReader(movie.scrambled), keys: movie.keys, target: .seconds(1))
         #expect(exact.segments.count == 3)
-        #expect(try await exact.joined() == movie.clear)
+        #expect(try await exact.joined() == whole)
     }
 
     @Test func `in which nothing can be decoded alone is refused within limits`() async throws {
