@@ -27,7 +27,9 @@ package struct TimedTextCues: Sendable {
     private let coding: Coding
     private var cues: [Cue] = []
     /// Cues of the sample before, which this one may go on with, each with its place in `cues`.
-    private var open: [(cue: WebVTTSample.Cue, place: Int)] = []
+    private var open: [WebVTTSample.Cue: Int] = [:]
+    /// Cues of documents that end with the sample before, by their texts, each with its place in `cues`.
+    private var ending: [String: [Int]] = [:]
     private var end: Int64 = 0
     private var bytes = 0
 
@@ -60,13 +62,17 @@ package struct TimedTextCues: Sendable {
         switch coding {
         case .webVTT: try append(WebVTTSample(sample), start: start, end: end)
         case .markup:
+            var known = start == self.end ? ending : [:]
+            ending = [:]
             for cue in try TTMLText(sample).cues {
                 let (first, last) = (max(start, cue.start), min(end, cue.end))
                 guard first < last else { continue }
                 // a document may repeat what the one before it shows
-                if start == first, let place = cues.lastIndex(where: { $0.end == first && $0.text == cue.text }) {
+                if start == first, let place = known[cue.text]?.popLast() {
                     cues[place].end = last
+                    if last == end { ending[cue.text, default: []].append(place) }
                 } else {
+                    if last == end { ending[cue.text, default: []].append(cues.count) }
                     try add(Cue(start: first, end: last, text: cue.text))
                 }
             }
@@ -75,14 +81,14 @@ package struct TimedTextCues: Sendable {
     }
 
     private mutating func append(_ sample: WebVTTSample, start: Int64, end: Int64) throws(Malformed) {
-        var next: [(cue: WebVTTSample.Cue, place: Int)] = []
+        var next: [WebVTTSample.Cue: Int] = [:]
         for cue in sample.cues {
-            if start == self.end, cue.sourceID != nil, let known = open.first(where: { $0.cue == cue }) {
-                cues[known.place].end = end
-                next.append((cue, known.place))
+            if start == self.end, cue.sourceID != nil, let place = open[cue] {
+                cues[place].end = end
+                next[cue] = place
                 continue
             }
-            next.append((cue, cues.count))
+            if cue.sourceID != nil, next[cue] == nil { next[cue] = cues.count }
             let made = Cue(
                 start: start,
                 end: end,
@@ -96,7 +102,7 @@ package struct TimedTextCues: Sendable {
     }
 
     private mutating func add(_ cue: Cue) throws(Malformed) {
-        bytes += cue.text.utf8.count
+        bytes += cue.text.utf8.count + cue.identifier.utf8.count + cue.settings.utf8.count
         guard cues.count < Self.countLimit, bytes <= Self.byteLimit else {
             throw Malformed("timed text has more than \(Self.countLimit) cues or 16 MiB", at: 0)
         }
@@ -116,7 +122,8 @@ package struct TimedTextCues: Sendable {
             )
         }
         cues = []
-        open = []
+        open = [:]
+        ending = [:]
         bytes = 0
         return found
     }

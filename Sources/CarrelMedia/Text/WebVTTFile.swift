@@ -76,6 +76,16 @@ package struct WebVTTFile: Sendable {
         arrange()
     }
 
+    /// Finds the order of the cues, by which segments are made.
+    private mutating func arrange() {
+        order = cues.indices.sorted { (cues[$0].start, $0) < (cues[$1].start, $1) }
+        var latest = Int64.min
+        latestEnds = order.map { place in
+            latest = max(latest, cues[place].end)
+            return latest
+        }
+    }
+
     /// Reads a file.
     ///
     /// - Parameter bytes: all of it; UTF-8.
@@ -108,16 +118,6 @@ package struct WebVTTFile: Sendable {
         }
         if !isHeader { try add(block, at: blockStart) }
         arrange()
-    }
-
-    /// Finds the order of the cues by their start.
-    private mutating func arrange() {
-        order = cues.indices.sorted { (cues[$0].start, $0) < (cues[$1].start, $1) }
-        var latest: Int64 = 0
-        for place in order {
-            latest = max(latest, cues[place].end)
-            latestEnds.append(latest)
-        }
     }
 
     /// The line at an offset, and where the next one begins.

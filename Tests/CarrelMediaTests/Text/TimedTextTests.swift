@@ -153,4 +153,39 @@ struct `Timed text of fragments` {
         }
         #expect(throws: MediaError(.unsupported, "")) { _ = try TimedTextCues(Self.entry("tx3g")) }
     }
+
+    @Test(arguments: ["stpp", "wvtt"]) func `takes little time for many cues that are shown all the time`(format: String) throws {
+        var cues = try TimedTextCues(Self.entry(format))
+        let clock = ContinuousClock.now
+        if format == "stpp" {
+            // those of a document, and those that the next one repeats
+            let text = (0..<45_000).map { "<p>\($0)</p>" }.joined()
+            let document = Array("<tt xmlns=\"http://www.w3.org/ns/ttml\"><body><div>\(text)</div></body></tt>".utf8)
+            for time in [Int64(0), 1000] { try cues.append(document.rawSpan, start: time, end: time + 1000) }
+            #expect(cues.finish().count == 45_000)
+        } else {
+            let sample = (0..<1000).flatMap { Self.cue("a text that is long enough to be compared \($0)", id: 1) }
+            for time in 0..<Int64(200) { try cues.append(sample.rawSpan, start: time, end: time + 1) }
+            let found = cues.finish()
+            #expect(found.count == 1000 && found.allSatisfy { $0.start == 0 && $0.end == 200 })
+        }
+        guard !PeakCost.isSanitized else { return }
+        #expect(ContinuousClock.now - clock < .seconds(10))
+    }
+
+    @Test func `counts identifiers and settings towards its limit`() throws {
+        var cues = try TimedTextCues(Self.entry("wvtt"))
+        let long = String(repeating: "a", count: 1 << 20)
+        let sample = Self.cue("a", name: long, settings: long)
+        #expect(throws: Malformed.self) {
+            for time in 0..<Int64(9) { try cues.append(sample.rawSpan, start: time, end: time + 1) }
+        }
+    }
+
+    @Test func `goes on with two equal paragraphs as two`() throws {
+        var cues = try TimedTextCues(Self.entry("stpp"))
+        let document = Array("<tt xmlns=\"http://www.w3.org/ns/ttml\"><body><div><p>A</p><p>A</p></div></body></tt>".utf8)
+        for time in [Int64(0), 1000, 3000] { try cues.append(document.rawSpan, start: time, end: time + 1000) }
+        #expect(cues.finish().map { [$0.start, $0.end] } == [[0, 2000], [0, 2000], [3000, 4000], [3000, 4000]])
+    }
 }
