@@ -120,6 +120,38 @@ struct `A transport stream of several parts of the media` {
         )
     }
 
+    @Test func `is refused where edits last for ages, and ends no process`() async throws {
+        let source = try Fixtures.bytes("media/src/av-h264-aac.mp4")
+        // units of the movie, 9 a second: the second part seems to be presented 2^63 ticks of 90 kHz behind the end of the first one
+        var left: Int64 = 922_337_203_685_486 - 9
+        var edits = [EditList.Edit(presented: 9, from: 0)]
+        while left > 0 {
+            edits.append(EditList.Edit(presented: min(left, 1 << 40), from: -1))
+            left -= 1 << 40
+        }
+        edits.append(EditList.Edit(presented: 9, from: 11_974))
+        #expect(edits.count < 1000)
+        let bytes = try EditedMovie.make(source, kinds: ["vide"], movieTimescale: 9) { track in
+            track.timescale == 12_800 ? edits : nil
+        }
+        let error = await #expect(throws: MediaError.self) { _ = try await TransportUnits.stream(of: bytes) }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test func `is not asked of tracks that a transport stream leaves out`() async throws {
+        var bytes = try Self.movie([(0, 2), (4, 2)])
+        // the audio becomes something else, presented at another speed
+        let handler = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("soun".utf8)) })
+        bytes.replaceSubrange(handler..<handler + 4, with: Array("meta".utf8))
+        let list = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("elst".utf8)) })
+        bytes[list + 12 + 17] = 2
+        var sink = BytesSink()
+        let omitted = try await MediaDecryption(of: BytesReader(bytes), as: .transportStream, keys: GivenKeys()).write(to: &sink)
+        #expect(omitted.count == 1 && omitted[0].contains("neither pictures nor sound"))
+        let units = try TransportUnits.list(sink.bytes)
+        #expect(units.count >= 100 && units.allSatisfy { $0.pid == 0x100 })
+    }
+
     @Test func `is refused as fragments arrive`() throws {
         let bytes = try Fixtures.bytes("media/src/av.frag.mp4")
         var remux = FragmentRemux(tracks: try MP4File(BytesReader(try Self.movie([(0, 2), (6, 2)]))).tracks)

@@ -54,6 +54,11 @@ struct PresentationPlan: Sendable {
     init(_ track: MP4Track, of file: MP4File) throws {
         let presented = PresentedParts(track)
         let isPicture = track.kind == "vide"
+        // what no transport stream takes may be presented in any way
+        guard isPicture || track.kind == "soun" else {
+            parts = [Part(part: PresentedParts.Part(start: 0, end: nil, time: 0), samples: 0..<Int.max, earliest: .min)]
+            return
+        }
         guard presented.parts.count > 1 || presented.fault != nil else {
             // what comes before the beginning stays: decoding needs it, and so do players that seek
             let end = try presented.parts.first.map { try Self.end(of: $0, track, file) } ?? Int.max

@@ -57,7 +57,8 @@ struct PresentedParts: Sendable {
     /// Whether a part is presented immediately behind the one before it.
     private func isSideBySide(_ last: Part, _ next: Part, _ timescale: Int64, _ tolerance: Int64) -> Bool {
         let end = last.time &+ MediaTime.ticks(next.start &- last.start, timescale: timescale)
-        return abs(end &- next.time) <= MediaTime.ticks(tolerance, timescale: timescale) &+ 1
+        // of edits that last for ages the difference may be any number
+        return (end &- next.time).magnitude <= MediaTime.ticks(tolerance, timescale: timescale).magnitude &+ 1
     }
 
     /// Refuses pictures and audio that fragments present in several parts: a part may lie before samples that have gone by.
