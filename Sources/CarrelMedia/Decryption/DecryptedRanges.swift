@@ -1,49 +1,71 @@
 /// The ranges of a file that are decrypted already. Ranges that touch are one, so that there are as many as chunks at most.
-struct DecryptedRanges: Sendable {
-    /// In the order of the file; none touches another.
-    private var ranges: [Range<Int64>] = []
+///
+/// They lie in runs of a bounded length: chunks that come in any order move a few kilobytes each, not all that came before them.
+package struct DecryptedRanges: Sendable {
+    /// In the order of the file, none of them empty; no range touches another of the same run.
+    private var runs: [[Range<Int64>]] = []
+    private var count = 0
 
     /// Ranges, at most.
     private static let limit = 1 << 20
+    /// Ranges of a run, at most.
+    private static let runLimit = 1024
+
+    /// Nothing is decrypted.
+    package init() {}
 
     /// Adds a range.
     ///
+    /// - Parameter range: bytes of the file.
     /// - Returns: false when a part of it is there already, or there are too many.
-    mutating func insert(_ range: Range<Int64>) -> Bool {
+    package mutating func insert(_ range: Range<Int64>) -> Bool {
         guard !range.isEmpty else { return true }
-        // nearly all come in the order of the file
-        if let last = ranges.last, range.lowerBound <= last.upperBound {
-            guard range.lowerBound < last.upperBound else {
-                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
-                return true
-            }
-            return insertBefore(range)
+        guard let last = runs.last?.last else {
+            runs.append([range])
+            count = 1
+            return true
         }
-        guard ranges.count < Self.limit else { return false }
-        ranges.append(range)
+        // nearly all come in the order of the file
+        var run = runs.count - 1
+        var place = runs[run].count
+        if range.lowerBound < last.upperBound {
+            run = Self.first(runs.indices) { runs[$0][runs[$0].count - 1].upperBound > range.lowerBound }
+            place = Self.first(runs[run].indices) { runs[run][$0].upperBound > range.lowerBound }
+            guard range.upperBound <= runs[run][place].lowerBound else { return false }
+        }
+        return insert(range, run, place)
+    }
+
+    /// Adds a range before a place of a run, whose range lies behind it.
+    private mutating func insert(_ range: Range<Int64>, _ run: Int, _ place: Int) -> Bool {
+        let joinsBefore = place > 0 && runs[run][place - 1].upperBound == range.lowerBound
+        let joinsNext = place < runs[run].count && runs[run][place].lowerBound == range.upperBound
+        switch (joinsBefore, joinsNext) {
+        case (true, true):
+            runs[run][place - 1] = runs[run][place - 1].lowerBound..<runs[run][place].upperBound
+            runs[run].remove(at: place)
+            count -= 1
+        case (true, false): runs[run][place - 1] = runs[run][place - 1].lowerBound..<range.upperBound
+        case (false, true): runs[run][place] = range.lowerBound..<runs[run][place].upperBound
+        case (false, false):
+            guard count < Self.limit else { return false }
+            count += 1
+            runs[run].insert(range, at: place)
+            guard runs[run].count > Self.runLimit else { return true }
+            let behind = Array(runs[run][(Self.runLimit / 2)...])
+            runs[run].removeSubrange((Self.runLimit / 2)...)
+            runs.insert(behind, at: run + 1)
+        }
         return true
     }
 
-    private mutating func insertBefore(_ range: Range<Int64>) -> Bool {
-        var low = 0
-        var high = ranges.count
+    /// The first index of which something holds, where it holds of all behind it too.
+    private static func first(_ range: Range<Int>, _ holds: (Int) -> Bool) -> Int {
+        var (low, high) = (range.lowerBound, range.upperBound)
         while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound <= range.lowerBound { low = middle + 1 } else { high = middle }
+            let middle = low + (high - low) / 2
+            if holds(middle) { high = middle } else { low = middle + 1 }
         }
-        guard low == ranges.count || range.upperBound <= ranges[low].lowerBound else { return false }
-        let joinsBefore = low > 0 && ranges[low - 1].upperBound == range.lowerBound
-        let joinsNext = low < ranges.count && ranges[low].lowerBound == range.upperBound
-        switch (joinsBefore, joinsNext) {
-        case (true, true):
-            ranges[low - 1] = ranges[low - 1].lowerBound..<ranges[low].upperBound
-            ranges.remove(at: low)
-        case (true, false): ranges[low - 1] = ranges[low - 1].lowerBound..<range.upperBound
-        case (false, true): ranges[low] = range.lowerBound..<ranges[low].upperBound
-        case (false, false):
-            guard ranges.count < Self.limit else { return false }
-            ranges.insert(range, at: low)
-        }
-        return true
+        return low
     }
 }
