@@ -57,7 +57,10 @@ extension MediaPlaylistReader {
         guard isStateStale else {
             // most keys have one segment; those of several are read once
             let last = records.states.count - 1
-            if records.states[last].made == nil { records.states[last].made = records.make(records.states[last]) }
+            guard records.states[last].made == nil else { return }
+            let made = records.make(records.states[last])
+            try context.keep(160 + made.keys.reduce(0) { $0 + $1.keptBytes }, line)
+            records.states[last].made = made
             return
         }
         var state = SegmentRecords.State()
@@ -81,5 +84,18 @@ extension MediaPlaylistReader {
         }
         records.states.append(state)
         isStateStale = false
+    }
+}
+
+extension EncryptionKey {
+    /// The bytes that it takes in memory, about.
+    fileprivate var keptBytes: Int {
+        var size = MemoryLayout<EncryptionKey>.stride + (initializationVector == nil ? 0 : 48)
+        for text in [uri, keyFormat ?? "", keyFormatVersions ?? ""] where text.utf8.count > 15 { size += text.utf8.count + 32 }
+        for attribute in otherAttributes.attributes {
+            size += 48
+            for text in [attribute.name, attribute.value.text] where text.utf8.count > 15 { size += text.utf8.count + 32 }
+        }
+        return size
     }
 }

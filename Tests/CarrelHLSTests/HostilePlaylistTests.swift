@@ -5,7 +5,7 @@ import Testing
 
 /// Playlists of 8 MB that end with a line which no playlist of their kind has.
 enum HostilePlaylist: String, CaseIterable, Codable, Sendable {
-    case plain, titles, keys, richKeys, keyAttributes, dateRanges, longDateRanges, parts, hints
+    case plain, titles, keys, richKeys, keyAttributes, dateRanges, longDateRanges, parts, hints, sharedKeys
     case variants, longVariants, renditions, sessionData
 
     private var isMultivariant: Bool { [.variants, .longVariants, .renditions, .sessionData].contains(self) }
@@ -19,6 +19,10 @@ enum HostilePlaylist: String, CaseIterable, Codable, Sendable {
         case .richKeys:
             return "#EXT-X-KEY:METHOD=AES-128,URI=\"https://k.example/\(number)\",IV=0x00000000000000000000000000000001\n"
                 + "#EXT-X-PROGRAM-DATE-TIME:2020-01-15T18:58:53.977Z\n#EXTINF:10.004898,\n#EXT-X-BYTERANGE:9@\(number)\nhttps://m.example/a\n"
+        case .sharedKeys:
+            // one key changes, and two segments share it with 59 others
+            let others = (1..<60).map { "#EXT-X-KEY:METHOD=AES-128,URI=\"a-longer-address\",KEYFORMAT=\"\($0)\"\n" }.joined()
+            return (number == 0 ? others : "") + "#EXT-X-KEY:METHOD=AES-128,URI=\"k\"\n#EXTINF:1,\na\n#EXTINF:1,\na\n"
         case .keyAttributes: return "#EXT-X-KEY:METHOD=AES-128,URI=\"k\",\(many)\n#EXTINF:1,\na\n"
         case .dateRanges: return "#EXT-X-DATERANGE:A=1\n"
         case .longDateRanges: return "#EXT-X-DATERANGE:\(many)\n"
