@@ -32,8 +32,10 @@ extension MPD {
         }
         guard let mpd = visitor.mpd else { throw Malformed("document is not an MPD", at: 0) }
         try mpd.forEachStream(url: nil) { stream throws(Malformed) in
-            guard stream.hasInformationOfItsOwn else { return }
-            do throws(Malformed) { _ = try MPDSegments(stream, keepsRuns: false) } catch {
+            do throws(Malformed) {
+                try stream.checkAddresses()
+                if stream.hasInformationOfItsOwn { _ = try MPDSegments(stream, keepsRuns: false) }
+            } catch {
                 let place = stream.place
                 let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0
                 throw Malformed(error.what, at: MarkupScanner.offset(ofElement: element, in: bytes))

@@ -24,7 +24,7 @@ package struct MPDReferences: Sendable {
     /// - Throws: where the XML is not well-formed or not in UTF-8, and for too many references.
     package init(_ bytes: [UInt8], url: String = "") throws(Malformed) {
         self.bytes = bytes
-        let visitor = ReferenceVisitor(url: url)
+        let visitor = ReferenceVisitor(url: url, limit: Self.countLimit)
         try Self.read(bytes, limit: Self.limit, visitor)
         guard !visitor.found.isEmpty else {
             list = []

@@ -73,6 +73,19 @@ package struct MPDStream: Sendable {
         return (URIReference.resolve(address.url ?? "", against: baseURL), address.range)
     }
 
+    /// Most bytes of the base address, and of what a template adds to it: each of ten thousand representations has its own.
+    private static let addressLimit = 8192
+
+    /// Refuses addresses that grow out of proportion to the MPD.
+    func checkAddresses() throws(Malformed) {
+        guard baseURL.utf8.count <= Self.addressLimit else { throw Malformed("base address is too long", at: 0) }
+        for template in [information?.media, information?.initializationTemplate, information?.index] {
+            guard template?.mostBytes(id: id) ?? 0 <= Self.addressLimit else {
+                throw Malformed("addresses of a template are too long", at: 0)
+            }
+        }
+    }
+
     /// The segments.
     ///
     /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.

@@ -17,14 +17,21 @@ final class ReferenceVisitor: XMLVisitor {
     private var text = ""
     private(set) var takesText = false
 
-    init(url: String) {
+    private let limit: Int
+
+    /// - Parameters:
+    ///   - url: of the MPD.
+    ///   - limit: references; of more, one more is kept.
+    init(url: String, limit: Int) {
+        self.limit = limit
         bases = [(url, true)]
     }
 
     func start(_ tag: borrowing XMLTag) {
         number += 1
         let base = bases.last?.url ?? ""
-        if let link = MPDLink(of: tag) { found.append(Found(element: number, link: link, base: base)) }
+        // one too many is refused by who asked
+        if found.count <= limit, let link = MPDLink(of: tag) { found.append(Found(element: number, link: link, base: base)) }
         takesText = tag.isNamed("BaseURL")
         text = ""
         bases.append((base, false))

@@ -110,6 +110,17 @@ package struct URLTemplate: Sendable, Hashable {
         }
     }
 
+    /// The bytes of an address, at most.
+    func mostBytes(id: String) -> Int {
+        parts.reduce(0) { sum, part in
+            switch part {
+            case .text(let text): sum + text.utf8.count
+            case .representationID: sum + id.utf8.count
+            case .number(let width), .bandwidth(let width), .time(let width), .subNumber(let width): sum + max(20, width + 1)
+            }
+        }
+    }
+
     /// The address.
     package func expand(_ values: Values) -> String {
         var out = ""

@@ -86,6 +86,31 @@ enum HostileMPD: String, CaseIterable, Codable, Sendable {
         #expect(cost.seconds < PeakCost.refusalSeconds && cost.mebibytes < 32, "\(cost)")
     }
 
+    @Test(arguments: ["bases", "templates", "ids"]) func `with addresses that multiply are refused`(kind: String) async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [kind = kind as String] in
+            let long = String(repeating: "a", count: 400_000)
+            let base = kind == "bases" ? "<BaseURL>\(long)/</BaseURL>" : ""
+            let ids = kind == "templates" ? String(repeating: "$RepresentationID$", count: 20_000) : "$RepresentationID$"
+            let template = "<SegmentTemplate media=\"\(ids)$Number$\" duration=\"1\"/>"
+            let id = kind == "templates" ? String(repeating: "b", count: 20_000) : "b"
+            let first = kind == "ids" ? "<Representation id=\"\(long)\"/>" : ""
+            let item = "<Representation id=\"\(id)\"><BaseURL>c/</BaseURL></Representation>"
+            let items = String(repeating: item, count: kind == "templates" ? 100 : 5000)
+            let text =
+                "<MPD>\(base)<Period>\(base)<AdaptationSet>\(base)\(template)<Representation id=\"a\"/>\(first)\(items)</AdaptationSet></Period></MPD>"
+            let bytes = Array(text.utf8)
+            PeakCost.measure {
+                guard (try? MPD.parse(bytes.rawSpan))?.streams(url: "https://media.example/a.mpd") == nil else {
+                    fatalError("a hostile MPD was read")
+                }
+            }
+        }
+        let cost = try #require(PeakCost(output: result.standardOutputContent))
+        guard !PeakCost.isSanitized else { return }
+        #expect(cost.seconds < PeakCost.refusalSeconds && cost.mebibytes < 32, "\(cost)")
+    }
+
     @Test func `have room for a day of segments of two seconds in four streams`() throws {
         let timeline = (0..<43_200).map { "<S t=\"\($0 * 200)\" d=\"\(199 + $0 % 2)\"/>" }.joined()
         let set =
