@@ -12,7 +12,10 @@ struct MediaFetch: MediaHTTPClient {
     init(_ url: String) throws(MediaError) {
         guard let address = ServiceAddress(url) else { throw MediaError(.unavailable, "\(url) is not an address") }
         guard address.isTrustworthy else {
-            throw MediaError(.unavailable, "\(url): plain http is for servers on this machine: use https")
+            throw MediaError(
+                .unavailable,
+                "\(KeyAddress.withoutSecrets(url)): plain http is for servers on this machine: use https"
+            )
         }
         client = HTTPClient()
     }
@@ -23,9 +26,14 @@ struct MediaFetch: MediaHTTPClient {
         var request = ClientRequest(url, headers: headers, maxResponseBytes: Int64(limit))
         request.maxRedirects = 5
         do throws(HTTPClientError) { return try await send(request) } catch {
-            guard error.code == .tooLarge else { throw MediaError(.unavailable, "\(url) cannot be read: \(error)") }
+            guard error.code == .tooLarge else {
+                throw MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)) cannot be read: \(error)")
+            }
             // a range is never longer than requested
-            throw MediaError(.noRanges, "\(url): the server does not serve byte ranges, and the file is longer than 1 MiB")
+            throw MediaError(
+                .noRanges,
+                "\(KeyAddress.withoutSecrets(url)): the server does not serve byte ranges, and the file is longer than 1 MiB"
+            )
         }
     }
 
@@ -34,7 +42,7 @@ struct MediaFetch: MediaHTTPClient {
         for field in fields { headers.append(field.name, field.value) }
         let request = ClientRequest(.post, url, headers: headers, body: .bytes(body), maxResponseBytes: Int64(limit))
         do throws(HTTPClientError) { return try await send(request) } catch {
-            throw MediaError(.unavailable, "\(url) cannot be read: \(error)")
+            throw MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)) cannot be read: \(error)")
         }
     }
 
