@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelMedia
 
 /// Looks into a file that is not a medium, and decrypts a segment of HLS.
