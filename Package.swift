@@ -533,6 +533,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
+        fuzz("ProxyAddressFuzz", carrel("HTTP Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
         fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + serverTargets),

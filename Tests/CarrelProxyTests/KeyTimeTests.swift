@@ -160,12 +160,15 @@ struct `Keys in time` {
         await run.proxy.stop()
     }
 
-    @Test func `that are others are a status before the body, of fragments as transport streams`() async throws {
+    /// Slices keep their headers, so that audio tells first.
+    @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
+    func `that are others are a status before the body of audio in fragments`(output: PlaylistProxy.Output) async throws {
         let package = try await ProtectedPackage { $0.scheme = .cbcs }
-        let run = try ProxyRun()
+        let run = try ProxyRun { $0.output = output }
         let keys = SetKeys(.granted(ContentKeyGrant(key: Array(repeating: 0xee, count: 16))))
         let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
-        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?audio=0")
+        let segment = try #require(try await ProxyRun.addresses(list).first)
         try await ProxyRun.expectRefusal(segment, .damaged, 502, of: run)
         await run.proxy.stop()
     }

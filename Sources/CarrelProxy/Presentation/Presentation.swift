@@ -40,12 +40,15 @@ extension Presentation {
 }
 
 /// Which tracks a playlist holds, by their places in the outline of the source.
-struct RenditionName: Sendable, Hashable {
-    var video: Int?
-    var audio: Int?
-    var text: Int?
+package struct RenditionName: Sendable, Hashable {
+    /// Pictures.
+    package var video: Int?
+    /// Audio, beside pictures or alone.
+    package var audio: Int?
+    /// Subtitles.
+    package var text: Int?
     /// Whether it lists sync pictures alone.
-    var isPictures = false
+    package var isPictures = false
 
     init(video: Int? = nil, audio: Int? = nil, text: Int? = nil, isPictures: Bool = false) {
         self.video = video

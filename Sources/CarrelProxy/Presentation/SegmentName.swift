@@ -1,22 +1,25 @@
-import CarrelHTTP
+package import CarrelHTTP
 
 /// A segment as its address names it, in query fields: period, tracks, places and times.
 ///
 /// The proxy finds the segment again by these in the source as it is then. An address that was never in a playlist names no segment, or
 /// one of the same source: it leads nowhere else.
-struct SegmentName: Sendable, Hashable {
+package struct SegmentName: Sendable, Hashable {
     /// When the period begins, in milliseconds of the presentation; 0 for sources without periods.
-    var period: Int64 = 0
-    var rendition = RenditionName()
-    /// The place of the segment of pictures (of text, where there are none) in its period, and when it begins, in units of its stream.
-    var index: Int64 = 0
-    var time: Int64 = 0
-    /// The same of the segment of audio that is sent with it.
-    var audioIndex: Int64 = 0
-    var audioTime: Int64 = 0
+    package var period: Int64 = 0
+    /// The tracks.
+    package var rendition = RenditionName()
+    /// The place of the segment of pictures (of text, where there are none) in its period.
+    package var index: Int64 = 0
+    /// When it begins, in units of its stream.
+    package var time: Int64 = 0
+    /// The place of the segment of audio that is sent with it.
+    package var audioIndex: Int64 = 0
+    /// When that begins.
+    package var audioTime: Int64 = 0
 
     /// Query fields, always in this order.
-    var query: String {
+    package var query: String {
         var parts = ["period=\(period)"]
         if let video = rendition.video { parts.append("video=\(video)") }
         if let audio = rendition.audio { parts.append("audio=\(audio)") }
@@ -37,8 +40,8 @@ struct SegmentName: Sendable, Hashable {
     /// Reads query fields.
     ///
     /// - Parameter query: of a request.
-    /// - Throws: `proxy.missing` when a field is not a number, is out of range, or comes twice.
-    init(_ query: Query) throws(ProxyError) {
+    /// - Throws: `proxy.missing` when a field is no number, is out of range, or comes twice.
+    package init(_ query: Query) throws(ProxyError) {
         var seen: Set<String> = []
         for pair in query.pairs {
             guard seen.insert(pair.name).inserted, let value = Int64(pair.value), value.magnitude < 1 << 62 else {
