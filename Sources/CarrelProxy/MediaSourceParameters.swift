@@ -81,7 +81,7 @@ public struct MediaSourceParameters: Sendable {
             guard line.hasPrefix("#"), !isOwn, !hasControls, line.utf8.count <= 4096, Self.isOfTopPlaylist(line) else {
                 throw ProxyError(
                     .usage,
-                    "a line for the top playlist would break it: it begins with '#', and the proxy does not write it itself"
+                    "a line for the top playlist would break it: a line begins with '#', and has no tag of media playlists or of the proxy's own"
                 )
             }
         }
@@ -101,7 +101,8 @@ public struct MediaSourceParameters: Sendable {
 
     /// Fields that say where a message ends, and how it goes on.
     private static let framing: Set<String> = [
-        "connection", "content-length", "content-range", "host", "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade",
+        "connection", "content-length", "content-range", "host", "keep-alive", "range", "te", "trailer", "transfer-encoding",
+        "upgrade",
     ]
 
     /// Whether a line keeps a top playlist one that players read.

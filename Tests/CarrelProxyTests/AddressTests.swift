@@ -44,7 +44,9 @@ struct `Addresses in a source` {
     }
 
     @Test(arguments: Lead.allCases, [false, true])
-    func `that lead to a private address of another origin are refused unless they are allowed`(lead: Lead, isAllowed: Bool) async throws {
+    func `that lead to a private address of another origin are refused unless they are allowed`(lead: Lead, isAllowed: Bool)
+        async throws
+    {
         let package = try await Self.package()
         let foreign = try OriginServer(package.path, address: "127.0.0.2", Self.keys(package))
         let origin = try OriginServer(package.path) { request in
@@ -61,11 +63,20 @@ struct `Addresses in a source` {
         }
         switch lead {
         case .playlist:
-            package.write("master.m3u8", try package.text("master.m3u8").replacing("\nvideo-1.m3u8", with: "\n\(foreign.origin)/video-1.m3u8"))
+            package.write(
+                "master.m3u8",
+                try package.text("master.m3u8").replacing("\nvideo-1.m3u8", with: "\n\(foreign.origin)/video-1.m3u8")
+            )
         case .segment:
-            package.write("video-1.m3u8", try package.text("video-1.m3u8").replacing("\nvideo-1/", with: "\n\(foreign.origin)/video-1/"))
+            package.write(
+                "video-1.m3u8",
+                try package.text("video-1.m3u8").replacing("\nvideo-1/", with: "\n\(foreign.origin)/video-1/")
+            )
         case .key:
-            package.write("video-1.m3u8", try package.text("video-1.m3u8").replacing("URI=\"keys/", with: "URI=\"\(foreign.origin)/keys/"))
+            package.write(
+                "video-1.m3u8",
+                try package.text("video-1.m3u8").replacing("URI=\"keys/", with: "URI=\"\(foreign.origin)/keys/")
+            )
         default: break
         }
         let run = try ProxyRun { options in
@@ -86,7 +97,8 @@ struct `Addresses in a source` {
         await foreign.stop()
     }
 
-    @Test func `of a manifest that lead to a private address of another origin are refused unless they are allowed`() async throws {
+    @Test func `of a manifest that lead to a private address of another origin are refused unless they are allowed`() async throws
+    {
         let folder = try Fixtures.path("media/dash/number-clear")
         let foreign = try OriginServer(folder, address: "127.0.0.2")
         let origin = try OriginServer(folder) { request in
@@ -120,7 +132,10 @@ struct `Addresses in a source` {
         #expect(throws: Never.self) { _ = try open.proxy.makeURL("http://example.org/film.mpd", .dash) }
     }
 
-    @Test(arguments: ["../outside.ts", "file:///etc/passwd", "/etc/passwd", "link.ts", "folder/../../outside.ts", "%2e%2e/outside.ts", "http://127.0.0.1:1/x.ts"])
+    @Test(arguments: [
+        "../outside.ts", "file:///etc/passwd", "/etc/passwd", "link.ts", "folder/../../outside.ts", "%2e%2e/outside.ts",
+        "http://127.0.0.1:1/x.ts",
+    ])
     func `of a local playlist that lead out of its folder are refused`(segment: String) async throws {
         let directory = TemporaryDirectory()
         let packets = Array(repeating: UInt8(0x47), count: 188)
@@ -142,7 +157,9 @@ struct `Addresses in a source` {
         }
     }
 
-    @Test(arguments: ["file:///etc/passwd", "file://localhost/etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "unix:/tmp/x"])
+    @Test(arguments: [
+        "file:///etc/passwd", "file://localhost/etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "unix:/tmp/x",
+    ])
     func `of a remote source lead to no file`(segment: String) async throws {
         let directory = TemporaryDirectory()
         _ = directory.write(
@@ -162,13 +179,18 @@ struct `Addresses in a source` {
 
     // MARK: - Secrets
 
-    @Test func `show no secret in errors, traces and messages, and the caller's fields go to the source's origin alone`() async throws {
+    @Test func `show no secret in errors, traces and messages, and the caller's fields go to the source's origin alone`()
+        async throws
+    {
         let package = try await Self.package()
         let secrets = ["query-secret", "user-secret", "field-secret", "000102030405060708090a0b0c0d0e0f", "key-secret"]
         let foreign = try OriginServer(package.path, address: "127.0.0.2", Self.keys(package))
         let origin = try OriginServer(package.path) { request in
             guard request.path.segments.last?.hasSuffix(".ts") == true else { return nil }
-            return .redirect(to: "\(foreign.origin)/\(request.path.segments.joined(separator: "/"))?other=query-secret", status: .temporaryRedirect)
+            return .redirect(
+                to: "\(foreign.origin)/\(request.path.segments.joined(separator: "/"))?other=query-secret",
+                status: .temporaryRedirect
+            )
         }
         package.write(
             "video-1.m3u8",
@@ -197,12 +219,17 @@ struct `Addresses in a source` {
         var bodies = try await Self.walk(session).body
         #expect(origin.requests.allSatisfy { $0.headers["X-Token"] == "field-secret" } && !origin.requests.isEmpty)
         #expect(foreign.requests.allSatisfy { $0.headers["X-Token"] == nil && $0.headers["Authorization"] == nil })
-        #expect(foreign.requests.contains { $0.path.hasSuffix(".ts") } && foreign.requests.contains { $0.path.hasPrefix("keys/") })
+        #expect(
+            foreign.requests.contains { $0.path.hasSuffix(".ts") } && foreign.requests.contains { $0.path.hasPrefix("keys/") }
+        )
         await foreign.stop()
         await origin.stop()
         // and when nothing answers any more
         for path in ["segment.ts?period=0&video=0&n=1&t=0", "media.m3u8?audio=0", "media.m3u8?video=5", "nothing"] {
-            bodies += String(decoding: try await ProxyRun.get(session.url.replacing("index.m3u8", with: path)).body, as: UTF8.self)
+            bodies += String(
+                decoding: try await ProxyRun.get(session.url.replacing("index.m3u8", with: path)).body,
+                as: UTF8.self
+            )
         }
         let away = try proxy.makeURL(source, .dash, parameters)
         bodies += String(decoding: try await ProxyRun.get(away.url).body, as: UTF8.self)

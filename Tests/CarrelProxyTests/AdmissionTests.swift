@@ -18,7 +18,13 @@ struct `Requests to a proxy` {
         return (try #require(UInt16(rest[..<slash])), String(rest[slash...]))
     }
 
-    private static func send(_ url: String, _ fields: String = "", host: String = "127.0.0.1", method: String = "GET", _ target: String? = nil)
+    private static func send(
+        _ url: String,
+        _ fields: String = "",
+        host: String = "127.0.0.1",
+        method: String = "GET",
+        _ target: String? = nil
+    )
         async throws -> RawResponse
     {
         let (port, own) = try parts(url)
@@ -34,7 +40,9 @@ struct `Requests to a proxy` {
         let wrong = String(repeating: "A", count: session.authToken.count)
         var bodies: Set<String> = []
         let paths = ["", "/", "/index.m3u8", "/segment.ts?n=0", "/key.bin", "/nothing", "/player.html"]
-        for target in paths.map({ "/play/\(wrong)\($0)" }) + ["/", "/play", "/play/", "/play/\(session.authToken.dropLast())/index.m3u8", "/other/\(session.authToken)/index.m3u8"] {
+        for target in paths.map({ "/play/\(wrong)\($0)" }) + [
+            "/", "/play", "/play/", "/play/\(session.authToken.dropLast())/index.m3u8", "/other/\(session.authToken)/index.m3u8",
+        ] {
             let response = try await Self.send(session.url, "", target)
             #expect(response.status == 403, "\(target)")
             bodies.insert(response.text.replacing(/"requestId":"[^"]*"/, with: ""))
@@ -68,7 +76,9 @@ struct `Requests to a proxy` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"]) func `that would change something are refused`(method: String) async throws {
+    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"]) func `that would change something are refused`(method: String)
+        async throws
+    {
         let run = try ProxyRun()
         let session = try Self.session(run)
         #expect(try await Self.send(session.url, "Content-Length: 0\r\n", method: method).status == 405)
@@ -107,7 +117,9 @@ struct `Requests to a proxy` {
             \(curl) -s -o /dev/null -w '%{http_code}' '\(session.url)' > part; mv part status
             """
         )
-        _ = try await runProcess([try requirePeer("setsid"), "-f", "/bin/sh", "-c", "exec sh '\(script)' > /dev/null 2>&1 < /dev/null"])
+        _ = try await runProcess([
+            try requirePeer("setsid"), "-f", "/bin/sh", "-c", "exec sh '\(script)' > /dev/null 2>&1 < /dev/null",
+        ])
         for _ in 0..<400 where directory.read("status") == nil { try await Task.sleep(for: .milliseconds(25)) }
         #expect(directory.read("status").map { String(decoding: $0, as: UTF8.self) } == "403")
         await run.proxy.stop()
@@ -120,7 +132,9 @@ struct `Requests to a proxy` {
         #expect(session.url.hasSuffix("?source=\(PercentEncoding.encode(path))"))
         #expect(try await Self.send(session.url).status == 200)
         let base = try #require(session.url.split(separator: "?").first)
-        for query in ["", "?source=", "?source=/etc/passwd", "?source=http://127.0.0.1/", "?source=\(path)x", "?source=x&source=\(path)"] {
+        for query in [
+            "", "?source=", "?source=/etc/passwd", "?source=http://127.0.0.1/", "?source=\(path)x", "?source=x&source=\(path)",
+        ] {
             try await ProxyRun.expectRefusal(base + query, .missing, 404, of: run)
         }
         // a page, and what it plays
@@ -130,10 +144,14 @@ struct `Requests to a proxy` {
     }
 
     @Test(arguments: [
-        "segment.ts", "segment.ts?n=", "segment.ts?n=-1", "segment.ts?n=1&n=1", "segment.ts?video=99999&n=0", "segment.ts?video=1e3",
-        "segment.ts?period=99999999999999999999", "segment.ts?n=4611686018427387904", "segment.ts?video=0&audio=0&n=9223372036854775807",
-        "segment.ts?x=1", "segment.ts?video=-0&n=0&t=-4611686018427387903&audio=7", "segment.m4s?text=10000", "text.vtt?text=10000",
-        "media.m3u8", "media.m3u8?video=77", "media.m3u8?audio=77", "media.m3u8?text=3", "init.mp4", "init.mp4?video=9", "key.bin",
+        "segment.ts", "segment.ts?n=", "segment.ts?n=-1", "segment.ts?n=1&n=1", "segment.ts?video=99999&n=0",
+        "segment.ts?video=1e3",
+        "segment.ts?period=99999999999999999999", "segment.ts?n=4611686018427387904",
+        "segment.ts?video=0&audio=0&n=9223372036854775807",
+        "segment.ts?x=1", "segment.ts?video=-0&n=0&t=-4611686018427387903&audio=7", "segment.m4s?text=10000",
+        "text.vtt?text=10000",
+        "media.m3u8", "media.m3u8?video=77", "media.m3u8?audio=77", "media.m3u8?text=3", "init.mp4", "init.mp4?video=9",
+        "key.bin",
         "index.m3u8/x", "%2e%2e/%2e%2e/etc/passwd", "nothing",
     ])
     func `with a hostile query are refused, and the session goes on`(path: String) async throws {

@@ -24,7 +24,9 @@ struct TermKeys: ContentKeySource {
 struct `A DCF source` {
     /// The key of all DCF fixtures.
     static let key = Hex.decode("4151ee2a6a25190e8d1e9bb2a4f6b640") ?? []
-    private static let names = ["tiny.cbc.dcf", "tiny.ctr.dcf", "note.cbc.dcf", "note.ctr.dcf", "mp3.cbc.dcf", "epub.cbc.dcf", "epub.ctr.dcf"]
+    private static let names = [
+        "tiny.cbc.dcf", "tiny.ctr.dcf", "note.cbc.dcf", "note.ctr.dcf", "mp3.cbc.dcf", "epub.cbc.dcf", "epub.ctr.dcf",
+    ]
 
     private static func given() -> GivenKeys {
         var keys = GivenKeys()
@@ -38,7 +40,8 @@ struct `A DCF source` {
         return try #require(Fixtures.bytes(at: try Fixtures.path("media/src/\(source)")))
     }
 
-    private static func request(_ url: String, _ method: HTTPMethod = .get, _ headers: HTTPFields) async throws -> ClientResponse {
+    private static func request(_ url: String, _ method: HTTPMethod = .get, _ headers: HTTPFields) async throws -> ClientResponse
+    {
         let client = HTTPClient()
         return try await client.send(ClientRequest(method, url, headers: headers))
     }
@@ -62,7 +65,9 @@ struct `A DCF source` {
         await origin.stop()
     }
 
-    @Test(arguments: SourcePlace.allCases) func `has single and several ranges, HEAD and If-Range`(place: SourcePlace) async throws {
+    @Test(arguments: SourcePlace.allCases) func `has single and several ranges, HEAD and If-Range`(place: SourcePlace)
+        async throws
+    {
         let folder = try Fixtures.path("media/dcf")
         let origin = try OriginServer(folder)
         let run = try ProxyRun()
@@ -75,7 +80,8 @@ struct `A DCF source` {
         #expect(head.headers["Content-Length"] == "\(clear.count)")
         let tag = try #require(head.headers["ETag"])
 
-        for (field, range) in [("bytes=0-0", 0..<1), ("bytes=17-50000", 17..<50001), ("bytes=-9", clear.count - 9..<clear.count)] {
+        for (field, range) in [("bytes=0-0", 0..<1), ("bytes=17-50000", 17..<50001), ("bytes=-9", clear.count - 9..<clear.count)]
+        {
             let part = try await Self.request(url, .get, ["Range": field])
             #expect(part.status == .partialContent && part.body == Array(clear[range]))
             #expect(part.headers["Content-Range"] == "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(clear.count)")
@@ -104,7 +110,12 @@ struct `A DCF source` {
         let run = try ProxyRun()
         var parameters = MediaSourceParameters()
         parameters.contentType = "text/markdown"
-        let session = try run.proxy.makeURL(try Fixtures.path("media/dcf/note.ctr.dcf"), .singleFile, parameters, keys: Self.given())
+        let session = try run.proxy.makeURL(
+            try Fixtures.path("media/dcf/note.ctr.dcf"),
+            .singleFile,
+            parameters,
+            keys: Self.given()
+        )
         #expect(try await ProxyRun.get(session.url).headers["Content-Type"] == "text/markdown")
         await run.proxy.stop()
     }
@@ -136,7 +147,8 @@ struct `A DCF source` {
         await run.proxy.stop()
     }
 
-    @Test func `is refused by the seed's policy with given keys, and taken with a license that relaxes the output`() async throws {
+    @Test func `is refused by the seed's policy with given keys, and taken with a license that relaxes the output`() async throws
+    {
         let path = try Fixtures.path("media/dcf/note.ctr.dcf")
         let run = try ProxyRun { $0.policy = .seed }
         let refused = try run.proxy.makeURL(path, .singleFile, keys: Self.given())

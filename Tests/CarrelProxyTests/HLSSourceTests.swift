@@ -32,7 +32,10 @@ struct `An HLS source` {
         let played = try await Frames.ffmpeg(session.url)
         #expect(played.pictures == expected.pictures)
         // the frame with which the encoder primes is cut off by the edit list of the source alone
-        #expect(played.audio == expected.audio || played.audio.dropFirst() == expected.audio[...] || played.audio[...] == expected.audio.dropFirst())
+        #expect(
+            played.audio == expected.audio || played.audio.dropFirst() == expected.audio[...]
+                || played.audio[...] == expected.audio.dropFirst()
+        )
         #expect(!played.audio.isEmpty)
         #expect(played.complaints == "")
         #expect(run.errors.withLock { $0 } == [])
@@ -67,12 +70,16 @@ struct `An HLS source` {
         }
     }
 
-    @Test(arguments: SourcePlace.allCases) func `of scrambled transport streams plays as its clear source`(place: SourcePlace) async throws {
+    @Test(arguments: SourcePlace.allCases) func `of scrambled transport streams plays as its clear source`(place: SourcePlace)
+        async throws
+    {
         let package = try await Self.transport(.cissa)
         try await Self.play(package, place, keys: package.keys)
     }
 
-    @Test func `of scrambled transport streams is taken by the seed's policy, whose keys are named by their content`() async throws {
+    @Test func `of scrambled transport streams is taken by the seed's policy, whose keys are named by their content`()
+        async throws
+    {
         let package = try await Self.transport(.cissa) { $0.contentID = "urn:example:film" }
         var keys = GivenKeys()
         keys.add(ProtectedPackage.videoKey.key, for: .content("urn:example:film"))
@@ -249,7 +256,9 @@ struct `An HLS source` {
             let got = try await ProxyRun.get(address)
             #expect(got.status == 200)
             digests.append(Hex.encode(SHA256.hash(got.body.rawSpan)))
-            let kind = fixture.name.contains("mp3-packed") ? "audio/mpeg" : fixture.name.contains("aac-packed") ? "audio/aac" : "video/mp2t"
+            let kind =
+                fixture.name.contains("mp3-packed")
+                ? "audio/mpeg" : fixture.name.contains("aac-packed") ? "audio/aac" : "video/mp2t"
             #expect(got.headers["Content-Type"] == kind)
         }
         let expected = fixture.entry["segments"]?.array?.compactMap { $0["plaintext_sha256"]?.string }

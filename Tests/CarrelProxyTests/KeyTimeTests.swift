@@ -108,7 +108,9 @@ struct `Keys in time` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that end in the middle of a segment cut it`(scheme: TransportScheme) async throws {
+    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that end in the middle of a segment cut it`(scheme: TransportScheme)
+        async throws
+    {
         let package = try await Self.package(scheme)
         let clock = ManualClock(Self.start)
         let gate = Locked(false)
@@ -150,7 +152,9 @@ struct `Keys in time` {
         await origin.stop()
     }
 
-    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that are others are a status before the body`(scheme: TransportScheme) async throws {
+    @Test(arguments: [TransportScheme.aes128, .cissa]) func `that are others are a status before the body`(
+        scheme: TransportScheme
+    ) async throws {
         let package = try await Self.package(scheme)
         let run = try ProxyRun()
         let keys = SetKeys(.granted(ContentKeyGrant(key: Array(repeating: 0xee, count: 16))))

@@ -50,7 +50,8 @@ struct `Parameters of a source` {
     @Test(arguments: [
         "", "media.m3u8", " #x", "#EXTM3U", "#EXTINF:6,", "#EXT-X-ENDLIST", "#EXT-X-STREAM-INF:BANDWIDTH=1", "#EXT-X-VERSION:3",
         "#EXT-X-TARGETDURATION:6", "#x\nmedia.m3u8", "#x\r", "#x\u{0}", "#EXT-X-MEDIA-SEQUENCE:1", "#EXT-X-KEY:METHOD=NONE",
-        "#EXT-X-BYTERANGE:1@0", "#EXT-X-MAP:URI=\"x\"", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-DISCONTINUITY", "#EXT-X-MEDIA:TYPE=AUDIO",
+        "#EXT-X-BYTERANGE:1@0", "#EXT-X-MAP:URI=\"x\"", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXT-X-DISCONTINUITY",
+        "#EXT-X-MEDIA:TYPE=AUDIO",
         "#EXT-X-SESSION-DATA:VALUE=\"x\"", "#" + String(repeating: "x", count: 4096),
     ])
     func `refuse a line that would break the top playlist`(line: String) throws {
@@ -69,7 +70,10 @@ struct `Parameters of a source` {
         let run = try ProxyRun()
         let session = try Self.dash(run) { $0.playerFields = ["X-Player": "yes", "Access-Control-Allow-Origin": "*"] }
         let base = session.url.replacing("index.m3u8", with: "")
-        let urls = [session.url, try await ProxyRun.media(of: session), try #require(try await ProxyRun.segments(of: session).first), base + "player.html", base + "nothing"]
+        let urls = [
+            session.url, try await ProxyRun.media(of: session), try #require(try await ProxyRun.segments(of: session).first),
+            base + "player.html", base + "nothing",
+        ]
         for url in urls {
             let got = try await ProxyRun.get(url)
             #expect(got.headers["X-Player"] == "yes" && got.headers["Access-Control-Allow-Origin"] == "*", "\(url)")
@@ -79,7 +83,8 @@ struct `Parameters of a source` {
     }
 
     @Test(arguments: [
-        ("X-A", "secret\r\nX-B: 1"), ("X A", "secret"), ("", "secret"), ("Content-Length", "5"), ("Transfer-Encoding", "chunked"), ("Host", "secret"),
+        ("X-A", "secret\r\nX-B: 1"), ("X A", "secret"), ("", "secret"), ("Content-Length", "5"), ("Transfer-Encoding", "chunked"),
+        ("Host", "secret"),
         ("Connection", "close"), ("Range", "bytes=0-1"),
     ])
     func `refuse fields that are not theirs`(name: String, value: String) throws {
@@ -97,7 +102,10 @@ struct `Parameters of a source` {
         #expect(try Self.isRefused { $0.bitrateBitsPerSecond = rate })
     }
 
-    @Test(arguments: [(0, 3_000_000), (512_000, 512_000)]) func `give the bit rate of a source that names none`(rate: Int, written: Int) async throws {
+    @Test(arguments: [(0, 3_000_000), (512_000, 512_000)]) func `give the bit rate of a source that names none`(
+        rate: Int,
+        written: Int
+    ) async throws {
         let package = try await Self.transport()
         let run = try ProxyRun()
         var parameters = MediaSourceParameters()
@@ -156,9 +164,13 @@ struct `Parameters of a source` {
         let file = directory.write("text.vtt", Self.subtitles)
         let run = try ProxyRun()
         let session = try Self.dash(run) { $0.subtitles = .init(name: "Untertitel", language: "de", url: file) }
-        let segment = directory.write("one.ts", try await ProxyRun.get(try #require(try await ProxyRun.segments(of: session).first)).body)
+        let segment = directory.write(
+            "one.ts",
+            try await ProxyRun.get(try #require(try await ProxyRun.segments(of: session).first)).body
+        )
         let first = try await checkProcess([
-            try requirePeer("ffprobe"), "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts", "-of", "csv=p=0", segment,
+            try requirePeer("ffprobe"), "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts", "-of", "csv=p=0",
+            segment,
         ])
         let ticks = first.split { !$0.isNumber }.first.flatMap { Int($0) }
         #expect(ticks == 900_000)
@@ -201,10 +213,14 @@ struct `Parameters of a source` {
     }
 
     @Test func `choose the default audio by its language`() async throws {
-        for (language, name) in [(nil, "English"), ("de", "Deutsch"), ("de-AT", "Deutsch"), ("en", "English"), ("fr", "English")] {
+        for (language, name) in [(nil, "English"), ("de", "Deutsch"), ("de-AT", "Deutsch"), ("en", "English"), ("fr", "English")]
+        {
             let lines = try await Self.outline { $0.language = language }.lines.filter { $0.contains("TYPE=AUDIO") }
             #expect(lines.count == 3)
-            #expect(lines.filter { $0.contains("DEFAULT=YES") }.map { $0.contains("NAME=\"\(name)\"") } == [true], "\(language ?? "")")
+            #expect(
+                lines.filter { $0.contains("DEFAULT=YES") }.map { $0.contains("NAME=\"\(name)\"") } == [true],
+                "\(language ?? "")"
+            )
         }
     }
 

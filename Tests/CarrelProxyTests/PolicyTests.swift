@@ -39,11 +39,14 @@ struct `A policy` {
         }
     }
 
-    @Test(arguments: policies) func `of the seed refuses encrypted samples by the name of their method`(policy: PlaylistProxy.Policy)
+    @Test(arguments: policies) func `of the seed refuses encrypted samples by the name of their method`(
+        policy: PlaylistProxy.Policy
+    )
         async throws
     {
         let packages: [(package: ProtectedPackage, method: String)] = [
-            (try await Self.transport(.sampleAES), "SAMPLE-AES"), (try await ProtectedPackage { $0.scheme = .cbcs }, "SAMPLE-AES"),
+            (try await Self.transport(.sampleAES), "SAMPLE-AES"),
+            (try await ProtectedPackage { $0.scheme = .cbcs }, "SAMPLE-AES"),
             (try await ProtectedPackage { $0.scheme = .cenc }, "SAMPLE-AES-CTR"),
         ]
         for (package, method) in packages {
@@ -79,7 +82,9 @@ struct `A policy` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: policies) func `takes DASH of the live profile, clear and protected`(policy: PlaylistProxy.Policy) async throws {
+    @Test(arguments: policies) func `takes DASH of the live profile, clear and protected`(policy: PlaylistProxy.Policy)
+        async throws
+    {
         for folder in ["number-clear", "timeline-cenc"] {
             let (path, keys) = try `A DASH source`.source(folder)
             let run = try ProxyRun { $0.policy = policy }

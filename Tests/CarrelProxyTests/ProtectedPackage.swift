@@ -30,6 +30,7 @@ struct ProtectedPackage {
     /// - Parameters:
     ///   - texts: subtitles.
     ///   - change: of the options, whose keys are those above.
+    /// - Throws: what the packager throws; `Fixtures.Missing`.
     init(texts: [PackagingText] = [], _ change: (inout PackagingOptions) -> Void) async throws {
         var options = PackagingOptions()
         options.segmentDuration = 2000

@@ -17,8 +17,10 @@ struct OriginKeySource: ContentKeySource {
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard case .address(let address) = name else { return .unknown }
         guard !origin.isRemote else { return await remote.key(name) }
-        // an address of another kind is no file
-        guard address.hasPrefix("/") || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else { return .unknown }
+        // an address of another kind is not a file
+        guard address.hasPrefix("/") || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else {
+            return .unknown
+        }
         let bytes: [UInt8]
         do throws(ProxyError) { bytes = try await origin.load(address, limit: Self.keyLimit).bytes } catch {
             KeyUse.current?.note(error)

@@ -31,7 +31,8 @@ struct SessionSettings: Sendable {
     func speaks(_ languages: [String?]) -> Int? {
         guard let wanted = parameters.language?.lowercased() else { return nil }
         let known = languages.map { $0?.lowercased() }
-        return known.firstIndex(of: wanted) ?? known.firstIndex { $0.map { $0.hasPrefix("\(wanted)-") || wanted.hasPrefix("\($0)-") } ?? false }
+        return known.firstIndex(of: wanted)
+            ?? known.firstIndex { $0.map { $0.hasPrefix("\(wanted)-") || wanted.hasPrefix("\($0)-") } ?? false }
     }
 
     private static func isPicture(_ codec: String) -> Bool {

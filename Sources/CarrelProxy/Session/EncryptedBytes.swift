@@ -12,7 +12,7 @@ actor EncryptedBytes: SegmentBytes {
     ///   - plain: the segment.
     ///   - key: of the session.
     ///   - name: the segment's; no two of a session have the same vector, because the vector is the digest of the name.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `crypto.key-length`, `crypto.refused`.
     init(_ plain: any SegmentBytes, key: Secret, _ name: SegmentName) throws(CryptoError) {
         self.plain = plain
         cipher = try AESCBCEncryptor(key: key, iv: Self.vector(of: name))

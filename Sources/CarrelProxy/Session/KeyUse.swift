@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelMedia
 import CarrelThreads
 
-/// What one response learns of the keys that it uses: when the first of them ends, and why one is not there.
+/// The terms of the keys that one response uses: when the first of them ends, and why one is missing.
 ///
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 final class KeyUse: Sendable {
