@@ -222,11 +222,12 @@ struct `An HLS source` {
         try await Self.play(package, .local, keys: package.keys)
     }
 
-    @Test func `has its audio group and its subtitles`() async throws {
+    @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
+    func `has its audio group, and its subtitles on the clock of the output`(output: PlaylistProxy.Output) async throws {
         let text = "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\nOne\n\n00:00:05.000 --> 00:00:06.000\nTwo\n"
         let texts = [try PackagingText(name: "text", Array(text.utf8), language: "de")]
         let package = try await ProtectedPackage(texts: texts) { $0.scheme = .cbcs }
-        let run = try ProxyRun()
+        let run = try ProxyRun { $0.output = output }
         let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
         let top = try await ProxyRun.text(session.url)
         #expect(top.contains("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\""))
@@ -234,14 +235,29 @@ struct `An HLS source` {
         #expect(top.contains("AUDIO=\"audio\"") && top.contains("SUBTITLES=\"text\""))
         let line = try #require(top.split(separator: "\n").first { $0.contains("TYPE=SUBTITLES") })
         let uri = try #require(line.split(separator: "URI=\"").last?.split(separator: "\"").first)
-        let list = URIReference.resolve(String(uri), against: session.url)
         var cues = ""
-        for address in try await ProxyRun.addresses(list) {
+        for address in try await ProxyRun.addresses(URIReference.resolve(String(uri), against: session.url)) {
             let got = try await ProxyRun.get(address)
             #expect(got.headers["Content-Type"]?.hasPrefix("text/vtt") == true)
             cues += String(decoding: got.body, as: UTF8.self)
         }
         #expect(cues.contains("One") && cues.contains("Two") && cues.hasPrefix("WEBVTT"))
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let directory = TemporaryDirectory()
+        let initialization =
+            output == .fragments ? try await ProxyRun.get(segment.replacing("segment.m4s", with: "init.mp4")).body : []
+        let file = directory.write("one", initialization + (try await ProxyRun.get(segment)).body)
+        let first = try await checkProcess([
+            try requirePeer("ffprobe"), "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of",
+            "csv=p=0", file,
+        ])
+        let time = try #require(first.split(separator: "\n").first.flatMap { Double($0.filter { $0.isNumber || $0 == "." }) })
+        if output == .transportStream {
+            #expect(time == 10 && cues.contains("X-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000"))
+        } else {
+            #expect(time < 0.1 && !cues.contains("MPEGTS:900000"))
+        }
+        #expect(run.codes == [])
         await run.proxy.stop()
     }
 

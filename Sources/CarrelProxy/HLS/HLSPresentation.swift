@@ -37,6 +37,8 @@ final class HLSPresentation: Presentation {
     private static let initializationLimit = 1 << 20
     /// Bytes in which scrambled packets are looked for, at least.
     private static let scrambledLimit = 1 << 20
+    /// Bytes of a segment of subtitles, at most.
+    private static let textLimit = 16 << 20
     /// Initialization sections that are kept, at most.
     private static let heldLimit = 32
 
@@ -302,9 +304,21 @@ final class HLSPresentation: Presentation {
             initialization: initialization,
             keys: keys
         )
-        if name.rendition.text != nil { return try await decryption.plain(as: "text/vtt; charset=utf-8") }
+        if name.rendition.text != nil {
+            let text = try await decryption.plain(as: "text/vtt; charset=utf-8")
+            guard settings.output == .transportStream, try await isRemuxed() else { return text }
+            var bytes: [UInt8] = []
+            while bytes.count < Self.textLimit, let piece = try await text.bytes.next() { bytes += piece }
+            return ServedMedia(contentType: text.contentType, bytes: HeldBytes(WebVTTClock.shifted(bytes)))
+        }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
         return try await decryption.plain(as: initialization != nil ? "video/mp4" : Self.contentType(of: segment.uri))
+    }
+
+    /// Whether the media of the source are fragments, which become transport streams with a clock of their own.
+    private func isRemuxed() async throws -> Bool {
+        guard let first = try await top().outline.variants.first?.name else { return false }
+        return try await playlist(first).playlist.segments.first?.initialization != nil
     }
 
     /// The media type of a segment that needs no initialization section, by its name: audio may come without a container (RFC 8216 §3.4).

@@ -332,12 +332,9 @@ final class SessionContent: Sendable {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
-        if settings.output == .transportStream, !text.contains("X-TIMESTAMP-MAP") {
-            // media of a transport stream begin at this time
-            let line = text.firstIndex(where: \.isNewline) ?? text.endIndex
-            text.insert(contentsOf: "\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000", at: line)
-        }
-        return .bytes(Array(text.utf8), type: "text/vtt; charset=utf-8")
+        // a file that has a map knows the clock of its media
+        let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
+        return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }
 }
 
