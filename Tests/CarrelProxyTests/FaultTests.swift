@@ -41,7 +41,9 @@ struct `An origin that fails` {
         (.reset(after: 0), 502, "proxy.wrong-length", 3), (.burst, 502, "proxy.damaged", 1),
     ]
 
-    @Test(arguments: faults.indices) func `has a code and a status for each fault, and other segments play`(index: Int) async throws {
+    @Test(arguments: faults.indices) func `has a code and a status for each fault, and other segments play`(index: Int)
+        async throws
+    {
         let (manner, status, code, requests) = Self.faults[index]
         let segments = try await segments()
         origin.serve("v-0002.m4s", manner)
@@ -75,7 +77,11 @@ struct `An origin that fails` {
         let segments = try await segments()
         for (place, damage) in [0, 100, 4000].enumerated() {
             var bytes = try Fixtures.bytes("\(Self.folder)/v-0002.m4s")
-            if damage == 0 { bytes = Array("<html>not a segment</html>".utf8) } else { bytes.replaceSubrange(damage..<damage + 40, with: repeatElement(0xff, count: 40)) }
+            if damage == 0 {
+                bytes = Array("<html>not a segment</html>".utf8)
+            } else {
+                bytes.replaceSubrange(damage..<damage + 40, with: repeatElement(0xff, count: 40))
+            }
             origin.put("v-0002.m4s", bytes)
             let answer = try? await ProxyRun.get(segments[1])
             if damage < 4000 {

@@ -9,8 +9,10 @@ struct LargeSegments {
         let ffmpeg = try requirePeer("ffmpeg")
         folder = TemporaryDirectory()
         try await checkProcess([
-            ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=1280x720:r=10,noise=alls=80:allf=t", "-t", "9", "-c:v",
-            "libx264", "-preset", "ultrafast", "-qp", "4", "-pix_fmt", "yuv420p", "-g", "30", "-keyint_min", "30", "-sc_threshold", "0",
+            ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=1280x720:r=10,noise=alls=80:allf=t", "-t", "9",
+            "-c:v",
+            "libx264", "-preset", "ultrafast", "-qp", "4", "-pix_fmt", "yuv420p", "-g", "30", "-keyint_min", "30",
+            "-sc_threshold", "0",
             "-f", "dash", "-seg_duration", "3", folder.file("big.mpd"),
         ])
         origin = MadeOrigin(folder: folder.path)

@@ -15,7 +15,8 @@ import Testing
         let encoder = try LivePackets.encoder(
             Self.seconds + 20,
             [
-                "-f", "hls", "-hls_time", "1", "-hls_list_size", "6", "-hls_flags", "delete_segments+temp_file", "-hls_key_info_file",
+                "-f", "hls", "-hls_time", "1", "-hls_list_size", "6", "-hls_flags", "delete_segments+temp_file",
+                "-hls_key_info_file",
                 folder.file("key.info"), folder.file("live.m3u8"),
             ]
         )
@@ -29,7 +30,9 @@ import Testing
     }
 
     /// A list of segments of one second, and of discontinuities in front of some.
-    private static func list(_ numbers: Range<Int>, marks: Set<Int> = [], discontinuities: Int = 0, isEnded: Bool = false) -> String {
+    private static func list(_ numbers: Range<Int>, marks: Set<Int> = [], discontinuities: Int = 0, isEnded: Bool = false)
+        -> String
+    {
         var text = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(numbers.lowerBound)\n"
         text += "#EXT-X-DISCONTINUITY-SEQUENCE:\(discontinuities)\n#EXT-X-KEY:METHOD=AES-128,URI=\"live.key\"\n"
         for number in numbers {
@@ -81,7 +84,7 @@ import Testing
         async let late = ProxyRun.get(newest)
         try await Task.sleep(for: .milliseconds(300))
         origin.put("live17.ts", try Fixtures.bytes("media/hls/av-ts-implicit-iv_0.ts"))
-        _ = try await late
+        _ = try? await late
         #expect(origin.requests.count { $0 == "live17.ts" } > 2)
         (list, numbers) = try await reload(Self.list(14..<18, discontinuities: 1, isEnded: true))
         #expect(list.isEnded)

@@ -12,8 +12,10 @@ struct LiveManifest {
     /// Seconds that its first moment is before now.
     var age = 1000
     var isStatic = false
-    var published = 0
+    var published = 10
     var location: String?
+    /// The seconds after which a manifest that does not change ends; nil for one that changes.
+    var end: Int?
     /// Written as it is.
     var clock = ""
     /// Whether segments have numbers and no timeline; then the window is so many seconds long.
@@ -27,8 +29,9 @@ struct LiveManifest {
         if isStatic {
             text += " type=\"static\""
         } else {
-            text += " type=\"dynamic\" minimumUpdatePeriod=\"PT1S\" availabilityStartTime=\"\(begin)\""
-            text += " publishTime=\"\(Instant.parse("2026-01-01T00:00:00Z")! + .seconds(published))\""
+            text += " type=\"dynamic\" availabilityStartTime=\"\(begin)\""
+            text += " publishTime=\"2026-01-01T00:00:\(published)Z\""
+            text += end.map { " mediaPresentationDuration=\"PT\($0)S\"" } ?? " minimumUpdatePeriod=\"PT1S\""
             if let window { text += " timeShiftBufferDepth=\"PT\(window)S\"" }
         }
         text += ">\n"
@@ -40,11 +43,13 @@ struct LiveManifest {
                 text += "<AdaptationSet mimeType=\"\(kind)/mp4\" segmentAlignment=\"true\">"
                 let initialization = "initialization=\"\(id)-init.mp4\" timescale=\"1000\""
                 if window != nil {
-                    text += "<SegmentTemplate media=\"\(id)-$Number$.m4s\" \(initialization) duration=\"2000\" startNumber=\"0\"/>"
+                    text +=
+                        "<SegmentTemplate media=\"\(id)-$Number$.m4s\" \(initialization) duration=\"2000\" startNumber=\"0\"/>"
                 } else {
                     let first = period.segments.lowerBound * 2000
                     text += "<SegmentTemplate media=\"\(id)-\(period.start)-$Time$.m4s\" \(initialization)><SegmentTimeline>"
-                    text += "<S t=\"\(first)\" d=\"2000\" r=\"\(period.segments.count - 1)\"/></SegmentTimeline></SegmentTemplate>"
+                    text +=
+                        "<S t=\"\(first)\" d=\"2000\" r=\"\(period.segments.count - 1)\"/></SegmentTimeline></SegmentTemplate>"
                 }
                 text += "<Representation id=\"\(id)\" bandwidth=\"100000\" codecs=\"\(codecs)\"/></AdaptationSet>\n"
             }

@@ -7,7 +7,8 @@ enum LivePackets {
     static func expectNoGap(_ url: String, seconds: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         let arguments = [
-            ffmpeg, "-v", "warning", "-nostdin", "-i", url, "-t", "\(seconds)", "-map", "0:v:0", "-map", "0:a:0", "-c", "copy", "-f",
+            ffmpeg, "-v", "warning", "-nostdin", "-i", url, "-t", "\(seconds)", "-map", "0:v:0", "-map", "0:a:0", "-c", "copy",
+            "-f",
             "framecrc", "-",
         ]
         let result = try await runProcess(arguments, timeout: .seconds(seconds + 60))
@@ -27,7 +28,8 @@ enum LivePackets {
         try BackgroundProcess(
             [
                 try requirePeer("ffmpeg"), "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=25", "-f",
-                "lavfi", "-i", "sine=frequency=440:sample_rate=48000", "-t", "\(seconds)", "-c:v", "libx264", "-preset", "ultrafast",
+                "lavfi", "-i", "sine=frequency=440:sample_rate=48000", "-t", "\(seconds)", "-c:v", "libx264", "-preset",
+                "ultrafast",
                 "-pix_fmt", "yuv420p", "-g", "25", "-keyint_min", "25", "-sc_threshold", "0", "-c:a", "aac",
             ] + output
         )

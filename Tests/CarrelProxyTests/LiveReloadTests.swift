@@ -53,6 +53,16 @@ struct `A live DASH source of a made origin` {
         await run.proxy.stop()
     }
 
+    @Test func `ends at the end that was known from the beginning, not before`() async throws {
+        let manifest = LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 98, end: 100, window: 10)
+        #expect(try await !reload(manifest).isEnded)
+        try await Task.sleep(for: .seconds(1))
+        let ended = try await reload(nil)
+        #expect(ended.isEnded)
+        #expect(ended.segments.last == 98)
+        await run.proxy.stop()
+    }
+
     @Test func `follows Location, and neither an older manifest nor an origin that is away takes anything back`() async throws {
         var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<13)], published: 10)
         manifest.location = "other/moved.mpd"
@@ -88,13 +98,16 @@ struct `A live DASH source of a made origin` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: ["direct", "http-iso"]) func `takes the time of the clock that the manifest names`(scheme: String) async throws {
+    @Test(arguments: ["direct", "http-iso"]) func `takes the time of the clock that the manifest names`(scheme: String)
+        async throws
+    {
         // the server's clock is five minutes ahead of this machine's
         let ahead = Duration.seconds(300)
         var manifest = LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 101 - 300, window: 10)
         let time = Instant.now() + ahead
         origin.put("time", "\(time)")
-        manifest.clock = "<UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:\(scheme):2014\" value=\"\(scheme == "direct" ? "\(time)" : "time")\"/>\n"
+        manifest.clock =
+            "<UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:\(scheme):2014\" value=\"\(scheme == "direct" ? "\(time)" : "time")\"/>\n"
         origin.put("live.mpd", manifest.text)
         let list = LiveList(try await ProxyRun.text(list))
         // complete segments of the last ten seconds

@@ -87,7 +87,8 @@ final class MadeOrigin: Sendable {
         guard var body = file ?? folder.flatMap({ Fixtures.bytes(at: "\($0)/\(path)") }) else { return connection.respond(404) }
         var status = 200
         var fields: [String] = []
-        if let range = request["Range"]?.split(separator: "=").last?.split(separator: "-").compactMap({ Int($0) }), range.count == 2,
+        if let range = request["Range"]?.split(separator: "=").last?.split(separator: "-").compactMap({ Int($0) }),
+            range.count == 2,
             range[0] < body.count
         {
             status = 206

@@ -58,7 +58,8 @@ struct `The numbers of a live playlist` {
         ])
         #expect(
             numbers == [
-                .init(0, 0, [6, 8]), .init(1, 0, [8, 10], marks: [10]), .init(2, 0, [10, 12], marks: [10]), .init(3, 1, [12, 14]),
+                .init(0, 0, [6, 8]), .init(1, 0, [8, 10], marks: [10]), .init(2, 0, [10, 12], marks: [10]),
+                .init(3, 1, [12, 14]),
                 .init(4, 1, [14, 16], marks: [16]),
             ]
         )

@@ -42,7 +42,7 @@ final class DASHPresentation: Presentation {
         let manifest = try await reader.current()
         let tracks = try tracks(manifest)
         var outline = tracks.outline
-        outline.isLive = manifest.mpd.kind == .dynamic
+        outline.isLive = !manifest.isEnded(at: await reader.now)
         guard !tracks.video.isEmpty, let audio = tracks.audio.first, !outline.variants[0].hasAudioGroup else { return outline }
         // what is not cut alike cannot go out together
         let pairs = try await pairs(manifest, tracks, RenditionName(video: 0, audio: 0))
@@ -67,7 +67,7 @@ final class DASHPresentation: Presentation {
         let tracks = try tracks(manifest)
         let pairs = try await pairs(manifest, tracks, rendition)
         var list = SegmentList()
-        list.isEnded = manifest.mpd.kind == .isStatic
+        list.isEnded = manifest.isEnded(at: await reader.now)
         list.segments = pairs.segments
         list.leastTarget = pairs.longest
         guard !list.isEnded || sequences.withLock({ $0[tracks.group(of: rendition)] != nil }) else { return list }
@@ -131,7 +131,8 @@ final class DASHPresentation: Presentation {
         let segments = try manifest.segments(of: stream)
         if let sidx = try await indexes.index(of: stream, segments) {
             guard let place = SegmentPlaces(sidx, of: stream, Int(clamping: index)..<Int(clamping: index) + 1).places.first,
-                place.time == time else { throw SegmentName.unknown }
+                place.time == time
+            else { throw SegmentName.unknown }
             return Found(stream: stream, place: place)
         }
         guard let segment = SegmentPlaces.segment(segments, index: Int(clamping: index), time: time) else {
@@ -205,7 +206,9 @@ final class DASHPresentation: Presentation {
         let segments = try manifest.segments(of: main.stream)
         let index = Int(clamping: main.place.index)
         let duration = max(.milliseconds(200), min(main.place.duration, Self.longestWait))
-        guard let available = segments.availabilityTime(of: index, in: manifest.mpd) else { return Edge(deadline: .now + duration) }
+        guard let available = segments.availabilityTime(of: index, in: manifest.mpd) else {
+            return Edge(deadline: .now + duration)
+        }
         let now = await reader.now
         guard available <= now + duration else { throw SegmentName.unknown }
         if available > now { try await Task.sleep(for: available - now) }

@@ -38,6 +38,13 @@ struct Manifest: Sendable {
 
     private static func key(_ set: Int, _ representation: Int) -> Int { set << 20 | representation }
 
+    /// Whether no segment will be added: of a static MPD, and of a dynamic one that does not change and whose end is over.
+    func isEnded(at now: Instant) -> Bool {
+        guard mpd.kind == .dynamic else { return true }
+        guard mpd.reload == .never, let end = mpd.end(timings), let time = mpd.time(at: now) else { return false }
+        return time >= end
+    }
+
     /// When a period begins, in milliseconds: its name in addresses.
     func name(ofPeriod period: Int) -> Int64 { Int64(timings[period].start / .milliseconds(1)) }
 

@@ -20,7 +20,9 @@ struct SegmentSequence: Sendable {
         private var middle: Duration { start + duration / 2 }
 
         /// Whether another one begins in the second half of this one, or later.
-        func isBefore(_ other: Key) -> Bool { period == other.period ? middle <= other.start && start < other.start : period < other.period }
+        func isBefore(_ other: Key) -> Bool {
+            period == other.period ? middle <= other.start && start < other.start : period < other.period
+        }
 
         /// Whether this one goes on from another.
         func continues(_ other: Key) -> Bool {

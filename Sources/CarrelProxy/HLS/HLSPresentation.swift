@@ -288,7 +288,9 @@ final class HLSPresentation: Presentation {
         let initialization = try await initialization(segment, held)
         let url = origin.resolve(segment.uri, against: held.url)
         var opening = SegmentOpening(origin: origin)
-        if !held.playlist.isEnded, name.index + 3 >= Int64(clamping: held.playlist.mediaSequence) + Int64(held.playlist.segments.count) {
+        if !held.playlist.isEnded,
+            name.index + 3 >= Int64(clamping: held.playlist.mediaSequence) + Int64(held.playlist.segments.count)
+        {
             // a server behind another may not have the newest yet
             opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
