@@ -8,11 +8,15 @@
 //   ProxyBench remux FOLDER KEY NAMES…   decryption and remultiplexing of segments in memory
 
 import CarrelBytes
+import CarrelHTTP
 import CarrelHTTPClient
+import CarrelMP4
 import CarrelMedia
 import CarrelProxy
 import CarrelThreads
 import Glibc
+
+let client = HTTPClient(configuration: HTTPClientConfiguration(maxConnectionsPerHost: 600, maxConnections: 600))
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
@@ -32,12 +36,10 @@ func serve(_ source: String, _ key: String, _ count: Int) async throws {
     try proxy.start()
     for _ in 0..<count { print(try proxy.makeURL(source, .dash, keys: keys).url) }
     print("ready")
-    unsafe fflush(stdout)
+    fflush(nil)
     while readLine() != nil {}
     await proxy.stop()
 }
-
-let client = HTTPClient(configuration: HTTPClientConfiguration(maxConnectionsPerHost: 600, maxConnections: 600))
 
 func get(_ url: String) async throws -> [UInt8] {
     let response = try await client.send(ClientRequest(url, maxResponseBytes: 1 << 30))
