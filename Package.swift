@@ -565,7 +565,7 @@ if Context.environment["CARREL_BENCH"] != nil {
             ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
-        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media Proxy Threads"), exclude: ["run"]),
+        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media Proxy Threads") + allocator, exclude: ["run"]),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

@@ -90,10 +90,12 @@ struct PlaylistText {
         playlist.kind = list.isEnded && rules == .rfc ? .vod : nil
         playlist.iFramesOnly = name.isPictures
         let kind = name.text != nil && name.video == nil && name.audio == nil ? "vtt" : isFragmented ? "m4s" : "ts"
+        let file = kind == "vtt" ? "text.vtt?" : "segment.\(kind)?"
         var initialization: MediaSegment.Initialization?
         for segment in list.segments {
-            let file = kind == "vtt" ? "text.vtt" : "segment.\(kind)"
-            var entry = MediaSegment(uri: "\(file)?\(segment.name.query)", duration: segment.duration)
+            var uri = file
+            segment.name.append(to: &uri)
+            var entry = MediaSegment(uri: uri, duration: segment.duration)
             entry.discontinuity = segment.isDiscontinuity
             entry.isGap = segment.isGap
             if isFragmented, kind == "m4s" {

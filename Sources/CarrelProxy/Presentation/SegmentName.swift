@@ -20,14 +20,25 @@ package struct SegmentName: Sendable, Hashable {
 
     /// Query fields, always in this order.
     package var query: String {
-        var parts = ["period=\(period)"]
-        if let video = rendition.video { parts.append("video=\(video)") }
-        if let audio = rendition.audio { parts.append("audio=\(audio)") }
-        if let text = rendition.text { parts.append("text=\(text)") }
-        if rendition.isPictures { parts.append("pictures=1") }
-        parts.append("n=\(index)&t=\(time)")
-        if rendition.video != nil, rendition.audio != nil { parts.append("an=\(audioIndex)&at=\(audioTime)") }
-        return parts.joined(separator: "&")
+        var text = ""
+        append(to: &text)
+        return text
+    }
+
+    /// Appends the query fields: a long playlist has thousands of them.
+    func append(to text: inout String) {
+        text += "period="
+        text += String(period)
+        rendition.append(to: &text)
+        text += "&n="
+        text += String(index)
+        text += "&t="
+        text += String(time)
+        guard rendition.video != nil, rendition.audio != nil else { return }
+        text += "&an="
+        text += String(audioIndex)
+        text += "&at="
+        text += String(audioTime)
     }
 
     init(period: Int64 = 0, _ rendition: RenditionName, index: Int64 = 0, time: Int64 = 0) {
@@ -73,12 +84,19 @@ package struct SegmentName: Sendable, Hashable {
 
 extension RenditionName {
     /// Query fields of a playlist.
-    var query: String {
-        var parts: [String] = []
-        if let video { parts.append("video=\(video)") }
-        if let audio { parts.append("audio=\(audio)") }
-        if let text { parts.append("text=\(text)") }
-        if isPictures { parts.append("pictures=1") }
-        return parts.joined(separator: "&")
+    package var query: String {
+        var text = ""
+        append(to: &text)
+        return String(text.dropFirst())
+    }
+
+    /// Appends the query fields, each behind an ampersand.
+    func append(to text: inout String) {
+        for (name, place) in [("&video=", video), ("&audio=", audio), ("&text=", self.text)] {
+            guard let place else { continue }
+            text += name
+            text += String(place)
+        }
+        if isPictures { text += "&pictures=1" }
     }
 }

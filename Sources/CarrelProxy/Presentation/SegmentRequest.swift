@@ -94,6 +94,9 @@ struct FirstBytes: Sendable {
             self.piece = Locked(piece)
         }
 
+        /// The piece while it is still to be taken.
+        var held: [UInt8]? { piece.withLock { $0 } }
+
         func take() -> [UInt8]? { piece.withLock { $0.take() } }
     }
 
@@ -101,12 +104,11 @@ struct FirstBytes: Sendable {
         self.stream = stream
         let piece = try await stream.next()
         first = Once(piece)
-        head = piece ?? []
     }
 
     var name: String { stream.name }
-    /// The first bytes, which are still to be taken.
-    let head: [UInt8]
+    /// The first bytes, while they are still to be taken.
+    var head: [UInt8] { first.held ?? [] }
 
     func next() async throws(ProxyError) -> [UInt8]? {
         if let piece = first.take() { return piece }

@@ -75,8 +75,13 @@ final class SessionContent: Sendable {
 
     private struct State {
         var preparing: Task<Prepared, any Error>?
+        /// Playlists that do not change any more.
+        var finished: [RenditionName: [UInt8]] = [:]
         var isEnded = false
     }
+
+    /// Bytes of playlists that are kept, at most.
+    private static let finishedLimit = 4 << 20
 
     private let source: String
     private let origin: MediaOrigin
@@ -223,7 +228,16 @@ final class SessionContent: Sendable {
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
             if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
-            return playlist(try text.media(try await presentation.segments(of: name), of: name))
+            if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
+            let list = try await presentation.segments(of: name)
+            let made = try text.media(list, of: name)
+            if list.isEnded {
+                state.withLock { state in
+                    let held = state.finished.values.reduce(0) { $0 + $1.count }
+                    if held + made.count <= Self.finishedLimit { state.finished[name] = made }
+                }
+            }
+            return playlist(made)
         case "segment.ts", "segment.m4s", "text.vtt":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
