@@ -57,7 +57,9 @@ package struct PacketDescrambler: ~Copyable {
         let payload = start + 4 + (hasAdaptation ? 1 + Int(bytes.u8(at: start + 4)) : 0)
         // a packet that is still scrambled had no payload; a prefix that goes on in the next packet is not looked at
         guard bytes.u8(at: start + 3) & 0xc0 == 0, bytes.u8(at: start + 3) & 0x10 != 0, payload + 3 <= start + 188 else { return }
-        guard bytes.u8(at: payload) == 0, bytes.u8(at: payload + 1) == 0, bytes.u8(at: payload + 2) == 1 else {
+        let isPrefix = bytes.u8(at: payload) == 0 && bytes.u8(at: payload + 1) == 0 && bytes.u8(at: payload + 2) == 1
+        // a section begins with a pointer, which is zero
+        guard isPrefix || bytes.u8(at: payload) == 0 else {
             throw MediaError(.wrongKey, "no unit begins behind the descrambling: the key is another, or the stream is damaged")
         }
     }
