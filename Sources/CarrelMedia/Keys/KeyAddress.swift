@@ -13,7 +13,7 @@ package enum KeyAddress {
         return Base64.decode(String(address[address.index(after: comma)...]))
     }
 
-    /// Whether an address is a `data:` address, or was meant to be one: blanks before it do not make its bytes public.
+    /// Whether an address is a `data:` address, or was meant to be one: spaces before it do not make its bytes public.
     private static func isData(_ address: String) -> Bool {
         let bare = address.unicodeScalars.drop { $0.value <= 0x20 || $0.properties.isWhitespace || $0 == "\u{feff}" }
         return String(bare.prefix(dataScheme.count)).lowercased() == dataScheme

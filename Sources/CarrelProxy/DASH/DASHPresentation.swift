@@ -193,7 +193,7 @@ final class DASHPresentation: Presentation {
         }
     }
 
-    /// Where a segment of a live source stands, once it is there by the clock.
+    /// The state of a segment of a live source, once it is available by the clock.
     private struct Edge {
         /// Until when it may be late.
         var deadline: ContinuousClock.Instant?

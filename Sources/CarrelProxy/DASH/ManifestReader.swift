@@ -11,7 +11,7 @@ actor ManifestReader {
     /// When the MPD was asked for last, and whether that failed.
     private var asked: ContinuousClock.Instant?
     private var failure: (any Error)?
-    /// What is added to this machine's time to get that of the MPD's clock.
+    /// The time that is added to this machine's time to get that of the MPD's clock.
     private var clockOffset: Duration = .zero
     /// When the clock is asked again; nil when its time is known.
     private var clockDue: ContinuousClock.Instant? = .now
@@ -33,7 +33,7 @@ actor ManifestReader {
 
     /// The MPD as it is now, or as it was less than its update period ago.
     ///
-    /// What is known goes on to be played while the origin is away.
+    /// The last MPD goes on to be played while the origin is away.
     /// - Parameter isNeeded: whether segments behind those that it has are needed.
     /// - Returns: the MPD, and where it was found.
     /// - Throws: ``ProxyError``.

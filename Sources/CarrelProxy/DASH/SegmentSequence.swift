@@ -9,7 +9,7 @@ struct SegmentSequence: Sendable {
     private var discontinuitySequence: UInt64 = 0
     private var target: UInt64 = 0
 
-    /// What a segment is known by over reloads, and in all representations of a set: units and rounding differ between these.
+    /// The identity of a segment over reloads, and in all representations of a set: units and rounding differ between these.
     private struct Key: Sendable {
         var period: Int64
         var start: Duration
@@ -45,7 +45,7 @@ struct SegmentSequence: Sendable {
             removed = last[gone - 1]
         }
         if let first = keys.first {
-            // a discontinuity stays one as long as its segment is listed, and what is left out makes another
+            // a discontinuity stays one as long as its segment is listed, and a segment that is left out makes another
             let isDiscontinuity =
                 gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
             keys[0].isDiscontinuity = isDiscontinuity

@@ -16,7 +16,9 @@ enum TextSegment {
     ///   - settings: of the session.
     /// - Returns: a WebVTT file whose times count from the beginning of the presentation.
     /// - Throws: ``ProxyError``.
-    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ origin: MediaOrigin, _ settings: SessionSettings) async throws -> [UInt8] {
+    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ origin: MediaOrigin, _ settings: SessionSettings)
+        async throws -> [UInt8]
+    {
         let (bytes, _) = try await origin.load(source.url, range: source.range, limit: limit)
         // fragments keep the times of their media
         let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : -source.shift

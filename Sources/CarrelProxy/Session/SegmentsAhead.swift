@@ -21,7 +21,7 @@ final class SegmentsAhead: Sendable {
 
     /// Renditions of a session: pictures, audio, and what the player changes to.
     private static let limit = 4
-    /// An origin ends a request of which nobody takes anything. After this a new one is safer.
+    /// An origin ends a request whose bytes are not taken. After this a new one is safer.
     private static let age = Duration.seconds(20)
 
     /// Opens a segment, or takes the one that is open.
