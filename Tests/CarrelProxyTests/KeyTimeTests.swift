@@ -133,7 +133,6 @@ struct `Keys in time` {
         let keys = SetKeys(Self.granted(until: Self.start + .seconds(60)))
         let session = try run.proxy.makeURL("\(origin.origin)/master.m3u8", .hls, keys: keys, clock: clock)
         let segments = try await ProxyRun.segments(of: session)
-        #expect(try await ProxyRun.get(segments[0]).status == 200)
         let running = Task { try await ProxyRun.get(segments[1]) }
         for _ in 0..<400 where !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
         try await Task.sleep(for: .milliseconds(200))

@@ -232,6 +232,8 @@ final class HLSPresentation: Presentation {
 
     /// The playlist that was read last.
     private func known(_ name: RenditionName) async throws -> HeldPlaylist {
+        // what the policy refuses has a playlist, and no segments
+        _ = try await top()
         if let held = state.withLock({ $0.playlists[name] }) { return held }
         return try await playlist(name)
     }
