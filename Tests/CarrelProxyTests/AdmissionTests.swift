@@ -120,7 +120,7 @@ struct `Requests to a proxy` {
         _ = try await runProcess([
             try requirePeer("setsid"), "-f", "/bin/sh", "-c", "exec sh '\(script)' > /dev/null 2>&1 < /dev/null",
         ])
-        for _ in 0..<400 where directory.read("status") == nil { try await Task.sleep(for: .milliseconds(25)) }
+        for _ in 0..<1600 where directory.read("status") == nil { try await Task.sleep(for: .milliseconds(25)) }
         #expect(directory.read("status").map { String(decoding: $0, as: UTF8.self) } == "403")
         await run.proxy.stop()
     }

@@ -182,8 +182,8 @@ struct `scripts/test-report` {
         #expect(try await report(Self.good, allowed: "*: *CARREL_FIXTURES*\n").lines == ["1 passed, 0 failed, 0 skipped"])
     }
 
-    /// A test that fails and then passes hides a defect, unless the time of another program is part of it.
-    @Test func `only suites that drive a browser or a player may be tried again`() throws {
+    /// A test that fails and then passes hides a defect, unless the time of another program is part of it, or that of a live source.
+    @Test func `only suites of browsers, players and live sources may be tried again`() throws {
         let list = String(decoding: try #require(Fixtures.bytes(at: "\(repository)/Tests/second-try.txt")), as: UTF8.self)
         let patterns = list.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(patterns.count > 10)
@@ -194,9 +194,12 @@ struct `scripts/test-report` {
             let sources = files(in: "\(repository)/Tests/\(names[0])").filter { $0.hasSuffix(".swift") }
                 .map { String(decoding: Fixtures.bytes(at: $0) ?? [], as: UTF8.self) }
                 .filter { $0.contains("struct `\(names[1])`") || $0.contains("struct \(names[1]) ") }
-            let drives = ["ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")"]
+            let drives = [
+                "ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")", "MadeOrigin()",
+                "requirePeer(\"ffmpeg\")",
+            ]
             let isDriver = sources.contains { source in drives.contains(where: source.contains) }
-            #expect(isDriver, "\(pattern) drives no browser and no player")
+            #expect(isDriver, "\(pattern) drives no browser, no player and no live source")
         }
     }
 
