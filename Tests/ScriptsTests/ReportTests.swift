@@ -196,7 +196,7 @@ struct `scripts/test-report` {
                 .filter { $0.contains("struct `\(names[1])`") || $0.contains("struct \(names[1]) ") }
             let drives = [
                 "ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")", "MadeOrigin()",
-                "requirePeer(\"ffmpeg\")",
+                "LivePackets",
             ]
             let isDriver = sources.contains { source in drives.contains(where: source.contains) }
             #expect(isDriver, "\(pattern) drives no browser, no player and no live source")
