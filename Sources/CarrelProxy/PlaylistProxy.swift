@@ -124,6 +124,7 @@ public final class PlaylistProxy: Sendable {
     }
 
     private struct State {
+        var hasStarted = false
         var origin: String?
         var sessions: [ObjectIdentifier: ProxySession] = [:]
         var lastError: ProxyError?
@@ -170,7 +171,11 @@ public final class PlaylistProxy: Sendable {
     ///
     /// - Throws: `proxy.usage` when it has started before, or no port is free.
     public func start() throws(ProxyError) {
-        guard state.withLock({ $0.origin == nil }) else { throw ProxyError(.usage, "the proxy has started") }
+        let isFirst = state.withLock { state in
+            defer { state.hasStarted = true }
+            return !state.hasStarted
+        }
+        guard isFirst else { throw ProxyError(.usage, "the proxy has started") }
         let origin: String
         do throws(HTTPServerError) { origin = try server.start() } catch { throw ProxyError(.usage, error.message) }
         state.withLock { $0.origin = origin }
@@ -194,7 +199,7 @@ public final class PlaylistProxy: Sendable {
         keys: some ContentKeySource = GivenKeys(),
         clock: any WallClock = SystemClock()
     ) throws(ProxyError) -> Session {
-        guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy has not started") }
+        guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy does not listen") }
         try parameters.check()
         var permissions = MediaOrigin.Permissions()
         permissions.plainHTTP = options.allowsPlainHTTP
@@ -281,7 +286,7 @@ public final class PlaylistProxy: Sendable {
     /// Ends all sessions, and stops listening.
     public func stop() async {
         let sessions = state.withLock { state in
-            defer { state.sessions = [:] }
+            defer { (state.sessions, state.origin) = ([:], nil) }
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }

@@ -9,18 +9,11 @@ struct `The command package` {
     private static let key = "000102030405060708090a0b0c0d0e0f"
     private let directory = TemporaryDirectory()
 
-    /// The command beside the test's own program.
-    private static func program() throws -> String {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
-        let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-        let path = own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex) + "/carrel"
-        try #require(unsafe access(String(path), X_OK) == 0, "\(path) was not built")
-        return String(path)
-    }
-
     private func package(_ words: [String]) async throws -> ProcessResult {
-        try await runProcess([try Self.program(), "package"] + words + ["-o", directory.file("out")], timeout: .seconds(120))
+        try await runProcess(
+            [try CarrelProgram.path(), "package"] + words + ["-o", directory.file("out")],
+            timeout: .seconds(120)
+        )
     }
 
     private func film(_ words: [String] = ["-c:v", "libx264"], _ name: String = "film.mp4") async throws -> String {
@@ -43,7 +36,7 @@ struct `The command package` {
             "-preset", "ultrafast", "-g", "25", "-sc_threshold", "0", path,
         ])
         let process = try BackgroundProcess([
-            try Self.program(), "package", path, "-o", directory.file("out"), "--segment", "1s",
+            try CarrelProgram.path(), "package", path, "-o", directory.file("out"), "--segment", "1s",
         ])
         try await eventually { (try? names().contains { $0.hasPrefix(".out.carrel-") }) == true }
         process.signal(signal)
@@ -101,7 +94,7 @@ struct `The command package` {
         for command in ["package", "decrypt"] {
             let result = try await runProcess(
                 [
-                    try Self.program(), command, "film.mp4", "-o", directory.file("out"), "--keys", keys,
+                    try CarrelProgram.path(), command, "film.mp4", "-o", directory.file("out"), "--keys", keys,
                 ] + (command == "package" ? ["--scheme", "cbcs"] : [])
             )
             #expect(result.status == .exited(64) && result.errorText.contains("keys.txt, line 2"), "\(result.errorText)")

@@ -78,6 +78,7 @@ struct SegmentPlanner {
         guard starts.count < SegmentCuts.limit else {
             throw MediaError(.unsupported, "the file has more than \(SegmentCuts.limit) segments of this duration")
         }
+        guard time.magnitude < 1 << 60 else { throw MediaError(.malformed, "the time of a segment is out of range") }
         starts.append(time)
         bytes.append(0)
     }

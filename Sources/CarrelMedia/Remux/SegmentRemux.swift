@@ -71,6 +71,8 @@ package struct SegmentRemux: ~Copyable {
 
     private let readers: [Reader]
     private let number: Int
+    private let hasTags: Bool
+    private var tags = TimedTags()
     private var remuxer: TransportRemuxer?
 
     /// The tracks that a transport stream cannot hold, each with the reason; none before the first sample.
@@ -82,8 +84,11 @@ package struct SegmentRemux: ~Copyable {
     /// - Parameters:
     ///   - streams: at least one, each with its tracks.
     ///   - number: of the segment, by which the counters of its tables go on from those of the segment before.
-    package init(_ streams: [Stream], number: Int = 0) {
+    ///   - hasTimedID3: whether the program has a stream of timed ID3 tags in every segment; without it, such a stream comes with the
+    ///     first event message that has a tag.
+    package init(_ streams: [Stream], number: Int = 0, hasTimedID3: Bool = false) {
         self.number = number
+        hasTags = hasTimedID3
         var first = 0
         var readers: [Reader] = []
         for stream in streams {
@@ -118,6 +123,8 @@ package struct SegmentRemux: ~Copyable {
                 }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
+                try writeTags(upTo: .max)
+                for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
                 remuxer?.endAlignedSegment()
                 try flush(to: &sink)
                 return nil
@@ -129,13 +136,16 @@ package struct SegmentRemux: ~Copyable {
     }
 
     /// Goes to the next sample of a stream; false when its bytes have to go on first, or it has ended.
-    private func findSample(_ reader: Reader, _ source: some ContentKeySource) async throws -> Bool {
+    private mutating func findSample(_ reader: Reader, _ source: some ContentKeySource) async throws -> Bool {
         while let event = try reader.fragments.next() {
             switch event {
             case .movie, .fragment: try await reader.fragments.resolveKeys(from: source)
             case .sample(let track, let sample, let range):
                 reader.pending = (track, sample, range)
                 return true
+            case .box("emsg", let range):
+                let box = [UInt8](copying: reader.fragments.bytes.extracting(range))
+                try tags.add(box.rawSpan)
             case .box, .data: break
             }
         }
@@ -157,11 +167,36 @@ package struct SegmentRemux: ~Copyable {
         }
         var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts)
         omitted = made.omitted
+        if hasTags || !tags.isEmpty { try made.addTimedTags() }
+        // once in a segment, so that their counters go on from one to the next
+        made.repeatsTables = false
         made.beginSegment(behind: number)
         remuxer = consume made
     }
 
+    /// Writes the tags that take effect before a sample is decoded.
+    private mutating func writeTags(before sample: MP4Sample, _ track: Int, shift: Int64) throws {
+        guard !tags.isEmpty, let presented = remuxer?.presentationTime(of: sample, track),
+            let decoded = remuxer?.time(of: sample, track)
+        else { return }
+        tags.settle(segment: presented, origin: TransportRemuxer.origin &+ shift)
+        try writeTags(upTo: decoded)
+    }
+
+    private mutating func writeTags(upTo time: Int64) throws {
+        while remuxer != nil, let tag = tags.next(upTo: time) {
+            if remuxer?.hasTimedTags == false {
+                try remuxer?.addTimedTags()
+                remuxer?.beginSegment()
+            }
+            try remuxer?.writeTag(tag.bytes, at: tag.time)
+        }
+    }
+
     private mutating func take(_ reader: Reader) throws {
+        if let (track, sample, _) = reader.pending, remuxer?.takes(reader.firstTrack + track) == true {
+            try writeTags(before: sample, reader.firstTrack + track, shift: reader.shift)
+        }
         guard let (track, sample, range) = reader.pending, var remuxer = remuxer.take() else { return }
         reader.pending = nil
         let place = reader.firstTrack + track

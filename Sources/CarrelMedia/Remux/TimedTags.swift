@@ -38,7 +38,6 @@ struct TimedTags: Sendable {
     private static let byteLimit = 1 << 20
     /// Events that are known again.
     private static let seenLimit = 256
-    private static let schemes: Set<String> = ["https://aomedia.org/emsg/id3", "https://developer.apple.com/streaming/emsg-id3"]
 
     /// Whether nothing waits.
     var isEmpty: Bool { unsettled.isEmpty && waiting.isEmpty }
@@ -73,7 +72,7 @@ struct TimedTags: Sendable {
     private static func hasTag(_ message: EventMessage) -> Bool {
         guard message.data.count >= 10, message.data.starts(with: Array("ID3".utf8)), message.timescale > 0 else { return false }
         let scheme = message.scheme.lowercased()
-        return schemes.contains(scheme) || scheme.hasPrefix("urn:mpeg:dash:event")
+        return TimedID3.schemes.contains(scheme) || scheme.hasPrefix("urn:mpeg:dash:event")
     }
 
     /// Counts the times of the messages in ticks.

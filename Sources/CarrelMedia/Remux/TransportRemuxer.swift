@@ -12,6 +12,8 @@ package struct TransportRemuxer: ~Copyable {
     /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
     package static let origin: Int64 = 900_000
 
+    /// Whether the tables come again before each sync picture; they come with every segment.
+    var repeatsTables = true
     /// Packets that are written and not yet taken.
     package var packets = PacketBuffer(capacity: 1 << 20)
     /// The tracks that a transport stream cannot hold: each with the reason, as a lower-case phrase.
@@ -279,7 +281,7 @@ package struct TransportRemuxer: ~Copyable {
         _ decoded: Int64,
         isSync: Bool
     ) throws(Malformed) {
-        if isSync { muxer.beginSegment(into: &packets) }
+        if isSync, repeatsTables { muxer.beginSegment(into: &packets) }
         let (head, skip) = prefix.prefix(of: kinds, body: body)
         try muxer.write(
             number,

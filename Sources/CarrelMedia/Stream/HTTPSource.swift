@@ -110,7 +110,7 @@ public final class HTTPSource: MediaSource {
     }
 
     /// The range in `bytes 0-99/1234`.
-    static func range(_ text: String) -> Range<Int64>? {
+    package static func range(_ text: String) -> Range<Int64>? {
         guard text.lowercased().hasPrefix("bytes "), let slash = text.lastIndex(of: "/") else { return nil }
         let parts = text.dropFirst(6)[..<slash].split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let first = number(parts[0]), let last = number(parts[1]), first <= last, last < .max else {

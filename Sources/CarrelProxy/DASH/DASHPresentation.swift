@@ -271,7 +271,8 @@ final class DASHPresentation: Presentation {
             range: found.place.range,
             presentationTimeOffset: found.stream.information?.presentationTimeOffset ?? 0,
             timescale: found.stream.information?.timescale ?? 1,
-            periodStart: found.stream.period.start
+            periodStart: found.stream.period.start,
+            hasTags: found.stream.properties.inbandEventStreams.contains { TimedID3.schemes.contains($0.scheme.lowercased()) }
         )
     }
 }

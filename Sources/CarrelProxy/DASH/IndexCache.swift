@@ -65,9 +65,16 @@ actor IndexCache {
         guard let (index, end) = found else {
             throw ProxyError(.manifest, "\(name): there is no segment index at byte \(range.lowerBound)")
         }
+        // sums of what comes stay within 64 bits
+        guard range.lowerBound < 1 << 60, index.firstOffset < 1 << 60, index.earliestTime < 1 << 61 else {
+            throw ProxyError(.manifest, "\(name): the segment index is out of range")
+        }
         var offset = range.lowerBound + Int64(end) + Int64(index.firstOffset)
         var time = Int64(index.earliestTime)
         for reference in index.references {
+            guard offset < 1 << 61, time < 1 << 62 else {
+                throw ProxyError(.manifest, "\(name): the segment index is out of range")
+            }
             let part = offset..<offset + Int64(reference.size)
             if reference.isIndex {
                 try await read(url, part, into: &made, &requests)

@@ -16,6 +16,8 @@ actor ManifestReader {
     /// When the clock is asked again; nil when its time is known.
     private var clockDue: ContinuousClock.Instant? = .now
 
+    /// A clock that was read is read again after this: those of machines drift and jump.
+    private static let clockPeriod = Duration.seconds(300)
     /// Bytes of an MPD, at most.
     private static let limit = 16 << 20
     /// An MPD is not read again before this, also where it wants to, or the origin fails.
@@ -104,6 +106,7 @@ actor ManifestReader {
         for clock in manifest.mpd.clocks {
             if let time = clock.time {
                 clockOffset = time - manifest.requested
+                clockDue = .now + Self.clockPeriod
                 return
             }
             for server in clock.servers where [.httpDate, .httpISO, .httpNTP].contains(clock.method) {
@@ -114,6 +117,7 @@ actor ManifestReader {
                 guard let body = body ?? nil, let time = clock.time(inBody: body) else { continue }
                 // the server looked at its clock in the middle of the exchange
                 clockOffset = time - (asked + (Instant.now() - asked) / 2)
+                clockDue = .now + Self.clockPeriod
                 return
             }
             clockDue = .now + .seconds(30)

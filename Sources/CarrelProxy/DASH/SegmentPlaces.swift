@@ -17,11 +17,15 @@ struct SegmentPlaces: Sendable {
         init(_ segment: MPDSegment) {
             index = Int64(segment.index)
             time = segment.time
-            start = segment.start
-            duration = segment.duration ?? .zero
+            start = Self.bounded(segment.start)
+            duration = Self.bounded(segment.duration ?? .zero)
             url = segment.url
             range = segment.byteRange.flatMap { range in range.length.map { range.offset..<range.offset + $0 } }
         }
+
+        /// Three hundred years at most: sums of times stay within theirs.
+        private static func bounded(_ time: Duration) -> Duration { max(.seconds(-limit), min(time, .seconds(limit))) }
+        private static let limit: Int64 = 10_000_000_000
 
         init(index: Int64, time: Int64, start: Duration, duration: Duration, url: String, range: Range<Int64>) {
             self.index = index

@@ -95,13 +95,13 @@ struct TrackChoice: Sendable {
     var outline: Outline {
         var outline = Outline()
         let sound = audio.first
-        let soundBandwidth = sound.map { Int(clamping: $0.representation.bandwidth) } ?? 0
+        let soundBandwidth = sound.map { Self.bandwidth($0) } ?? 0
         let soundCodecs = sound.flatMap { $0.representation.properties.codecs ?? $0.set.properties.codecs }
         for (place, track) in video.enumerated() {
             let properties = track.representation.properties.inheriting(track.set.properties)
             var variant = Outline.Variant(
                 name: RenditionName(video: place, audio: isApart || sound == nil ? nil : 0),
-                bandwidth: Int(clamping: track.representation.bandwidth) + soundBandwidth
+                bandwidth: Self.bandwidth(track) + soundBandwidth
             )
             variant.codecs = [properties.codecs, soundCodecs].compactMap { $0 }.joined(separator: ",")
             variant.width = properties.width.map { Int(clamping: $0) }
@@ -135,6 +135,9 @@ struct TrackChoice: Sendable {
         }
         return outline
     }
+
+    /// Bits a second, within reason.
+    private static func bandwidth(_ track: Manifest.Track) -> Int { Int(min(track.representation.bandwidth, 1 << 48)) }
 
     /// Frames a second with three decimals, of `30000/1001` or `25`.
     private static func frameRate(_ text: String?) -> String? {

@@ -18,8 +18,17 @@ final class FilePresentation: Presentation {
     /// Reads the tables of a file, and asks for its keys.
     ///
     /// - Throws: ``ProxyError``: `proxy.clear-content` when nothing is protected and the policy wants that.
-    init(_ reader: any ByteReader & Sendable, name: String, _ settings: SessionSettings) async throws(ProxyError) {
+    init(_ reader: any ByteReader & Sendable, name: String, isRemote: Bool, _ settings: SessionSettings) async throws(ProxyError)
+    {
         do {
+            if settings.policy == .seed {
+                let isListed = try await MediaOrigin.threads.run {
+                    try MediaFile(reader).protections.contains { if case .pdcf = $0 { true } else { false } }
+                }
+                guard isListed, !isRemote else {
+                    throw ProxyError(.unsupported, "\(name): of MP4 files this policy takes PDCF on this machine")
+                }
+            }
             let segments = try await MediaOrigin.executor.run {
                 let file = try MP4File(reader, leavesFragmentsToIndex: true)
                 let protection = try await FileProtection(file, from: settings.keys)
@@ -145,7 +154,9 @@ final class FilePresentation: Presentation {
         let segment = name.rendition.isPictures ? segments.iFrames[index].segment : index
         let ids = try await MediaOrigin.threads.run { [segments] in try segments.keyIDs(of: segment) }
         if !ids.isEmpty {
-            do { try await segments.protection.resolve(ids, from: settings.keys) } catch {
+            do {
+                try await KeyUse.$current.withValue(use) { try await segments.protection.resolve(ids, from: settings.keys) }
+            } catch {
                 throw ProxyError(error, in: "the source")
             }
             segmentation.withLock { [protection = segments.protection] in $0.protection = protection }

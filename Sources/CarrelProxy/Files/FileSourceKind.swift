@@ -14,7 +14,7 @@ enum FileSourceKind: Sendable {
     /// - Throws: ``ProxyError``.
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws {
         let name = MediaOrigin.shown(origin.source)
-        let head = try await FirstBytes(try await origin.open(origin.source)).head
+        var head = try await Self.head(of: origin, length: 64 << 10)
         if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) {
             self = .container(try await ByteContent(origin, settings))
             return
@@ -29,12 +29,23 @@ enum FileSourceKind: Sendable {
         }
         let reader = try await origin.reader()
         if head.first == 0x47, head.count > 188, head[188] == 0x47 {
+            // the first pictures of a stream may be in the clear
+            if !ScrambledSegment.isScrambled(head) { head = try await Self.head(of: origin, length: 1 << 20) }
             self = .presentation(try await StreamPresentation(reader, name: name, head: head, origin, settings))
         } else if head.count >= 8, Self.boxes.contains(where: { head.rawSpan.matches($0, at: 4) }) {
-            self = .presentation(try await FilePresentation(reader, name: name, settings))
+            self = .presentation(try await FilePresentation(reader, name: name, isRemote: origin.isRemote, settings))
         } else {
             throw ProxyError(.unsupported, "\(name) is of no kind that the proxy serves")
         }
+    }
+
+    /// The first bytes of the source, however they arrive.
+    private static func head(of origin: MediaOrigin, length: Int) async throws(ProxyError) -> [UInt8] {
+        let stream = try await origin.open(origin.source)
+        defer { stream.cancel() }
+        var bytes: [UInt8] = []
+        while bytes.count < length, let piece = try await stream.next() { bytes += piece }
+        return bytes
     }
 
     private static let boxes: [StaticString] = ["ftyp", "moov", "mdat", "free", "skip", "wide", "styp", "sidx"]

@@ -6,6 +6,8 @@ import CarrelThreads
 /// One transport stream, scrambled or in the clear, as HLS.
 final class StreamPresentation: Presentation {
     private let segmentation: ScrambledSegments
+    /// Its threads ask for keys.
+    private let keys: SessionKeys?
 
     private static let target = Duration.seconds(6)
 
@@ -20,6 +22,7 @@ final class StreamPresentation: Presentation {
         _ settings: SessionSettings
     ) async throws(ProxyError) {
         let parameters = settings.parameters
+        keys = settings.keys as? SessionKeys
         do {
             var index: ScrambledIndex?
             if let address = parameters.indexURL {
@@ -58,6 +61,7 @@ final class StreamPresentation: Presentation {
     func segments(of rendition: RenditionName) throws -> SegmentList {
         guard rendition == Self.rendition else { throw SegmentName.unknown }
         var list = SegmentList()
+        list.isTransportStream = true
         list.segments = segmentation.segments.enumerated().map { place, segment in
             SegmentList.Segment(name: SegmentName(rendition, index: Int64(place)), duration: segment.duration)
         }
@@ -70,7 +74,8 @@ final class StreamPresentation: Presentation {
         let segmentation = segmentation
         return ServedMedia(
             contentType: "video/mp2t",
-            bytes: try ThreadBytes(name: "the source") { sink in try segmentation.write(index, to: &sink) }
+            bytes: try ThreadBytes(name: "the source") { sink in try segmentation.write(index, to: &sink) },
+            uses: keys.map { [$0.use] } ?? []
         )
     }
 

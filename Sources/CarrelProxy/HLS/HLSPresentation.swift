@@ -245,6 +245,7 @@ final class HLSPresentation: Presentation {
         list.discontinuitySequence = playlist.discontinuitySequence
         list.isEnded = playlist.isEnded
         list.leastTarget = playlist.targetDuration
+        list.isTransportStream = playlist.segments.first?.initialization == nil
         list.segments.reserveCapacity(playlist.segments.count)
         var initialization: MediaSegment.Initialization?
         for (place, segment) in playlist.segments.enumerated() {

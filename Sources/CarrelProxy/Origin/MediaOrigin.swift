@@ -92,7 +92,10 @@ struct MediaOrigin: Sendable {
 
     /// An address as errors show it: without its query, which may hold a secret.
     static func shown(_ address: String) -> String {
-        guard isURL(address) else { return String(address.split(separator: "/").last ?? "") }
+        guard isURL(address) else {
+            let path = address.prefix { $0 != "?" && $0 != "#" }
+            return String(path.split(separator: "/").last?.prefix(128) ?? "")
+        }
         var reference = URIReference(address)
         reference.query = nil
         reference.fragment = nil
@@ -159,7 +162,10 @@ struct MediaOrigin: Sendable {
             }
             switch stream.response.status {
             case .ok where range == nil || range?.lowerBound == 0 && stream.response.length == range?.upperBound: break
-            case .partialContent where range != nil: break
+            case .partialContent where Self.isRange(range, of: stream.response): break
+            case .partialContent:
+                stream.cancel()
+                throw ProxyError(.wrongLength, "\(Self.shown(reference)): the server returned another range than requested")
             case .ok:
                 stream.cancel()
                 throw ProxyError(.noRanges, "\(Self.shown(reference)): the server does not serve byte ranges")
@@ -222,6 +228,12 @@ struct MediaOrigin: Sendable {
             guard error.code == .tooLarge else { throw ProxyError(error, in: Self.shown(url)) }
             throw ProxyError(.noRanges, "\(Self.shown(url)): the server does not serve byte ranges")
         }
+    }
+
+    /// Whether a response has the part that was asked for.
+    private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
+        guard let range, let field = response.headers["Content-Range"] else { return false }
+        return HTTPSource.range(field) == range
     }
 
     /// Bytes of the source.

@@ -83,6 +83,7 @@ struct PlaylistText {
     /// - Throws: `proxy.manifest`.
     func media(_ list: SegmentList, of name: RenditionName) throws(ProxyError) -> [UInt8] {
         var playlist = MediaPlaylist(targetDuration: max(1, list.leastTarget))
+        let isFragmented = isFragmented && !list.isTransportStream
         playlist.version = isFragmented ? 7 : 3
         playlist.mediaSequence = list.mediaSequence
         playlist.discontinuitySequence = list.discontinuitySequence

@@ -113,6 +113,8 @@ struct SegmentList: Sendable {
     var discontinuitySequence: UInt64 = 0
     /// Whether no segment follows.
     var isEnded = true
+    /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
+    var isTransportStream = false
     /// At least this target duration, in seconds: that of a live list never changes.
     var leastTarget: UInt64 = 0
 }

@@ -38,11 +38,18 @@ actor RemuxedBytes: SegmentBytes {
     ///   - streams: the segments at the origin.
     ///   - described: their tracks, in the same order.
     ///   - number: of the segment.
+    ///   - hasTags: whether every segment has a stream of timed ID3 tags.
     ///   - keys: has the keys.
-    init(_ streams: [FirstBytes], _ described: [SegmentRemux.Stream], number: Int, keys: any ContentKeySource) {
+    init(
+        _ streams: [FirstBytes],
+        _ described: [SegmentRemux.Stream],
+        number: Int,
+        hasTags: Bool = false,
+        keys: any ContentKeySource
+    ) {
         self.streams = streams
         self.keys = keys
-        remux = SegmentRemux(described, number: number)
+        remux = SegmentRemux(described, number: number, hasTimedID3: hasTags)
     }
 
     func next() async throws -> [UInt8]? {

@@ -13,6 +13,8 @@ struct SegmentSource: Sendable {
     var presentationTimeOffset: Int64 = 0
     var timescale: Int64 = 1
     var periodStart: Duration = .zero
+    /// Whether its event messages may have ID3 tags.
+    var hasTags = false
 
     /// The ticks of 90 kHz that are added to media times: those of a period count from its beginning in the presentation.
     var shift: Int64 {
@@ -41,7 +43,13 @@ struct SegmentRequest: Sendable {
         let (streams, described) = try await opened()
         return ServedMedia(
             contentType: "video/mp2t",
-            bytes: RemuxedBytes(streams, described, number: number, keys: settings.keys)
+            bytes: RemuxedBytes(
+                streams,
+                described,
+                number: number,
+                hasTags: sources.contains(where: \.hasTags),
+                keys: settings.keys
+            )
         )
     }
 

@@ -21,7 +21,7 @@ enum TextSegment {
     {
         let (bytes, _) = try await origin.load(source.url, range: source.range, limit: limit)
         // fragments keep the times of their media
-        let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : -source.shift
+        let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : 0 &- source.shift
         do {
             guard source.initialization.isEmpty else {
                 let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)
@@ -30,7 +30,7 @@ enum TextSegment {
             // times of a file count from the beginning of its period
             let period = Int64(source.periodStart / .milliseconds(1))
             let part = range.lowerBound - period..<range.upperBound - period
-            return try WebVTTFile(bytes.rawSpan).segment(part, origin: (start + period * 90) & (1 << 33 - 1))
+            return try WebVTTFile(bytes.rawSpan).segment(part, origin: (start &+ period &* 90) & (1 << 33 - 1))
         } catch {
             throw ProxyError(error, in: MediaOrigin.shown(source.url))
         }

@@ -28,6 +28,9 @@ final class KeyUse: Sendable {
         }
     }
 
+    /// Forgets the end of keys, so that renewed ones count.
+    func renew() { state.withLock { $0.end = nil } }
+
     /// Notes why a key could not be requested.
     func note(_ refusal: ProxyError) { state.withLock { $0.refusal = refusal } }
 

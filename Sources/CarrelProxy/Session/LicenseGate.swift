@@ -4,28 +4,46 @@ import CarrelThreads
 /// Holds requests until a license is there.
 final class LicenseGate: Sendable {
     /// Every one of them holds a request, whose number is bounded.
-    private let waiting = Locked<[UInt64: (name: ContentKeyName, resume: @Sendable () -> Void)]>([:])
-    private let count = Locked<UInt64>(0)
+    private struct State {
+        var waiting: [UInt64: (name: ContentKeyName, resume: @Sendable () -> Void)] = [:]
+        var count: UInt64 = 0
+        /// How often the gate was opened.
+        var openings: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+
+    /// How often the gate was opened. A caller that asks for a key notes it before, so that no opening is lost.
+    var openings: UInt64 { state.withLock { $0.openings } }
 
     /// Lets those who wait go on.
     ///
     /// - Parameter name: those who wait for this key; nil for all.
     func open(_ name: ContentKeyName?) {
-        let resumed = waiting.withLock { waiting in
-            waiting.values.filter { name == nil || $0.name == name }
+        let resumed = state.withLock { state in
+            state.openings &+= 1
+            return state.waiting.values.filter { name == nil || $0.name == name }
         }
         for waiter in resumed { waiter.resume() }
     }
 
     /// Waits until the gate opens for a key, or the time is over, or the task is cancelled.
-    func wait(for name: ContentKeyName, _ limit: Duration) async {
+    ///
+    /// - Parameters:
+    ///   - name: the key.
+    ///   - seen: the openings before the key was asked for; later ones end the wait.
+    ///   - limit: the longest time.
+    func wait(for name: ContentKeyName, after seen: UInt64, _ limit: Duration) async {
         let (stream, signal) = AsyncStream<Void>.makeStream()
-        let id = count.withLock { count in
-            count &+= 1
-            return count
+        let resume: @Sendable () -> Void = { signal.finish() }
+        let id = state.withLock { state -> UInt64? in
+            guard state.openings == seen else { return nil }
+            state.count &+= 1
+            state.waiting[state.count] = (name, resume)
+            return state.count
         }
-        waiting.withLock { $0[id] = (name, { signal.finish() }) }
-        defer { waiting.withLock { _ = $0.removeValue(forKey: id) } }
+        guard let id else { return }
+        defer { state.withLock { _ = $0.waiting.removeValue(forKey: id) } }
         let timer = Task {
             try? await Task.sleep(for: limit)
             signal.finish()

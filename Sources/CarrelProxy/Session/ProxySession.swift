@@ -134,7 +134,8 @@ final class SessionContent: Sendable {
             return task
         }
         do { return try await task.value } catch {
-            state.withLock { $0.preparing = nil }
+            // another request may have begun again
+            state.withLock { if $0.preparing == task { $0.preparing = nil } }
             throw error
         }
     }
@@ -163,10 +164,16 @@ final class SessionContent: Sendable {
             }
             return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
         } catch {
-            guard !(error is CancellationError) else { return .empty(.clientClosedRequest) }
+            // a player that leaves, and a session that ends, are not errors of the source
+            guard !(error is CancellationError), !Task.isCancelled, !state.withLock({ $0.isEnded }) else {
+                return .empty(.clientClosedRequest)
+            }
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key counts when the source is looked into again
-            if error.code == .expiredKey { state.withLock { $0.preparing = nil } }
+            if error.code == .expiredKey {
+                state.withLock { $0.preparing = nil }
+                (settings.keys as? SessionKeys)?.use.renew()
+            }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             return added(HTTPError(error.status, error.code.identifier, error.message).response(requestID: request.http.id))
@@ -292,7 +299,9 @@ final class SessionContent: Sendable {
                     piece = try await KeyUse.$current.withValue(use) { try await bytes.next() }
                 }
             } catch {
-                if let error = error as? ProxyError { report(use.explained(error)) }
+                if !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
+                    report(use.explained(error))
+                }
                 throw error
             }
             trace(

@@ -21,6 +21,9 @@ final class SessionKeys: ContentKeySource {
         keepsOutputControls = policy == .seed && keys is GivenKeys
     }
 
+    /// The keys that threads ask for on behalf of no response in particular.
+    let use = KeyUse()
+
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         let limit: Duration =
             switch wait {
@@ -30,16 +33,18 @@ final class SessionKeys: ContentKeySource {
             }
         let deadline = ContinuousClock.now + limit
         while true {
+            let seen = gate.openings
             let answer = await keys.key(name)
             switch answer {
             case .pending where .now < deadline && !Task.isCancelled:
-                await gate.wait(for: name, wait == .implicitly ? .milliseconds(250) : ContinuousClock.now.duration(to: deadline))
+                let time = wait == .implicitly ? .milliseconds(250) : ContinuousClock.now.duration(to: deadline)
+                await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
                 if keepsOutputControls { grant.relaxesOutput = false }
-                KeyUse.current?.note(answer)
+                (KeyUse.current ?? use).note(answer)
                 return .granted(grant)
             default:
-                KeyUse.current?.note(answer)
+                (KeyUse.current ?? use).note(answer)
                 return answer
             }
         }

@@ -102,24 +102,25 @@ struct ProxyCommand: Command {
         try proxy.start()
         let session = try proxy.makeURL(source, type, parameters, keys: keys)
         if output.json { console.print(["url": .string(session.url)]) } else { console.print(session.url) }
-        let status = await withTaskGroup(of: Int32?.self) { group in
-            group.addTask {
-                await stop.wait()
-                return nil
-            }
-            if plays {
-                let player = LocalPlayer(named: player)
-                group.addTask { await player.play(session.url, page: session.pageURL) }
-            } else if LocalPlayer.inputIsPipe {
-                group.addTask {
-                    await LocalPlayer.waitForEndOfInput()
-                    return nil
-                }
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
+        // the first of these ends the command; a thread that waits for a signal or for input ends with the process
+        let (events, ended) = AsyncStream<Int32?>.makeStream()
+        Task {
+            await stop.wait()
+            ended.yield(nil)
         }
+        var playing: Task<Void, Never>?
+        if plays {
+            let player = LocalPlayer(named: player)
+            playing = Task { ended.yield(await player.play(session.url, page: session.pageURL)) }
+        } else if LocalPlayer.inputIsPipe {
+            Task {
+                await LocalPlayer.waitForEndOfInput()
+                ended.yield(nil)
+            }
+        }
+        let status = await events.first { _ in true } ?? nil
+        playing?.cancel()
+        await playing?.value
         await proxy.stop()
         if let status, status != 0 { throw PlayerFailure(status: status) }
     }

@@ -1,0 +1,5 @@
+/// Event messages whose data are ID3 tags (Carriage of ID3 Timed Metadata in CMAF §4).
+package enum TimedID3 {
+    /// The schemes that say so, in lower case.
+    package static let schemes: Set<String> = ["https://aomedia.org/emsg/id3", "https://developer.apple.com/streaming/emsg-id3"]
+}
