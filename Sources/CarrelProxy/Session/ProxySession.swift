@@ -267,7 +267,7 @@ final class SessionContent: Sendable {
     private var page: HTTPResponse {
         let html = """
             <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <title>Player</title><style>html,body{margin:0;height:100%;background:#000}video{width:100%;height:100%}</style>
+            <title>Player</title><style>html,body{margin:0;height:100%;background:#000}video{display:block;width:100%;height:100%}</style>
             <video src="index.m3u8\(sourceQuery)" controls autoplay aria-label="The media"></video></html>
             """
         var response = HTTPResponse.html(html)
