@@ -5,7 +5,7 @@ import CarrelJSON
 /// Keys of a ClearKey license server (W3C Encrypted Media Extensions §9.1.3, §9.1.4).
 ///
 /// A license request names one key id; a license may bring further keys, which are cached too. Errors name neither keys nor addresses.
-package struct ClearKeySource: ContentKeySource {
+public struct ClearKeySource: ContentKeySource {
     /// Bytes of a license, at most.
     private static let licenseLimit = 64 << 10
     /// Values in a license, at most.
@@ -21,7 +21,7 @@ package struct ClearKeySource: ContentKeySource {
     ///   - client: sends the requests.
     ///   - fields: further header fields of each request, such as an authorization.
     ///   - limit: keys in the cache, at most.
-    package init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = [], limit: Int = 256) {
+    public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = [], limit: Int = 256) {
         self.url = url
         self.client = client
         self.fields = fields
@@ -29,7 +29,7 @@ package struct ClearKeySource: ContentKeySource {
     }
 
     /// The key of a key id; other names are unknown here.
-    package func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard case .id(let id) = name, id.count == 16 else { return .unknown }
         return await requests.answer(name) { [self] in await request(id) }
     }

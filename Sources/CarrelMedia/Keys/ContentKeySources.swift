@@ -1,13 +1,13 @@
 /// Several sources of keys as one: the first that knows a key gives, delays or refuses it.
-package struct ContentKeySources: ContentKeySource {
+public struct ContentKeySources: ContentKeySource {
     private let sources: [any ContentKeySource]
 
     /// - Parameter sources: in the order in which they are asked.
-    package init(_ sources: [any ContentKeySource]) {
+    public init(_ sources: [any ContentKeySource]) {
         self.sources = sources
     }
 
-    package func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         for source in sources {
             let answer = await source.key(name)
             guard case .unknown = answer else { return answer }

@@ -10,7 +10,7 @@ import CarrelCrypto
 /// let keys = HLSKeySource(playlist: "https://media.example/film/video.m3u8", client: client)
 /// var decrypter = try await MediaSegmentDecrypter(keyLine, segment: 7, keys: keys)
 /// ```
-package struct HLSKeySource: ContentKeySource {
+public struct HLSKeySource: ContentKeySource {
     /// Bytes of a response, at most: more than any key, so that a longer one is refused for its length.
     private static let responseLimit = 64
 
@@ -24,7 +24,7 @@ package struct HLSKeySource: ContentKeySource {
     ///   - client: sends the requests.
     ///   - fields: further header fields of each request.
     ///   - limit: keys in the cache, at most.
-    package init(
+    public init(
         playlist: String? = nil,
         client: any MediaHTTPClient,
         fields: [MediaHTTPField] = [],
@@ -37,7 +37,7 @@ package struct HLSKeySource: ContentKeySource {
     }
 
     /// The key at an address of `http` or `https`; others are unknown here.
-    package func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard case .address(let address) = name else { return .unknown }
         let url = URIReference.resolve(address, against: playlist)
         guard ["http", "https"].contains(URIReference(url).scheme?.lowercased()) else { return .unknown }
