@@ -44,7 +44,7 @@ public struct ProxyError: CodedError {
         .damaged: (.badGateway, "Play it again; if the error stays, report it to the provider."),
         .manifest: (.badGateway, "Report the message to the provider."),
         .address: (.forbidden, "Allow plain http or private networks for this source if you trust it."),
-        .unavailable: (.badGateway, "Check the network, then play it again."),
+        .unavailable: (.badGateway, "Check the path or the network, then play it again."),
         .missing: (.notFound, "Play from another place; the provider has no such segment."),
         .windowPassed: (.notFound, "Return to the live edge."),
         .ended: (.gone, "Make a new address for the source."),

@@ -81,14 +81,14 @@ package struct FragmentRemux: ~Copyable {
         guard case .sample(let track, let sample, let range) = event else { return }
         if remuxer == nil { try begin() }
         guard remuxer?.takes(track) == true else { return }
-        try writeTags(before: sample, track)
+        try remuxer?.write(&tags, before: sample, track)
         try write(sample, track, range)
         if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
     }
 
     /// Writes the last packets.
     package mutating func finish(to sink: inout some MediaSink) throws {
-        try writeTags(upTo: .max)
+        try remuxer?.write(&tags, upTo: .max)
         for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
         remuxer?.endSegment()
         try flush(to: &sink)
@@ -114,25 +114,6 @@ package struct FragmentRemux: ~Copyable {
     static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
         let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
         return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
-    }
-
-    /// Writes the tags that take effect before a sample is decoded.
-    private mutating func writeTags(before sample: MP4Sample, _ track: Int) throws {
-        guard !tags.isEmpty, let presented = remuxer?.presentationTime(of: sample, track),
-            let decoded = remuxer?.time(of: sample, track)
-        else { return }
-        tags.settle(segment: presented, origin: TransportRemuxer.origin)
-        try writeTags(upTo: decoded)
-    }
-
-    private mutating func writeTags(upTo time: Int64) throws {
-        while remuxer != nil, let tag = tags.next(upTo: time) {
-            if remuxer?.hasTimedTags == false {
-                try remuxer?.addTimedTags()
-                remuxer?.beginSegment()
-            }
-            try remuxer?.writeTag(tag.bytes, at: tag.time)
-        }
     }
 
     private mutating func write(_ sample: MP4Sample, _ track: Int, _ range: Range<Int>) throws {

@@ -123,7 +123,7 @@ package struct SegmentRemux: ~Copyable {
                 }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
-                try writeTags(upTo: .max)
+                try remuxer?.write(&tags, upTo: .max)
                 for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
                 remuxer?.endAlignedSegment()
                 try flush(to: &sink)
@@ -174,28 +174,9 @@ package struct SegmentRemux: ~Copyable {
         remuxer = consume made
     }
 
-    /// Writes the tags that take effect before a sample is decoded.
-    private mutating func writeTags(before sample: MP4Sample, _ track: Int, shift: Int64) throws {
-        guard !tags.isEmpty, let presented = remuxer?.presentationTime(of: sample, track),
-            let decoded = remuxer?.time(of: sample, track)
-        else { return }
-        tags.settle(segment: presented, origin: TransportRemuxer.origin &+ shift)
-        try writeTags(upTo: decoded)
-    }
-
-    private mutating func writeTags(upTo time: Int64) throws {
-        while remuxer != nil, let tag = tags.next(upTo: time) {
-            if remuxer?.hasTimedTags == false {
-                try remuxer?.addTimedTags()
-                remuxer?.beginSegment()
-            }
-            try remuxer?.writeTag(tag.bytes, at: tag.time)
-        }
-    }
-
     private mutating func take(_ reader: Reader) throws {
         if let (track, sample, _) = reader.pending, remuxer?.takes(reader.firstTrack + track) == true {
-            try writeTags(before: sample, reader.firstTrack + track, shift: reader.shift)
+            try remuxer?.write(&tags, before: sample, reader.firstTrack + track, shift: reader.shift)
         }
         guard let (track, sample, range) = reader.pending, var remuxer = remuxer.take() else { return }
         reader.pending = nil

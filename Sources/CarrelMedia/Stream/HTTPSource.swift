@@ -104,7 +104,7 @@ public final class HTTPSource: MediaSource {
     }
 
     /// The length in `bytes 0-99/1234` or `bytes */1234`.
-    static func totalLength(_ text: String?) -> Int64? {
+    package static func totalLength(_ text: String?) -> Int64? {
         guard let text, text.lowercased().hasPrefix("bytes "), let slash = text.lastIndex(of: "/") else { return nil }
         return number(text[text.index(after: slash)...])
     }

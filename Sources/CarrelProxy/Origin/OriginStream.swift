@@ -39,12 +39,8 @@ final class OriginStream: Sendable {
     /// Bytes of the whole resource, where a response to a range tells.
     var totalLength: Int64? {
         guard case .remote(let stream) = source else { return nil }
-        return stream.response.headers["Content-Range"].flatMap { field in field.split(separator: "/").last.flatMap { Int64($0) }
-        }
+        return HTTPSource.totalLength(stream.response.headers["Content-Range"])
     }
-
-    /// The media type that the origin says.
-    var contentType: String? { if case .remote(let stream) = source { stream.response.headers["Content-Type"] } else { nil } }
 
     /// The next bytes, at most 256 KiB; nil at the end. One caller at a time.
     func next() async throws(ProxyError) -> [UInt8]? {
