@@ -108,18 +108,17 @@ struct `Requests to a proxy` {
         let curl = try requirePeer("curl")
         let child = try await runProcess([curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", session.url])
         #expect(child.text == "200")
-        // its parent has ended, so that it belongs to nobody here
+        // its parent has ended, so that it belongs to nobody here; it left the process group before that, whose rest is killed then
         let directory = TemporaryDirectory()
         let script = directory.write(
             "orphan",
             """
-            cd '\(directory.path)'; sleep 0.3
+            cd '\(directory.path)'; : > left; while kill -0 "$1"; do sleep 0.05; done
             \(curl) -s -o /dev/null -w '%{http_code}' '\(session.url)' > part; mv part status
             """
         )
-        _ = try await runProcess([
-            try requirePeer("setsid"), "-f", "/bin/sh", "-c", "exec sh '\(script)' > /dev/null 2>&1 < /dev/null",
-        ])
+        let start = "\(try requirePeer("setsid")) sh '\(script)' $$ & until [ -e '\(directory.path)/left' ]; do sleep 0.05; done"
+        _ = try await checkProcess([try requirePeer("sh"), "-c", "exec > /dev/null 2>&1 < /dev/null; \(start)"])
         for _ in 0..<1600 where directory.read("status") == nil { try await Task.sleep(for: .milliseconds(25)) }
         #expect(directory.read("status").map { String(decoding: $0, as: UTF8.self) } == "403")
         await run.proxy.stop()
