@@ -97,9 +97,10 @@ package struct Packager {
             let origin = options.isTransport ? TransportTrackPackager.origin : 0
             subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, origin: origin, folder))
         }
-        try PackagePlaylists(renditions, subtitles, thumbnails, options).write(to: folder)
+        let contents = PackageContents(renditions: renditions, texts: subtitles, thumbnails: thumbnails, options: options)
+        try PackagePlaylists(contents).write(to: folder)
         if !options.isTransport {
-            try folder.write(PackageSummary.manifestName, PackageManifest(renditions, subtitles, thumbnails, options).bytes)
+            try folder.write(PackageSummary.manifestName, PackageManifest(contents).bytes)
         }
         return PackageSummary(renditions, subtitles, options)
     }

@@ -7,22 +7,13 @@ import CarrelMP4
 /// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the profile for
 /// single files asks for (ISO/IEC 23009-1 §8.3.3).
 struct PackageManifest {
-    private let renditions: [PackagedRendition]
-    private let texts: [PackagedText]
-    private let thumbnails: PackagedThumbnails?
-    private let options: PackagingOptions
+    private let contents: PackageContents
 
-    init(
-        _ renditions: [PackagedRendition],
-        _ texts: [PackagedText],
-        _ thumbnails: PackagedThumbnails?,
-        _ options: PackagingOptions
-    ) {
-        self.renditions = renditions
-        self.texts = texts
-        self.thumbnails = thumbnails
-        self.options = options
+    init(_ contents: PackageContents) {
+        self.contents = contents
     }
+
+    private var renditions: [PackagedRendition] { contents.renditions }
 
     /// The text.
     var bytes: [UInt8] {
@@ -31,7 +22,7 @@ struct PackageManifest {
         let longest = renditions.flatMap { rendition in
             rendition.segments.map { Double($0.duration) / Double(rendition.track.timescale) }
         }.max()
-        let profile = options.layout == .ranges ? "isoff-on-demand" : "isoff-live"
+        let profile = contents.options.layout == .ranges ? "isoff-on-demand" : "isoff-live"
         xml.open(
             "MPD",
             [
@@ -43,7 +34,7 @@ struct PackageManifest {
         )
         xml.open("Period", [("id", "0"), ("start", "PT0S")])
         for (id, set) in adaptationSets().enumerated() { write(set, id: id, to: &xml) }
-        for text in texts {
+        for text in contents.texts {
             var attributes = [("contentType", "text"), ("mimeType", "text/vtt")]
             if let language = text.language { attributes.append(("lang", language)) }
             xml.open("AdaptationSet", attributes)
@@ -53,7 +44,7 @@ struct PackageManifest {
             xml.close("Representation")
             xml.close("AdaptationSet")
         }
-        if let thumbnails { write(thumbnails, to: &xml) }
+        if let thumbnails = contents.thumbnails { write(thumbnails, to: &xml) }
         xml.close("Period")
         xml.close("MPD")
         return Array(xml.lines.utf8)
@@ -109,7 +100,7 @@ struct PackageManifest {
         let kind = set[0].track.kind
         var attributes = [("id", "\(id)"), ("contentType", kind.rawValue), ("mimeType", "\(kind.rawValue)/mp4")]
         if let language = set[0].track.language { attributes.append(("lang", language)) }
-        if options.layout == .ranges {
+        if contents.options.layout == .ranges {
             attributes += [("subsegmentAlignment", "true"), ("subsegmentStartsWithSAP", "1")]
         } else {
             attributes += [("segmentAlignment", "true"), ("startWithSAP", "1")]
@@ -132,14 +123,14 @@ struct PackageManifest {
             "ContentProtection",
             [("schemeIdUri", "urn:mpeg:dash:mp4protection:2011"), ("value", scheme.rawValue), ("cenc:default_KID", id)]
         )
-        for header in ProtectionSystemHeader.standard(for: options.rotation > 0 ? keys.map(\.id) : [key.id]) {
+        for header in ProtectionSystemHeader.standard(for: contents.options.rotation > 0 ? keys.map(\.id) : [key.id]) {
             var writer = BoxWriter()
             header.write(to: &writer)
             var attributes = [("schemeIdUri", "urn:uuid:\(Self.uuid(header.system))")]
             let isClearKey = header.system == ProtectionSystemHeader.clearKey
             if isClearKey { attributes.append(("value", "ClearKey1.0")) }
             xml.open("ContentProtection", attributes)
-            if isClearKey, let address = options.licenseURI { xml.text("dashif:Laurl", address) }
+            if isClearKey, let address = contents.options.licenseURI { xml.text("dashif:Laurl", address) }
             xml.text("cenc:pssh", Base64.encode(writer.bytes))
             xml.close("ContentProtection")
         }

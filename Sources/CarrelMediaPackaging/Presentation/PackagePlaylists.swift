@@ -6,50 +6,47 @@ import CarrelMP4
 
 /// The HLS playlists of a package (RFC 8216).
 struct PackagePlaylists {
-    private let renditions: [PackagedRendition]
-    private let texts: [PackagedText]
-    private let thumbnails: PackagedThumbnails?
-    private let options: PackagingOptions
+    private let contents: PackageContents
 
     private static let textGroup = "text"
 
-    init(
-        _ renditions: [PackagedRendition],
-        _ texts: [PackagedText],
-        _ thumbnails: PackagedThumbnails?,
-        _ options: PackagingOptions
-    ) {
-        self.renditions = renditions
-        self.texts = texts
-        self.thumbnails = thumbnails
-        self.options = options
+    init(_ contents: PackageContents) {
+        self.contents = contents
     }
+
+    private var renditions: [PackagedRendition] { contents.renditions }
 
     private var videos: [PackagedRendition] { renditions.filter { $0.track.kind == .video } }
     private var audios: [PackagedRendition] { renditions.filter { $0.track.kind == .audio } }
 
     /// Writes all of them; none where the scheme has no name in playlists.
     func write(to folder: PackageFolder) throws {
-        guard options.hasPlaylists else { return }
+        guard contents.options.hasPlaylists else { return }
         for rendition in renditions {
             try folder.write("\(rendition.name).m3u8", playlist(of: rendition).write())
             guard let pictures = picturePlaylist(of: rendition) else { continue }
             try folder.write("\(rendition.name)-iframes.m3u8", pictures.write())
         }
-        for text in texts { try folder.write("\(text.name).m3u8", playlist(of: text).write()) }
-        if let thumbnails { try folder.write("thumbnails.m3u8", playlist(of: thumbnails).write()) }
+        for text in contents.texts { try folder.write("\(text.name).m3u8", playlist(of: text).write()) }
+        if let thumbnails = contents.thumbnails { try folder.write("thumbnails.m3u8", playlist(of: thumbnails).write()) }
         try folder.write(PackageSummary.playlistName, multivariant().write())
     }
 
     // MARK: - Media playlists
 
-    private static func microseconds(_ value: Int64) -> Duration { .microseconds(value) }
-
-    private func playlist(of rendition: PackagedRendition) -> MediaPlaylist {
+    /// A playlist of version 7 that has ended, without segments yet.
+    private static var ended: MediaPlaylist {
         var playlist = MediaPlaylist(targetDuration: 1)
         playlist.version = 7
         playlist.kind = .vod
         playlist.isEnded = true
+        return playlist
+    }
+
+    private static func microseconds(_ value: Int64) -> Duration { .microseconds(value) }
+
+    private func playlist(of rendition: PackagedRendition) -> MediaPlaylist {
+        var playlist = Self.ended
         playlist.independentSegments = true
         for gap in gaps(of: rendition) { playlist.segments.append(gap) }
         let times = rendition.times
@@ -97,25 +94,25 @@ struct PackagePlaylists {
 
     private func keys(of segment: PackagedSegment) -> [EncryptionKey] {
         // a scrambled stream names its keys itself
-        guard let key = segment.key, options.transport != .cissa else { return [] }
+        guard let key = segment.key, contents.options.transport != .cissa else { return [] }
         return [line(for: key, iv: (segment.iv ?? segment.encryption?.constantIV)?.bytes)]
     }
 
     /// The line of a key (RFC 8216 §4.3.2.4). Without a URI of a key server it names the key by the header of the common system.
     private func line(for key: PackagingKey, iv: [UInt8]?) -> EncryptionKey {
         let method: EncryptionKey.Method =
-            switch options.transport {
+            switch contents.options.transport {
             case .aes128: .aes128
             case .sampleAES: .sampleAES
-            default: options.scheme == .cbcs ? .sampleAES : .sampleAESCTR
+            default: contents.options.scheme == .cbcs ? .sampleAES : .sampleAESCTR
             }
-        if let address = options.keyURI {
+        if let address = contents.options.keyURI {
             return EncryptionKey(
                 method: method,
                 uri: address.replacing("{kid}", with: "\(key.id)"),
                 initializationVector: iv,
                 // the format without a name, which the oldest players know
-                keyFormat: options.transport == .aes128 ? nil : "identity"
+                keyFormat: contents.options.transport == .aes128 ? nil : "identity"
             )
         }
         var writer = BoxWriter()
@@ -133,11 +130,8 @@ struct PackagePlaylists {
 
     /// One picture each: a fragment's head with its first sample (§4.3.3.6).
     private func picturePlaylist(of rendition: PackagedRendition) -> MediaPlaylist? {
-        guard options.hasIFramePlaylists, !rendition.isTransport, rendition.track.kind == .video else { return nil }
-        var playlist = MediaPlaylist(targetDuration: 1)
-        playlist.version = 7
-        playlist.kind = .vod
-        playlist.isEnded = true
+        guard contents.options.hasIFramePlaylists, !rendition.isTransport, rendition.track.kind == .video else { return nil }
+        var playlist = Self.ended
         playlist.iFramesOnly = true
         for gap in gaps(of: rendition) { playlist.segments.append(gap) }
         let first = playlist.segments.count
@@ -163,10 +157,7 @@ struct PackagePlaylists {
     }
 
     private func playlist(of text: PackagedText) -> MediaPlaylist {
-        var playlist = MediaPlaylist(targetDuration: 1)
-        playlist.version = 7
-        playlist.kind = .vod
-        playlist.isEnded = true
+        var playlist = Self.ended
         for segment in text.segments {
             playlist.targetDuration = max(playlist.targetDuration, UInt64((segment.duration + 500_000) / 1_000_000))
             playlist.segments.append(MediaSegment(uri: segment.path, duration: Self.microseconds(segment.duration)))
@@ -176,10 +167,7 @@ struct PackagePlaylists {
 
     /// Grids of thumbnails (`EXT-X-IMAGES-ONLY`, `EXT-X-TILES`).
     private func playlist(of thumbnails: PackagedThumbnails) -> MediaPlaylist {
-        var playlist = MediaPlaylist(targetDuration: 1)
-        playlist.version = 7
-        playlist.kind = .vod
-        playlist.isEnded = true
+        var playlist = Self.ended
         playlist.imagesOnly = true
         let end = (renditions.map { $0.track.microseconds($0.track.end) }.max() ?? 0) / 1000
         var tiles = AttributeList()
@@ -231,7 +219,7 @@ struct PackagePlaylists {
                 }
             }
         }
-        for (i, text) in texts.enumerated() { playlist.renditions.append(rendition(of: text, number: i + 1)) }
+        for (i, text) in contents.texts.enumerated() { playlist.renditions.append(rendition(of: text, number: i + 1)) }
         if videos.isEmpty {
             for (number, group) in groups.enumerated() {
                 playlist.variants.append(variant(nil, group, number: hasGroups ? number + 1 : nil))
@@ -243,7 +231,7 @@ struct PackagePlaylists {
                 if let pictures = pictureVariant(of: video) { playlist.iFrameVariants.append(pictures) }
             }
         }
-        if let thumbnails {
+        if let thumbnails = contents.thumbnails {
             var list = AttributeList()
             list["BANDWIDTH"] = .bare("\(thumbnails.bandwidth)")
             list["RESOLUTION"] = .bare("\(thumbnails.width / thumbnails.columns)x\(thumbnails.height / thumbnails.rows)")
@@ -252,7 +240,7 @@ struct PackagePlaylists {
             playlist.imageVariants.append(MultivariantPlaylist.PictureVariant(list))
         }
         var named: Set<KeyID> = []
-        for rendition in renditions where options.transport != .cissa {
+        for rendition in renditions where contents.options.transport != .cissa {
             for key in rendition.keys where named.insert(key.id).inserted {
                 playlist.sessionKeys.append(line(for: key, iv: nil))
             }
@@ -314,7 +302,7 @@ struct PackagePlaylists {
             if let rate = video.track.frameRate { variant.attributes["FRAME-RATE"] = .bare(Self.decimal(rate)) }
         }
         if let number { variant.attributes["AUDIO"] = .quoted("audio-\(number)") }
-        if !texts.isEmpty { variant.attributes["SUBTITLES"] = .quoted(Self.textGroup) }
+        if !contents.texts.isEmpty { variant.attributes["SUBTITLES"] = .quoted(Self.textGroup) }
         if video != nil { variant.attributes["CLOSED-CAPTIONS"] = .bare("NONE") }
         return variant
     }
@@ -325,7 +313,7 @@ struct PackagePlaylists {
     }
 
     private func pictureVariant(of video: PackagedRendition) -> MultivariantPlaylist.PictureVariant? {
-        guard options.hasIFramePlaylists, !options.isTransport else { return nil }
+        guard contents.options.hasIFramePlaylists, !contents.options.isTransport else { return nil }
         let pictures = video.segments.flatMap(\.pictures)
         guard let longest = pictures.map(\.length).max() else { return nil }
         let spacing = max(0.001, video.track.seconds / Double(pictures.count))
