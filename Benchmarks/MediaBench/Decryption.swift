@@ -87,7 +87,7 @@ func measureDecryption() async throws {
 
 /// Remuxes a file of fragments as if it came in pieces of 256 KiB.
 func remuxPieces(_ source: LocalFile, to sink: inout DescriptorSink, _ keys: GivenKeys) async throws {
-    var remux = FragmentRemux()
+    var remux = SegmentRemux([SegmentRemux.Stream()])
     var at: Int64 = 0
     while true {
         try await remux.write(to: &sink, keys: keys)
@@ -98,5 +98,4 @@ func remuxPieces(_ source: LocalFile, to sink: inout DescriptorSink, _ keys: Giv
         at = end
         if at == source.length { remux.end() }
     }
-    try remux.finish(to: &sink)
 }

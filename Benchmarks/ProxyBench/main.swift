@@ -173,7 +173,8 @@ func remux(_ folder: String, _ key: String, _ names: [String]) async throws {
                 [
                     try await SegmentRemux.Stream(initialization: files[0], keys: keys),
                     try await SegmentRemux.Stream(initialization: files[1], keys: keys),
-                ]
+                ],
+                number: 0
             )
             var offsets = [0, 0]
             var sink = CountingSink()

@@ -71,7 +71,7 @@ private func read(_ file: MP4File) async {
 
 private func stream(_ bytes: [UInt8]) async {
     var fragments = ClearFragments()
-    var remux = FragmentRemux()
+    var remux = SegmentRemux([SegmentRemux.Stream()])
     var packets = BytesSink()
     var isRemuxed = true
     let piece = 1 + Int(bytes.last ?? 0) * 4
@@ -92,7 +92,7 @@ private func stream(_ bytes: [UInt8]) async {
             fragments.append(bytes.rawSpan.extracting(at..<end))
             if isRemuxed {
                 remux.append(bytes.rawSpan.extracting(at..<end))
-                isRemuxed = (try? await remux.write(to: &packets, keys: OneKey())) != nil
+                do { try await remux.write(to: &packets, keys: OneKey()) } catch { isRemuxed = false }
             }
             at = end
             if at == bytes.count { fragments.end() }
@@ -101,5 +101,6 @@ private func stream(_ bytes: [UInt8]) async {
         return
     }
     guard length == bytes.count else { fatalError("a stream of another length") }
-    try? remux.finish(to: &packets)
+    remux.end()
+    if isRemuxed { _ = try? await remux.write(to: &packets, keys: OneKey()) }
 }

@@ -154,7 +154,7 @@ struct `A transport stream of several parts of the media` {
 
     @Test func `is refused as fragments arrive`() throws {
         let bytes = try Fixtures.bytes("media/src/av.frag.mp4")
-        var remux = FragmentRemux(tracks: try MP4File(BytesReader(try Self.movie([(0, 2), (6, 2)]))).tracks)
+        var remux = SegmentRemux([SegmentRemux.Stream(tracks: try MP4File(BytesReader(try Self.movie([(0, 2), (6, 2)]))).tracks)])
         var sink = BytesSink()
         let moof = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("moof".utf8)) }) - 4
         remux.append(bytes.rawSpan.extracting(moof..<bytes.count))

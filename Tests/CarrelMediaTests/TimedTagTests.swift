@@ -54,7 +54,7 @@ struct `Event messages of fragments` {
     }
 
     private static func remux(_ bytes: [UInt8], piece: Int = .max, hasTimedID3: Bool = false) throws -> [UInt8] {
-        var remux = FragmentRemux(hasTimedID3: hasTimedID3)
+        var remux = SegmentRemux([SegmentRemux.Stream()], hasTimedID3: hasTimedID3)
         var sink = BytesSink()
         for start in stride(from: 0, to: bytes.count, by: min(piece, bytes.count)) {
             remux.append(bytes.rawSpan.extracting(start..<min(bytes.count, start + min(piece, bytes.count))))
@@ -62,7 +62,6 @@ struct `Event messages of fragments` {
         }
         remux.end()
         try remux.write(to: &sink)
-        try remux.finish(to: &sink)
         return sink.bytes
     }
 
@@ -145,12 +144,11 @@ struct `Event messages of fragments` {
                 Self.message(4, Self.tag(20), id: 4, scheme: "urn:mpeg:dash:event:2012"),
             ].flatMap(\.self)
         ])
-        var remux = FragmentRemux()
+        var remux = SegmentRemux([SegmentRemux.Stream()])
         var sink = BytesSink()
         remux.append(bytes.rawSpan)
         remux.end()
         try remux.write(to: &sink)
-        try remux.finish(to: &sink)
         #expect(try Self.tags(sink.bytes).map(\.presentationTime) == [900_360])
         #expect(remux.omitted.count == 1 && remux.omitted[0].contains("ID3 tag of 70"))
     }

@@ -25,12 +25,11 @@ struct `The times of a transport stream` {
     }
 
     private static func remux(_ bytes: [UInt8]) throws -> [UInt8] {
-        var remux = FragmentRemux()
+        var remux = SegmentRemux([SegmentRemux.Stream()])
         var sink = BytesSink()
         remux.append(bytes.rawSpan)
         remux.end()
         try remux.write(to: &sink)
-        try remux.finish(to: &sink)
         return sink.bytes
     }
 

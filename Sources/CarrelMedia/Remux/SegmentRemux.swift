@@ -2,10 +2,10 @@ import CarrelBytes
 package import CarrelMP4
 import CarrelTS
 
-/// Writes media segments of several streams, such as one of pictures and one of audio, as one clear segment of an MPEG-2 transport stream,
-/// in pieces of any size as they arrive.
+/// Writes fragments of one stream, or of several, such as one of pictures and one of audio, as one clear MPEG-2 transport stream, in pieces
+/// of any size as they arrive.
 ///
-/// Samples are written in the order in which they are decoded. Memory is one fragment header and one sample of each stream, and 512 KiB
+/// Samples are written in the order in which they are decoded; those of one stream in the order in which they lie. Event messages with ID3 tags become timed ID3 tags. Memory is one fragment header and one sample of each stream, and 512 KiB
 /// of packets, whatever the length of the segments.
 ///
 /// ```swift
@@ -16,7 +16,7 @@ import CarrelTS
 package struct SegmentRemux: ~Copyable {
     /// One of the streams.
     package struct Stream: Sendable {
-        /// The tracks of its initialization segment.
+        /// The tracks of its initialization segment; none where that comes with the stream, which is the only one then.
         package var tracks: [MP4Track]
         /// Existing keys.
         package var keys: ContentKeys
@@ -39,7 +39,7 @@ package struct SegmentRemux: ~Copyable {
             self.init(tracks: file.tracks, keys: keys, shift: shift)
         }
 
-        package init(tracks: [MP4Track], keys: ContentKeys = ContentKeys(), shift: Int64 = 0) {
+        package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys(), shift: Int64 = 0) {
             self.tracks = tracks
             self.keys = keys
             self.shift = shift
@@ -70,7 +70,7 @@ package struct SegmentRemux: ~Copyable {
     }
 
     private let readers: [Reader]
-    private let number: Int
+    private let number: Int?
     private let hasTags: Bool
     private var tags = TimedTags()
     private var remuxer: TransportRemuxer?
@@ -83,10 +83,11 @@ package struct SegmentRemux: ~Copyable {
 
     /// - Parameters:
     ///   - streams: at least one, each with its tracks.
-    ///   - number: of the segment, by which the counters of its tables go on from those of the segment before.
+    ///   - number: of a segment that players join to others: the counters of its tables go on from those of the segment before; nil for a
+    ///     whole stream, whose tables come again and again.
     ///   - hasTimedID3: whether the program has a stream of timed ID3 tags in every segment; without it, such a stream comes with the
     ///     first event message that has a tag.
-    package init(_ streams: [Stream], number: Int = 0, hasTimedID3: Bool = false) {
+    package init(_ streams: [Stream], number: Int? = nil, hasTimedID3: Bool = false) {
         self.number = number
         hasTags = hasTimedID3
         var first = 0
@@ -98,11 +99,16 @@ package struct SegmentRemux: ~Copyable {
         self.readers = readers
     }
 
+    /// Uses other keys for a stream from here on, behind a whole fragment.
+    package mutating func use(_ keys: ContentKeys, for stream: Int = 0) throws(MediaError) {
+        try readers[stream].fragments.use(keys)
+    }
+
     /// Adds a piece of a stream.
-    package mutating func append(_ piece: RawSpan, to stream: Int) { readers[stream].fragments.append(piece) }
+    package mutating func append(_ piece: RawSpan, to stream: Int = 0) { readers[stream].fragments.append(piece) }
 
     /// Says that no piece of a stream follows.
-    package mutating func end(_ stream: Int) {
+    package mutating func end(_ stream: Int = 0) {
         readers[stream].isEnded = true
         readers[stream].fragments.end()
     }
@@ -114,20 +120,59 @@ package struct SegmentRemux: ~Copyable {
     ///   - source: who has the keys.
     /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
     /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    @discardableResult
     package mutating func write(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws -> Int? {
         while true {
+            switch try advance(&sink) {
+            case .pieces(let stream): return stream
+            case .keys(let stream): try await readers[stream].fragments.resolveKeys(from: source)
+            case .end: return nil
+            }
+        }
+    }
+
+    /// Writes what the pieces so far give, with existing keys.
+    ///
+    /// - Parameter sink: gets packets.
+    /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    @discardableResult
+    package mutating func write(to sink: inout some MediaSink) throws -> Int? {
+        while true {
+            switch try advance(&sink) {
+            case .pieces(let stream): return stream
+            case .keys: break
+            case .end: return nil
+            }
+        }
+    }
+
+    /// Why no more can be written for now.
+    private enum Need {
+        /// A stream has to go on.
+        case pieces(Int)
+        /// A movie or a fragment of a stream names keys.
+        case keys(Int)
+        /// Everything is written.
+        case end
+    }
+
+    /// Writes samples until something is needed.
+    private mutating func advance(_ sink: inout some MediaSink) throws -> Need {
+        while true {
             for i in readers.indices where readers[i].pending == nil {
-                guard try await findSample(readers[i], source) || readers[i].isEnded else {
+                guard try findSample(readers[i]) else { return .keys(i) }
+                guard readers[i].pending != nil || readers[i].isEnded else {
                     try flush(to: &sink)
-                    return i
+                    return .pieces(i)
                 }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
                 try remuxer?.write(&tags, upTo: .max)
                 for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
-                remuxer?.endAlignedSegment()
+                if number == nil { remuxer?.endSegment() } else { remuxer?.endAlignedSegment() }
                 try flush(to: &sink)
-                return nil
+                return .end
             }
             if remuxer == nil { try begin() }
             try take(readers[next])
@@ -135,11 +180,11 @@ package struct SegmentRemux: ~Copyable {
         }
     }
 
-    /// Goes to the next sample of a stream; false when its bytes have to go on first, or it has ended.
-    private mutating func findSample(_ reader: Reader, _ source: some ContentKeySource) async throws -> Bool {
+    /// Goes to the next sample of a stream, where its bytes have one; false when keys are named before it.
+    private mutating func findSample(_ reader: Reader) throws -> Bool {
         while let event = try reader.fragments.next() {
             switch event {
-            case .movie, .fragment: try await reader.fragments.resolveKeys(from: source)
+            case .movie, .fragment: return false
             case .sample(let track, let sample, let range):
                 reader.pending = (track, sample, range)
                 return true
@@ -149,7 +194,7 @@ package struct SegmentRemux: ~Copyable {
             case .box, .data: break
             }
         }
-        return false
+        return true
     }
 
     private mutating func begin() throws {
@@ -162,16 +207,32 @@ package struct SegmentRemux: ~Copyable {
                 tracks.append(track)
                 shifts.append(reader.shift)
                 guard track.kind == "vide", let least = reader.fragments.leastComposition[track.id] else { continue }
-                delays[track.id] = FragmentRemux.delay(of: track, least)
+                delays[track.id] = Self.delay(of: track, least)
             }
         }
         var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts)
         omitted = made.omitted
         if hasTags || !tags.isEmpty { try made.addTimedTags() }
-        // once in a segment, so that their counters go on from one to the next
-        made.repeatsTables = false
-        made.beginSegment(behind: number)
+        if let number {
+            // once in a segment, so that their counters go on from one to the next
+            made.repeatsTables = false
+            made.beginSegment(behind: number)
+        } else {
+            made.beginSegment()
+        }
         remuxer = consume made
+    }
+
+    /// The part of a second by which pictures with signed composition offsets are decoded earlier than they say, at least: the five frames
+    /// that reordering takes at 25 in a second, and some. No picture is presented at another time.
+    private static let reserveDivisor: Int64 = 4
+
+    /// The ticks by which the pictures of a track are decoded earlier than they say.
+    ///
+    /// A later fragment may reorder its pictures further than the first one. A tick more, as times are rounded.
+    private static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
+        let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
+        return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
     }
 
     private mutating func take(_ reader: Reader) throws {

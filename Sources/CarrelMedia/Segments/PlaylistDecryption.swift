@@ -15,7 +15,7 @@ struct PlaylistDecryption: ~Copyable {
     private let playlist: PlaylistSegments
     private let output: MediaDecryption.Output
     private var stream: ClearTransportStream?
-    private var remux: FragmentRemux?
+    private var remux: SegmentRemux?
     private var fragments: ClearFragments?
     private var initialization: PlaylistSegments.Part?
     private var sampleKey: EncryptionKey?
@@ -80,7 +80,7 @@ struct PlaylistDecryption: ~Copyable {
             } else if fragments != nil {
                 try fragments?.use(keys)
             } else if output == .transportStream {
-                remux = FragmentRemux(keys: keys)
+                remux = SegmentRemux([SegmentRemux.Stream(keys: keys)])
             } else {
                 fragments = ClearFragments(keys: keys)
             }
@@ -171,7 +171,6 @@ struct PlaylistDecryption: ~Copyable {
     private mutating func endFragments(to sink: inout some MediaSink) throws {
         remux?.end()
         try remux?.write(to: &sink)
-        try remux?.finish(to: &sink)
         for track in remux?.omitted ?? [] where !omitted.contains(track) { omitted.append(track) }
         remux = nil
         fragments?.end()

@@ -51,7 +51,7 @@ enum MediaWork: String, CaseIterable, Codable, Sendable {
                 if at == file.length { fragments.end() }
             }
         case .fragmentTransport:
-            var remux = FragmentRemux()
+            var remux = SegmentRemux([SegmentRemux.Stream()])
             var at: Int64 = 0
             while at < min(file.length, 1 << 25) {
                 let piece = file.read(at..<min(file.length, at + 65_536))
@@ -60,7 +60,6 @@ enum MediaWork: String, CaseIterable, Codable, Sendable {
                 if at == file.length { remux.end() }
                 try await remux.write(to: &sink, keys: keys)
             }
-            try remux.finish(to: &sink)
         }
     }
 
