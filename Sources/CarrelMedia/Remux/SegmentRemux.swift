@@ -72,6 +72,7 @@ package struct SegmentRemux: ~Copyable {
     private let readers: [Reader]
     private let number: Int?
     private let hasTags: Bool
+    private let reserved: UInt16
     private var tags = TimedTags()
     private var remuxer: TransportRemuxer?
 
@@ -87,8 +88,10 @@ package struct SegmentRemux: ~Copyable {
     ///     whole stream, whose tables come again and again.
     ///   - hasTimedID3: whether the program has a stream of timed ID3 tags in every segment; without it, such a stream comes with the
     ///     first event message that has a tag.
-    package init(_ streams: [Stream], number: Int? = nil, hasTimedID3: Bool = false) {
+    ///   - reserved: packet identifiers that are left to streams that other segments have in front of these.
+    package init(_ streams: [Stream], number: Int? = nil, hasTimedID3: Bool = false, reserved: UInt16 = 0) {
         self.number = number
+        self.reserved = reserved
         hasTags = hasTimedID3
         var first = 0
         var readers: [Reader] = []
@@ -210,7 +213,7 @@ package struct SegmentRemux: ~Copyable {
                 delays[track.id] = Self.delay(of: track, least)
             }
         }
-        var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts)
+        var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts, reserved: reserved)
         omitted = made.omitted
         if hasTags || !tags.isEmpty { try made.addTimedTags() }
         if let number {

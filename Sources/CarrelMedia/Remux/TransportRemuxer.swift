@@ -53,8 +53,14 @@ package struct TransportRemuxer: ~Copyable {
     ///   - delays: of each track with pictures that are presented before the samples say that they are decoded: the ticks by which
     ///     decoding comes earlier.
     ///   - shifts: the ticks that are added to the times of each track, by its position; none adds nothing.
+    ///   - reserved: packet identifiers that are left to streams that other segments have in front of these.
     /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
-    package init(_ tracks: [MP4Track], delays: [UInt32: Int64] = [:], shifts: [Int64] = []) throws(MediaError) {
+    package init(
+        _ tracks: [MP4Track],
+        delays: [UInt32: Int64] = [:],
+        shifts: [Int64] = [],
+        reserved: UInt16 = 0
+    ) throws(MediaError) {
         var elementary: [ElementaryStream] = []
         var streams: [Stream?] = []
         var omitted: [String] = []
@@ -65,7 +71,9 @@ package struct TransportRemuxer: ~Copyable {
                 continue
             }
             var made: (ElementaryStream, [Stream.Coding?])?
-            do throws(Malformed) { made = try Self.codings(track, pid: UInt16(0x100 + elementary.count)) } catch {
+            do throws(Malformed) {
+                made = try Self.codings(track, pid: 0x100 + min(reserved, 32) + UInt16(elementary.count))
+            } catch {
                 throw MediaError(.malformed, "track \(track.id): \(error.what)")
             }
             guard elementary.count < 32, let (stream, codings) = made else {

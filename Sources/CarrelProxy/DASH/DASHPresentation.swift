@@ -10,14 +10,19 @@ final class DASHPresentation: Presentation {
     private let reader: ManifestReader
     private let initializations: InitializationCache
     private let indexes: IndexCache
-    /// Segments of a live list, at most: eleven hours of two seconds each.
-    private static let liveLimit = 20_000
     /// A live segment may be late by its duration, at most by this.
     private static let longestWait = Duration.seconds(10)
 
     private let choice = Locked<TrackChoice?>(nil)
-    /// The numbers of segments of live playlists, by their tracks.
-    private let sequences = Locked<[String: SegmentSequence]>([:])
+    private let lists = Locked(LiveLists())
+
+    /// The facts of live playlists that last over reloads.
+    private struct LiveLists {
+        /// The numbers of segments, by their tracks.
+        var sequences: [String: SegmentSequence] = [:]
+        /// Streams that had a rendition, for periods that do not.
+        var streams: [RenditionName: MPDStream] = [:]
+    }
 
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
@@ -43,16 +48,11 @@ final class DASHPresentation: Presentation {
         let tracks = try tracks(manifest)
         var outline = tracks.outline
         outline.isLive = !manifest.isEnded(at: await reader.now)
-        guard !tracks.video.isEmpty, let audio = tracks.audio.first, !outline.variants[0].hasAudioGroup else { return outline }
+        guard !tracks.video.isEmpty, !tracks.audio.isEmpty, !outline.variants[0].hasAudioGroup else { return outline }
         // what is not cut alike cannot go out together
-        let pairs = try await pairs(manifest, tracks, RenditionName(video: 0, audio: 0))
-        guard !pairs.isAligned else { return outline }
-        guard settings.policy != .seed else {
-            throw ProxyError(
-                .unsupported,
-                "pictures and audio '\(audio.representation.id)' are not cut alike by more than half a segment"
-            )
-        }
+        let lister = await lister(manifest, tracks)
+        guard try await !lister.isAligned() else { return outline }
+        guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
         choice.withLock { $0 = apart }
         var demuxed = apart.outline
@@ -60,60 +60,32 @@ final class DASHPresentation: Presentation {
         return demuxed
     }
 
+    private static func isNotAligned(_ tracks: TrackChoice) -> ProxyError {
+        let audio = tracks.audio.first?.representation.id ?? ""
+        return ProxyError(.unsupported, "pictures and audio '\(audio)' are not cut alike by more than half a segment")
+    }
+
     // MARK: - Segments
+
+    private func lister(_ manifest: Manifest, _ tracks: TrackChoice) async -> SegmentLister {
+        SegmentLister(manifest: manifest, tracks: tracks, indexes: indexes, now: await reader.now)
+    }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
         let manifest = try await reader.current(isNeeded: true)
         let tracks = try tracks(manifest)
-        let pairs = try await pairs(manifest, tracks, rendition)
+        let lister = await lister(manifest, tracks)
+        let pairs = try await lister.pairs(rendition)
+        // a period that came later, or audio that drifts: a player would play wrong audio, or a part of it twice
+        guard pairs.isAligned else { throw Self.isNotAligned(tracks) }
         var list = SegmentList()
-        list.isEnded = manifest.isEnded(at: await reader.now)
+        list.isEnded = manifest.isEnded(at: lister.now)
         list.segments = pairs.segments
         list.leastTarget = pairs.longest
-        guard !list.isEnded || sequences.withLock({ $0[tracks.group(of: rendition)] != nil }) else { return list }
         let group = tracks.group(of: rendition)
-        sequences.withLock { all in
-            var sequence = all[group] ?? SegmentSequence()
-            sequence.update(&list)
-            all[group] = sequence
-        }
+        guard !list.isEnded || lists.withLock({ $0.sequences[group] != nil }) else { return list }
+        lists.withLock { $0.sequences[group, default: SegmentSequence()].update(&list) }
         return list
-    }
-
-    /// The segments of a rendition in all periods.
-    private func pairs(_ manifest: Manifest, _ tracks: TrackChoice, _ name: RenditionName) async throws -> SegmentPairs {
-        var pairs = SegmentPairs(name)
-        let now = await reader.now
-        let last = manifest.timings.lastIndex { !$0.isEarly }
-        for period in manifest.timings.indices where !manifest.timings[period].isEarly {
-            let main = try tracks.track(name, .main).flatMap { manifest.stream($0, inPeriod: period) }
-            let audio = name.video == nil ? nil : try tracks.track(name, .audio).flatMap { manifest.stream($0, inPeriod: period) }
-            guard let main else { continue }
-            let first = try await places(main, manifest, now)
-            var second: SegmentPlaces?
-            if let audio { second = try await places(audio, manifest, now) }
-            pairs.add(
-                first,
-                second,
-                period: manifest.name(ofPeriod: period),
-                isLive: manifest.mpd.kind == .dynamic,
-                isGrowing: manifest.mpd.kind == .dynamic && period == last
-            )
-        }
-        return pairs
-    }
-
-    /// The segments of a stream that exist now.
-    private func places(_ stream: MPDStream, _ manifest: Manifest, _ now: Instant) async throws -> SegmentPlaces {
-        let segments = try manifest.segments(of: stream)
-        if let index = try await indexes.index(of: stream, segments) { return SegmentPlaces(index, of: stream) }
-        var range = manifest.mpd.kind == .dynamic ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
-        // a window without a limit would make every list longer than the one before
-        if manifest.mpd.kind == .dynamic { range = range.suffix(Self.liveLimit) }
-        guard range.count <= SegmentPlaces.limit else {
-            throw ProxyError(.manifest, "representation '\(stream.id)' has more than \(SegmentPlaces.limit) segments")
-        }
-        return SegmentPlaces(segments, range, of: stream)
     }
 
     // MARK: - Bytes
@@ -142,7 +114,7 @@ final class DASHPresentation: Presentation {
         return Found(stream: stream, place: SegmentPlaces.Place(segment))
     }
 
-    /// The streams of a segment.
+    /// The streams of a segment; none in a period that does not have the rendition.
     private func find(_ name: SegmentName, _ manifest: Manifest) async throws -> [Found] {
         let tracks = try tracks(manifest)
         guard let period = manifest.period(named: name.period) else {
@@ -150,9 +122,7 @@ final class DASHPresentation: Presentation {
                 ? ProxyError(.windowPassed, "the period is not in the live window any more") : SegmentName.unknown
         }
         let track = try tracks.track(name.rendition, .main)
-        guard let main = try await find(track, period, index: name.index, time: name.time, manifest) else {
-            throw SegmentName.unknown
-        }
+        guard let main = try await find(track, period, index: name.index, time: name.time, manifest) else { return [] }
         var found = [main]
         if name.rendition.video != nil, let audio = try tracks.track(name.rendition, .audio) {
             let other = try await find(audio, period, index: name.audioIndex, time: name.audioTime, manifest)
@@ -170,27 +140,64 @@ final class DASHPresentation: Presentation {
             manifest = try await reader.current()
             found = try await find(name, manifest)
         }
+        guard !found.isEmpty else { return try await gap(name, manifest) }
         var sources: [SegmentSource] = []
         for found in found { sources.append(try await source(found)) }
+        let edge = try await waitForEdge(found, manifest)
+        do {
+            return try await open(name, found, sources, SegmentOpening(origin: origin, deadline: edge?.deadline))
+        } catch let error as ProxyError where error.code == .missing && edge?.hasPassed == true {
+            throw ProxyError(.windowPassed, "the segment is not in the live window any more")
+        }
+    }
+
+    private func open(_ name: SegmentName, _ found: [Found], _ sources: [SegmentSource], _ opening: SegmentOpening)
+        async throws -> ServedMedia
+    {
         if name.rendition.text != nil, let place = found.first?.place, let source = sources.first {
             let start = Int64(place.start / .milliseconds(1))
             let range = start..<start + max(1, Int64(place.duration / .milliseconds(1)))
-            let text = try await TextSegment.make(source, range, origin, settings)
+            let text = try await TextSegment.make(source, range, opening, settings)
             return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
         var request = SegmentRequest(
             sources: sources,
-            origin: origin,
+            opening: opening,
             settings: settings,
             number: Int(truncatingIfNeeded: name.index)
         )
-        let edge = try await waitForEdge(found, manifest)
-        request.deadline = edge?.deadline
-        do {
-            return settings.output == .fragments ? try await request.fragments() : try await request.transportStream()
-        } catch let error as ProxyError where error.code == .missing && edge?.hasPassed == true {
-            throw ProxyError(.windowPassed, "the segment is not in the live window any more")
+        request.lacksPictures = name.rendition.video == nil && choice.withLock { $0?.isMultiplexed ?? false }
+        return settings.output == .fragments ? try await request.fragments() : try await request.transportStream()
+    }
+
+    /// A segment without samples, for players that load a gap.
+    private func gap(_ name: SegmentName, _ manifest: Manifest) async throws -> ServedMedia {
+        if name.rendition.text != nil {
+            let text = Array("WEBVTT\n\n".utf8)
+            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
+        let stream = try stream(name, manifest)
+        let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
+        do {
+            let bytes = try EmptySegment.bytes(of: try await initializations.initialization(of: stream), as: form)
+            return ServedMedia(contentType: form == .fragment ? "video/mp4" : "video/mp2t", bytes: HeldBytes(bytes))
+        } catch {
+            throw ProxyError(error, in: "representation '\(stream.id)'")
+        }
+    }
+
+    /// The stream of a rendition in a period; where that does not have it, in the nearest one before, or behind.
+    private func stream(_ name: SegmentName, _ manifest: Manifest) throws(ProxyError) -> MPDStream {
+        guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main)
+        else { throw SegmentName.unknown }
+        for other in Array((0...period).reversed()) + Array(manifest.timings.indices.dropFirst(period + 1)) {
+            guard let stream = manifest.stream(track, inPeriod: other) else { continue }
+            lists.withLock { $0.streams[name.rendition] = stream }
+            return stream
+        }
+        // the last period that had it has left the live window
+        guard let stream = lists.withLock({ $0.streams[name.rendition] }) else { throw SegmentName.unknown }
+        return stream
     }
 
     /// The state of a segment of a live source, once it is available by the clock.
@@ -246,11 +253,7 @@ final class DASHPresentation: Presentation {
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
-        let manifest = try await reader.current()
-        let tracks = try tracks(manifest)
-        guard let period = manifest.period(named: name.period), let track = try tracks.track(name.rendition, .main),
-            let stream = manifest.stream(track, inPeriod: period)
-        else { throw SegmentName.unknown }
+        let stream = try stream(name, try await reader.current())
         let initialization = try await initializations.initialization(of: stream)
         let bytes: [UInt8]
         do {

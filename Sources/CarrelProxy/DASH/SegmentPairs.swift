@@ -2,7 +2,7 @@
 struct SegmentPairs {
     private let name: RenditionName
     private(set) var segments: [SegmentList.Segment] = []
-    /// Whether each segment of pictures has one of audio that begins within half a segment of it, and none is left over.
+    /// Whether each segment of pictures has one of audio that begins within half a segment of it, and none is left out.
     private(set) var isAligned = true
     /// The longest segment, in whole seconds, rounded up.
     private(set) var longest: UInt64 = 0
@@ -17,12 +17,14 @@ struct SegmentPairs {
     ///   - main: of pictures, or of audio alone.
     ///   - audio: sent with them; nil for none.
     ///   - period: its name in addresses.
+    ///   - rendition: the tracks that the period has; nil for those of the list.
     ///   - isLive: whether segments go: one that has gone takes the other along.
     ///   - isGrowing: whether segments come: one that has come without the other waits for it.
     mutating func add(
         _ main: SegmentPlaces,
         _ audio: SegmentPlaces?,
         period: Int64,
+        as rendition: RenditionName? = nil,
         isLive: Bool = false,
         isGrowing: Bool = false
     ) {
@@ -34,12 +36,17 @@ struct SegmentPairs {
             main.places.removeFirst(gone)
         }
         let first = audio.map { audio in main.places.first.flatMap { Self.nearest(to: $0.start, in: audio.places) } ?? 0 } ?? 0
+        var before = Duration.zero
         for (place, segment) in main.places.enumerated() {
-            var made = SegmentName(period: period, name, index: segment.index, time: segment.time)
+            var made = SegmentName(period: period, rendition ?? name, index: segment.index, time: segment.time)
             if let audio {
                 if first + place < audio.places.count {
                     let other = audio.places[first + place]
-                    if Self.distance(other.start, segment.start) > segment.duration / 2 { isAligned = false }
+                    // the last one of a period may be short
+                    let half = max(segment.duration, before) / 2
+                    if Self.distance(other.start, segment.start) > half { isAligned = false }
+                    // audio that lasts longer lies beside the next segment of pictures too
+                    if place + 1 < main.places.count, other.end - segment.end > half { isAligned = false }
                     made.audioIndex = other.index
                     made.audioTime = other.time
                 } else if isGrowing {
@@ -49,15 +56,45 @@ struct SegmentPairs {
                     made.rendition.audio = nil
                     if place + 1 < main.places.count { isAligned = false }
                 }
+            } else if made.rendition.video != nil {
+                made.rendition.audio = nil
             }
+            before = segment.duration
             var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
             entry.isDiscontinuity = isLater && place == 0
             entry.hasInitialization = place == 0
-            segments.append(entry)
-            let whole = segment.duration.components
-            longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
+            append(entry)
         }
-        if let audio, !isLive, audio.places.count - first > main.places.count + 1 { isAligned = false }
+        if let audio, !isLive { checkRest(of: audio, first, main) }
+    }
+
+    /// Adds a period that does not have the rendition.
+    ///
+    /// - Parameters:
+    ///   - places: of a rendition that it has.
+    ///   - period: its name in addresses.
+    mutating func addGaps(_ places: SegmentPlaces, period: Int64) {
+        let isLater = !segments.isEmpty
+        for (place, segment) in places.places.enumerated() {
+            let made = SegmentName(period: period, name, index: segment.index, time: segment.time)
+            var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
+            entry.isDiscontinuity = isLater && place == 0
+            entry.isGap = true
+            append(entry)
+        }
+    }
+
+    private mutating func append(_ entry: SegmentList.Segment) {
+        segments.append(entry)
+        let whole = entry.duration.components
+        longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
+    }
+
+    /// Looks at the audio that no pictures go with: at either end, less than half a segment may be left over.
+    private mutating func checkRest(of audio: SegmentPlaces, _ first: Int, _ main: SegmentPlaces) {
+        let longest = main.places.lazy.map(\.duration).max() ?? .zero
+        let rests = [audio.places.prefix(first), audio.places.dropFirst(first + main.places.count)]
+        if rests.contains(where: { $0.reduce(.zero) { $0 + $1.duration } > longest / 2 }) { isAligned = false }
     }
 
     /// The place of the segment that begins nearest to a time; starts rise.

@@ -14,6 +14,8 @@ struct SegmentPlaces: Sendable {
         var url: String
         var range: Range<Int64>?
 
+        var end: Duration { start + duration }
+
         init(_ segment: MPDSegment) {
             index = Int64(segment.index)
             time = segment.time

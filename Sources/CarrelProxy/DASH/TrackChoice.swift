@@ -62,6 +62,9 @@ struct TrackChoice: Sendable {
         return choice
     }
 
+    /// Whether pictures and audio go out in the same segments.
+    var isMultiplexed: Bool { !isApart && !video.isEmpty && !audio.isEmpty }
+
     /// The track of a rendition.
     ///
     /// - Throws: `proxy.missing` when the source has no such rendition.

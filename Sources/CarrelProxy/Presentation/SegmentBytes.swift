@@ -39,17 +39,19 @@ actor RemuxedBytes: SegmentBytes {
     ///   - described: their tracks, in the same order.
     ///   - number: of the segment.
     ///   - hasTags: whether every segment has a stream of timed ID3 tags.
+    ///   - reserved: packet identifiers that are left to streams that other segments have.
     ///   - keys: has the keys.
     init(
         _ streams: [FirstBytes],
         _ described: [SegmentRemux.Stream],
         number: Int,
         hasTags: Bool = false,
+        reserved: UInt16 = 0,
         keys: any ContentKeySource
     ) {
         self.streams = streams
         self.keys = keys
-        remux = SegmentRemux(described, number: number, hasTimedID3: hasTags)
+        remux = SegmentRemux(described, number: number, hasTimedID3: hasTags, reserved: reserved)
     }
 
     func next() async throws -> [UInt8]? {

@@ -29,14 +29,12 @@ struct SegmentSource: Sendable {
 /// A segment on its way: the origin's segments are opened, decrypted and made into one for the player, as its bytes are taken.
 struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
-    var origin: MediaOrigin
+    var opening: SegmentOpening
     var settings: SessionSettings
     /// Of the segment.
     var number: Int
-    /// Until when a source that is not there yet is asked for again; nil for never.
-    var deadline: ContinuousClock.Instant?
-
-    private var opening: SegmentOpening { SegmentOpening(origin: origin, deadline: deadline) }
+    /// Whether other segments of the list have pictures, and this one has none.
+    var lacksPictures = false
 
     /// One transport stream of all sources.
     func transportStream() async throws -> ServedMedia {
@@ -48,6 +46,7 @@ struct SegmentRequest: Sendable {
                 described,
                 number: number,
                 hasTags: sources.contains(where: \.hasTags),
+                reserved: lacksPictures ? 1 : 0,
                 keys: settings.keys
             )
         )

@@ -12,14 +12,14 @@ enum TextSegment {
     /// - Parameters:
     ///   - source: the segment at the origin.
     ///   - range: its part of the presentation, in milliseconds.
-    ///   - origin: loads it.
+    ///   - opening: opens it.
     ///   - settings: of the session.
     /// - Returns: a WebVTT file whose times count from the beginning of the presentation.
     /// - Throws: ``ProxyError``.
-    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ origin: MediaOrigin, _ settings: SessionSettings)
+    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ opening: SegmentOpening, _ settings: SessionSettings)
         async throws -> [UInt8]
     {
-        let (bytes, _) = try await origin.load(source.url, range: source.range, limit: limit)
+        let bytes = try await opening.load(source.url, range: source.range, limit: limit)
         // fragments keep the times of their media
         let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : 0 &- source.shift
         do {

@@ -1,0 +1,129 @@
+import CarrelBytes
+import CarrelDASH
+
+/// Lists the segments of renditions, by a manifest at one time.
+struct SegmentLister: Sendable {
+    let manifest: Manifest
+    let tracks: TrackChoice
+    let indexes: IndexCache
+    /// By the MPD's clock.
+    let now: Instant
+
+    /// Segments of a live list, at most: eleven hours of two seconds each.
+    private static let liveLimit = 20_000
+    /// Segments of which the durations of a timeline are compared, at least.
+    private static let leastRegular = 3
+    /// Durations of audio segments differ by a frame from one to the next; what adds up to more than this is not rounding.
+    private static let jitter = Duration.milliseconds(100)
+
+    private var isLive: Bool { manifest.mpd.kind == .dynamic }
+
+    // MARK: - Lists
+
+    /// The segments of a rendition in all periods.
+    ///
+    /// A period that does not have the rendition has gaps in their place, so that all renditions keep in step.
+    func pairs(_ name: RenditionName) async throws -> SegmentPairs {
+        var pairs = SegmentPairs(name)
+        let last = manifest.timings.lastIndex { !$0.isEarly }
+        for period in manifest.timings.indices where !manifest.timings[period].isEarly {
+            let place = manifest.name(ofPeriod: period)
+            let main = try tracks.track(name, .main).flatMap { manifest.stream($0, inPeriod: period) }
+            let audio = name.video == nil ? nil : try tracks.track(name, .audio).flatMap { manifest.stream($0, inPeriod: period) }
+            guard let main else {
+                if let audio {
+                    // audio goes out alone where pictures would be with it
+                    pairs.add(try await places(audio), nil, period: place, as: RenditionName(audio: name.audio))
+                } else if let other = try reference(period) {
+                    pairs.addGaps(try await places(other), period: place)
+                }
+                continue
+            }
+            let first = try await places(main)
+            var second: SegmentPlaces?
+            if let audio { second = try await places(audio) }
+            pairs.add(first, second, period: place, isLive: isLive, isGrowing: isLive && period == last)
+        }
+        return pairs
+    }
+
+    /// A stream of a period by whose segments its gaps are cut.
+    private func reference(_ period: Int) throws(ProxyError) -> MPDStream? {
+        for track in tracks.video.prefix(1) + tracks.audio + tracks.texts {
+            if let stream = manifest.stream(track, inPeriod: period) { return stream }
+        }
+        return nil
+    }
+
+    /// The segments of a stream that exist now.
+    private func places(_ stream: MPDStream) async throws -> SegmentPlaces {
+        let segments = try manifest.segments(of: stream)
+        if let index = try await indexes.index(of: stream, segments) { return SegmentPlaces(index, of: stream) }
+        var range = isLive ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
+        // a window without a limit would make every list longer than the one before
+        if isLive { range = range.suffix(Self.liveLimit) }
+        guard range.count <= SegmentPlaces.limit else {
+            throw ProxyError(.manifest, "representation '\(stream.id)' has more than \(SegmentPlaces.limit) segments")
+        }
+        return SegmentPlaces(segments, range, of: stream)
+    }
+
+    // MARK: - Alignment
+
+    /// Whether every segment of pictures has one of audio in all periods, now and as the manifest goes on.
+    func isAligned() async throws -> Bool {
+        for (place, track) in tracks.video.enumerated() where place == 0 || !isTimed(track, as: tracks.video[0]) {
+            guard try await pairs(RenditionName(video: place, audio: 0)).isAligned else { return false }
+        }
+        guard isLive else { return true }
+        for period in manifest.timings.indices where !manifest.timings[period].isEarly {
+            if try await drifts(inPeriod: period) { return false }
+        }
+        return true
+    }
+
+    /// Whether two representations have the same numbers in the MPD.
+    private func isTimed(_ track: Manifest.Track, as other: Manifest.Track) -> Bool {
+        manifest.timings.indices.allSatisfy { period in
+            let one = manifest.stream(track, inPeriod: period)?.information
+            let two = manifest.stream(other, inPeriod: period)?.information
+            return one?.kind == two?.kind && one?.timescale == two?.timescale && one?.duration == two?.duration
+                && one?.presentationTimeOffset == two?.presentationTimeOffset && one?.timeline == two?.timeline
+        }
+    }
+
+    /// Whether segments of pictures and audio have durations that lead them apart by more than half a segment within a period.
+    private func drifts(inPeriod period: Int) async throws -> Bool {
+        guard let pictures = try await regularDuration(tracks.video.first, period), pictures.duration > .zero,
+            let audio = try await regularDuration(tracks.audio.first, period)
+        else { return false }
+        let (one, other) = (pictures.duration, audio.duration)
+        let difference = one > other ? one - other : other - one
+        let count = min(pictures.count ?? .max, audio.count ?? .max)
+        guard difference > .microseconds(1), count == .max || difference * count > Self.jitter else { return false }
+        guard let length = manifest.timings[period].duration else { return true }
+        return (length / one) * (difference / one) > 0.5
+    }
+
+    /// The duration that all segments of a track have.
+    private struct RegularDuration {
+        var duration: Duration
+        /// The segments of a timeline that have it; nil where the MPD says that all have.
+        var count: Int?
+    }
+
+    private func regularDuration(_ track: Manifest.Track?, _ period: Int) async throws -> RegularDuration? {
+        guard let stream = track.flatMap({ manifest.stream($0, inPeriod: period) }), let information = stream.information else {
+            return nil
+        }
+        let segments = try manifest.segments(of: stream)
+        if information.timeline == nil, information.duration != nil {
+            return segments[0]?.duration.map { RegularDuration(duration: $0) }
+        }
+        // the last one may end with its period
+        let places = try await places(stream).places.dropLast()
+        guard places.count >= Self.leastRegular, let first = places.first?.duration, places.allSatisfy({ $0.duration == first })
+        else { return nil }
+        return RegularDuration(duration: first, count: places.count)
+    }
+}
