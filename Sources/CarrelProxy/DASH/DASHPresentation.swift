@@ -72,7 +72,7 @@ final class DASHPresentation: Presentation {
     }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
-        let manifest = try await reader.current(isNeeded: true)
+        let manifest = try await reader.current(isList: true)
         let tracks = try tracks(manifest)
         let lister = await lister(manifest, tracks)
         let pairs = try await lister.pairs(rendition)

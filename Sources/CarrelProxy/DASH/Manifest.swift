@@ -45,6 +45,19 @@ struct Manifest: Sendable {
         return time >= end
     }
 
+    /// Whether pictures or audio should have a segment by now that follows the last one here: only the next manifest has it.
+    func isSpent(at now: Instant) -> Bool {
+        guard let period = timings.lastIndex(where: { !$0.isEarly }) else { return true }
+        return streams[period].values.contains { stream in
+            guard mpd.periods[period].adaptationSets[stream.place.adaptationSet].kind != "text" else { return false }
+            guard let segments = try? segments(of: stream), let count = segments.count else { return false }
+            guard count > 0, let last = segments[count - 1] else { return true }
+            // the next one lasts as long as this one, about
+            guard let time = segments.availabilityTime(of: count - 1, in: mpd) else { return false }
+            return time + (last.duration ?? .zero) <= now
+        }
+    }
+
     /// When a period begins, in milliseconds: its name in addresses.
     func name(ofPeriod period: Int) -> Int64 { Int64(timings[period].start / .milliseconds(1)) }
 

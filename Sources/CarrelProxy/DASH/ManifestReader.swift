@@ -22,6 +22,8 @@ actor ManifestReader {
     private static let limit = 16 << 20
     /// An MPD is not read again before this, also where it wants to, or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
+    /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
+    private static let earlyDivisor = 4
     /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
     private static let patience = Duration.seconds(2)
     private static let clockPatience = Duration.seconds(3)
@@ -36,11 +38,12 @@ actor ManifestReader {
     /// The MPD as it is now, or as it was less than its update period ago.
     ///
     /// The last MPD goes on to be played while the origin is away.
-    /// - Parameter isNeeded: whether segments behind those that it has are needed.
+    /// - Parameter isList: whether a player wants a list of segments: an MPD that has none for the next moments is read before its update
+    ///   period is over.
     /// - Returns: the MPD, and where it was found.
     /// - Throws: ``ProxyError``.
-    func current(isNeeded: Bool = false) async throws -> Manifest {
-        if let held, !isDue(held, isNeeded: isNeeded) { return held }
+    func current(isList: Bool = false) async throws -> Manifest {
+        if let held, !isDue(held, isList: isList) { return held }
         if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
         let task = running ?? start()
         guard let held else { return try await task.value }
@@ -55,14 +58,15 @@ actor ManifestReader {
         return try await current()
     }
 
-    private func isDue(_ manifest: Manifest, isNeeded: Bool) -> Bool {
+    /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
+    private func isDue(_ manifest: Manifest, isList: Bool) -> Bool {
         guard let asked else { return true }
         let age = asked.duration(to: .now)
         guard age >= Self.leastPeriod else { return false }
         switch manifest.mpd.reload {
         case .never: return false
-        case .whenNeeded: return isNeeded
-        case .after(let period): return isNeeded || age >= period
+        case .whenNeeded: return isList
+        case .after(let period): return age >= period || isList && age >= period / Self.earlyDivisor && manifest.isSpent(at: now)
         }
     }
 
