@@ -264,6 +264,23 @@ final class DASHPresentation: Presentation {
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
+    func file(of name: SegmentName) async throws -> RangedFile {
+        let manifest = try await reader.known()
+        guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main),
+            let stream = manifest.stream(track, inPeriod: period),
+            let index = try await indexes.index(of: stream, try manifest.segments(of: stream))
+        else { throw SegmentName.unknown }
+        return RangedFile(count: index.entries.count) { place in
+            guard let found = SegmentPlaces(index, of: stream, place..<place + 1).places.first, let range = found.range else {
+                return nil
+            }
+            return RangedFile.Segment(
+                name: SegmentName(period: name.period, name.rendition, index: found.index, time: found.time),
+                range: range
+            )
+        }
+    }
+
     /// Whether a representation is a WebVTT file, or several of them.
     private static func isTextFile(_ stream: MPDStream) -> Bool { stream.properties.mimeType?.lowercased() == "text/vtt" }
 

@@ -63,6 +63,7 @@ struct SegmentPairs {
             var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
             entry.isDiscontinuity = isLater && place == 0
             entry.hasInitialization = place == 0
+            if main.isIndexed, audio == nil { entry.byteRange = segment.range }
             append(entry)
         }
         if let audio, !isLive { checkRest(of: audio, first, main) }

@@ -43,6 +43,8 @@ struct SegmentPlaces: Sendable {
     static let limit = 1 << 20
 
     var places: [Place]
+    /// Whether they lie in one file, as its index says.
+    private(set) var isIndexed = false
 
     init(_ segments: MPDSegments, _ range: Range<Int>, of stream: MPDStream) {
         places = []
@@ -65,6 +67,7 @@ struct SegmentPlaces: Sendable {
         let offset = stream.information?.presentationTimeOffset ?? 0
         let timescale = stream.information?.timescale ?? 1
         let shift = stream.period.start - Duration.seconds(1) * (Double(offset) / Double(max(1, timescale)))
+        isIndexed = true
         let wanted = (range ?? index.entries.indices).clamped(to: index.entries.indices)
         places = wanted.map { place in
             let entry = index.entries[place]

@@ -32,11 +32,21 @@ protocol Presentation: Sendable {
     /// - Returns: its bytes.
     /// - Throws: ``ProxyError``.
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia
+
+    /// The file in which the segments of a rendition lie, of fragmented output.
+    ///
+    /// - Parameter name: with the period and the rendition.
+    /// - Returns: where its segments are.
+    /// - Throws: ``ProxyError``: `proxy.missing` where segments are resources of their own.
+    func file(of name: SegmentName) async throws -> RangedFile
 }
 
 extension Presentation {
     /// Nil: nothing is opened ahead of files that are read in ranges.
     func next(after name: SegmentName) async -> SegmentName? { nil }
+
+    /// Segments are resources of their own.
+    func file(of name: SegmentName) async throws -> RangedFile { throw SegmentName.unknown }
 }
 
 /// Which tracks a playlist holds, by their places in the outline of the source.
@@ -104,6 +114,8 @@ struct SegmentList: Sendable {
         var isGap = false
         /// Whether the initialization segment changes here.
         var hasInitialization = false
+        /// Where it lies in the file of its rendition and period, when fragments are files at the origin too.
+        var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).
         var date: String?
     }

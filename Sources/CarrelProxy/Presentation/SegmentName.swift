@@ -25,6 +25,13 @@ package struct SegmentName: Sendable, Hashable {
         return text
     }
 
+    /// Query fields of the file in which it lies.
+    var fileQuery: String {
+        var text = "period=\(period)"
+        rendition.append(to: &text)
+        return text
+    }
+
     /// Appends the query fields: a long playlist has thousands of them.
     func append(to text: inout String) {
         text += "period="

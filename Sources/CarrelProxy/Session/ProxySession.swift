@@ -254,8 +254,31 @@ final class SessionContent: Sendable {
             return response
         case "init.mp4":
             return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil, use)
+        case "track.mp4":
+            let name = try SegmentName(request.http.query)
+            return try await part(of: try await presentation.file(of: name), request.http, presentation, use)
         default: throw SegmentName.unknown
         }
+    }
+
+    /// A part of a file of fragments, which a playlist names by its range.
+    private func part(
+        of file: RangedFile,
+        _ request: HTTPRequest,
+        _ presentation: any Presentation,
+        _ use: KeyUse
+    ) async throws -> HTTPResponse {
+        guard let ranges = request.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1 else {
+            let fields: HTTPFields = ["Content-Range": "bytes */\(file.length)"]
+            return HTTPError(.rangeNotSatisfiable, "http.range", "it is read by one range of its playlist", headers: fields)
+                .response(requestID: request.id)
+        }
+        var body = ResponseBody.empty
+        if let range = ranges.resolve(length: file.length).first {
+            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
+            body = try await served(media, nil, use, length: range.count).body
+        }
+        return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request)
     }
 
     private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
@@ -277,18 +300,20 @@ final class SessionContent: Sendable {
         return response
     }
 
-    /// A segment as it is made: its length is not known before.
+    /// A segment as it is made: mostly, its length is not known before.
     ///
     /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
     /// the player, not a response that breaks off.
-    private func served(_ media: ServedMedia, _ name: SegmentName?, _ use: KeyUse) async throws -> HTTPResponse {
+    private func served(_ media: ServedMedia, _ name: SegmentName?, _ use: KeyUse, length: Int? = nil) async throws
+        -> HTTPResponse
+    {
         let began = ContinuousClock.now
         var bytes = media.bytes
         if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
         let first = try await bytes.next()
         let uses = [use] + media.uses
         try check(uses)
-        let body = ResponseBody.stream(length: nil) { [self, bytes, use, uses] writer in
+        let body = ResponseBody.stream(length: length) { [self, bytes, use, uses] writer in
             var count = 0
             do {
                 var piece = first

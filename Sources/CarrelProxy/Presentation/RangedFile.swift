@@ -1,0 +1,86 @@
+/// The media segments of one file of fragments, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
+///
+/// Fragments keep their lengths as they are decrypted, so that the clear file has the ranges of the origin's.
+struct RangedFile: Sendable {
+    /// A media segment.
+    struct Segment: Sendable {
+        var name: SegmentName
+        var range: Range<Int64>
+    }
+
+    /// Segments of the file.
+    let count: Int
+    /// The segment at a place; ranges rise with places.
+    let segment: @Sendable (Int) -> Segment?
+
+    /// Bytes up to the end of the last segment.
+    var length: Int64 { segment(count - 1)?.range.upperBound ?? 0 }
+
+    /// The segment that has a byte; nil in front of the first one and between them.
+    func segment(with byte: Int64) -> Segment? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            guard let segment = segment(middle) else { return nil }
+            if segment.range.upperBound <= byte { low = middle + 1 } else { high = middle }
+        }
+        guard let found = segment(low), found.range.contains(byte) else { return nil }
+        return found
+    }
+}
+
+/// A part of a file of fragments in the clear.
+actor RangedBytes: SegmentBytes {
+    private let file: RangedFile
+    private let presentation: any Presentation
+    private var rest: Range<Int64>
+    /// The segment on its way.
+    private var current: (any SegmentBytes)?
+    /// The bytes of it that are not wanted, at its beginning.
+    private var skipped: Int64 = 0
+    /// Where it ends.
+    private var end: Int64 = 0
+
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - range: which of its bytes.
+    ///   - presentation: opens its segments.
+    init(_ file: RangedFile, _ range: Range<Int64>, of presentation: any Presentation) {
+        self.file = file
+        rest = range
+        self.presentation = presentation
+    }
+
+    func next() async throws -> [UInt8]? {
+        while !rest.isEmpty {
+            if current == nil {
+                // what lies between segments is not in the playlist
+                guard let segment = file.segment(with: rest.lowerBound) else { throw SegmentName.unknown }
+                skipped = rest.lowerBound - segment.range.lowerBound
+                end = segment.range.upperBound
+                current = try await presentation.open(segment.name).bytes
+            }
+            guard var piece = try await current?.next() else {
+                guard rest.lowerBound == end else { throw ProxyError(.wrongLength, "a segment is shorter than its index says") }
+                current = nil
+                continue
+            }
+            if skipped > 0 {
+                let count = min(skipped, Int64(piece.count))
+                piece.removeFirst(Int(count))
+                skipped -= count
+            }
+            let wanted = min(Int64(piece.count), min(rest.upperBound, end) - rest.lowerBound)
+            piece.removeLast(piece.count - Int(wanted))
+            guard wanted > 0 else {
+                // the rest of a segment behind the last byte that is wanted
+                if rest.lowerBound == end { current = nil }
+                continue
+            }
+            rest = rest.lowerBound + wanted..<rest.upperBound
+            if rest.isEmpty { current = nil }
+            return piece
+        }
+        return nil
+    }
+}
