@@ -20,13 +20,14 @@ public final class HTTPClient: Sendable {
         made.withLock { $0?.close() }
     }
 
-    private var loop: CurlLoop {
+    private func loop() throws(HTTPClientError) -> CurlLoop {
         let configuration = configuration
-        return made.withLock { made in
+        return try made.withLock { made throws(HTTPClientError) in
             if let made { return made }
-            let loop = CurlLoop(
+            let loop = try CurlLoop(
                 maxConnectionsPerHost: configuration.maxConnectionsPerHost,
-                maxConnections: configuration.maxConnections
+                maxConnections: configuration.maxConnections,
+                threads: configuration.threads
             )
             made = loop
             return loop
@@ -117,7 +118,7 @@ public final class HTTPClient: Sendable {
     }
 
     private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
-        let loop = loop
+        let loop = try loop()
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
         let transfer = Transfer(

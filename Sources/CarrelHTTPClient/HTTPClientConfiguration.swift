@@ -1,3 +1,5 @@
+package import CarrelThreads
+
 /// Settings that all requests of one client share.
 public struct HTTPClientConfiguration: Sendable {
     /// The addresses that requests without a rule of their own (``ClientRequest/addresses``) may go to. Default: all, which is right for
@@ -26,6 +28,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var usesEnvironmentProxy: Bool
     /// The `User-Agent` of requests that bring none of their own. Default: `carrel`.
     public var userAgent: String
+    /// Starts the thread of the client.
+    package var threads = ThreadStarter.system
 
     /// Creates a configuration; each parameter is the property of its name.
     public init(

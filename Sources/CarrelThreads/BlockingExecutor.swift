@@ -6,16 +6,21 @@ package final class BlockingExecutor: TaskExecutor {
     /// - Parameters:
     ///   - name: of the threads.
     ///   - count: how many there are.
-    package init(name: String, count: Int) {
-        threads = BlockingThreadPool(name: name, count: count, limit: .max)
+    ///   - starter: starts the threads.
+    package init(name: String, count: Int, starter: ThreadStarter = .system) {
+        threads = BlockingThreadPool(name: name, count: count, limit: .max, starter: starter)
     }
+
+    /// Whether a thread does the work; where none does, tasks run on the threads of all others.
+    package var hasThread: Bool { threads.hasThread }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         do {
             try threads.start { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
         } catch {
-            preconditionFailure("the queue has no limit")
+            // the system refused every thread, and a job that does not run would never end
+            globalConcurrentExecutor.enqueue(job)
         }
     }
 

@@ -1,22 +1,27 @@
-import CLinux
-import Glibc
+import Synchronization
 
 /// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never does.
 ///
-/// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty.
+/// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty. A thread that
+/// the system refuses is asked for again with the next work; until then the others do it all.
 package final class BlockingThreadPool: Sendable {
     private let queue: WorkQueue
+    private let count: Int
+    private let starter: ThreadStarter
+    /// Threads that the system refused so far.
+    private let missing: Atomic<Int>
 
     /// - Parameters:
     ///   - name: shown by `ps -T`, where the kernel keeps 15 characters, and in ``counts()``.
     ///   - count: threads, at least one.
     ///   - limit: work that waits at most; more is refused with ``QueueFull``.
-    package init(name: String, count: Int, limit: Int = 4096) {
-        let queue = WorkQueue(name: name, limit: limit)
-        self.queue = queue
-        for _ in 0..<max(1, count) {
-            startThread(name: name) { queue.work() }
-        }
+    ///   - starter: starts the threads.
+    package init(name: String, count: Int, limit: Int = 4096, starter: ThreadStarter = .system) {
+        queue = WorkQueue(name: name, limit: limit)
+        self.count = max(1, count)
+        self.starter = starter
+        missing = Atomic(self.count)
+        startMissing()
         QueueCounts.add(queue)
     }
 
@@ -24,28 +29,62 @@ package final class BlockingThreadPool: Sendable {
         queue.close()
     }
 
+    /// Whether a thread takes work.
+    package var hasThread: Bool { missing.load(ordering: .relaxed) < count }
+
+    /// Starts the threads that are still missing, as far as the system lets it.
+    ///
+    /// - Returns: whether there is a thread.
+    @discardableResult
+    private func startMissing() -> Bool {
+        while true {
+            let known = missing.load(ordering: .relaxed)
+            guard known > 0 else { return true }
+            // claimed before it starts, so that two callers do not start one too many
+            guard missing.compareExchange(expected: known, desired: known - 1, ordering: .relaxed).exchanged else { continue }
+            do throws(ThreadRefused) {
+                try starter.start(name: queue.name) { [queue] in queue.work() }
+            } catch {
+                missing.add(1, ordering: .relaxed)
+                return hasThread
+            }
+        }
+    }
+
+    /// Adds work at the end of the queue.
+    private func add(_ work: @escaping @Sendable () -> Void) throws(QueueFull) -> Int {
+        guard startMissing() else {
+            queue.countRefusal()
+            throw QueueFull(queue.name, hasThread: false)
+        }
+        guard let place = queue.add(work) else { throw QueueFull(queue.name) }
+        return place
+    }
+
     /// Work that no thread has taken yet.
     package var waiting: Int { queue.counts.waiting }
 
     /// Starts `work` on one of the threads; returns immediately.
-    package func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) {
-        guard queue.add(work) != nil else { throw QueueFull(queue.name) }
-    }
+    ///
+    /// - Parameter work: the work.
+    /// - Throws: ``QueueFull`` when too much waits, or the system has no thread for the pool.
+    package func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) { _ = try add(work) }
 
     /// Runs `work` on one of the threads and returns what it returns or throws.
     ///
-    /// - Throws: ``QueueFull`` when too much waits.
+    /// - Throws: ``QueueFull`` when too much waits, or the system has no thread for the pool.
     package func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         // By way of a lock, which the thread sanitizer sees; what orders a continuation and its task it does not always see.
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
         unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            let place = queue.add {
-                let result = Swift.Result(catching: work)
-                outcome.withLock { $0 = result }
-                unsafe continuation.resume()
-            }
-            if place == nil {
-                outcome.withLock { [queue] in $0 = .failure(QueueFull(queue.name)) }
+            do throws(QueueFull) {
+                try start {
+                    let result = Swift.Result(catching: work)
+                    outcome.withLock { $0 = result }
+                    unsafe continuation.resume()
+                }
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
                 unsafe continuation.resume()
             }
         }
@@ -62,13 +101,15 @@ package final class BlockingThreadPool: Sendable {
         let wait = Locked(CancellableWait())
         await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                let place = queue.add {
-                    let result = Swift.Result(catching: work)
-                    outcome.withLock { $0 = result }
-                    unsafe continuation.resume()
-                }
-                guard let place else {
-                    outcome.withLock { [queue] in $0 = .failure(QueueFull(queue.name)) }
+                let place: Int
+                do throws(QueueFull) {
+                    place = try add {
+                        let result = Swift.Result(catching: work)
+                        outcome.withLock { $0 = result }
+                        unsafe continuation.resume()
+                    }
+                } catch {
+                    outcome.withLock { $0 = .failure(error) }
                     unsafe continuation.resume()
                     return
                 }
@@ -106,35 +147,4 @@ private struct CancellableWait: Sendable {
     var place: Int?
     var resume: (@Sendable () -> Void)?
     var isCancelled = false
-}
-
-/// Starts a detached thread that runs `body` and ends.
-///
-/// - Parameters:
-///   - name: shown by `ps -T`; the kernel keeps 15 characters.
-///   - body: runs on the new thread.
-package func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
-    let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
-    var thread = pthread_t()
-    let status = unsafe pthread_create(&thread, nil, threadMain, start.toOpaque())
-    precondition(status == 0, "the system refused a thread (\(status))")
-    pthread_detach(thread)
-}
-
-private final class ThreadStart: Sendable {
-    let name: String
-    let body: @Sendable () -> Void
-
-    init(name: String, body: @escaping @Sendable () -> Void) {
-        self.name = name
-        self.body = body
-    }
-}
-
-private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument = unsafe argument else { return nil }
-    let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-    unsafe clinux_name_thread(String(start.name.prefix(15)))
-    start.body()
-    return nil
 }

@@ -93,3 +93,69 @@ struct `Blocking threads` {
         isOver.withLock { $0 = true }
     }
 }
+
+struct `Threads that the system refuses` {
+    /// A system that has no more threads than a test says.
+    private final class Scarce: Sendable {
+        let free: Locked<Int>
+
+        init(_ count: Int) {
+            free = Locked(count)
+        }
+
+        var starter: ThreadStarter {
+            ThreadStarter { [free] name, body throws(ThreadRefused) in
+                let isFree = free.withLock { free in
+                    defer { free = max(0, free - 1) }
+                    return free > 0
+                }
+                guard isFree else { throw ThreadRefused(status: EAGAIN) }
+                try ThreadStarter.system.start(name: name, body)
+            }
+        }
+    }
+
+    @Test func `are an error of the work, until there is one`() async throws {
+        let system = Scarce(0)
+        let threads = BlockingThreadPool(name: "scarce-test", count: 2, starter: system.starter)
+        #expect(!threads.hasThread)
+        #expect(throws: QueueFull.self) { try threads.start {} }
+        await #expect(throws: QueueFull.self) { try await threads.runUnlessCancelled { 1 } }
+        let refusal = await #expect(throws: QueueFull.self) { try await threads.run { 1 } }
+        #expect(refusal?.hasThread == false && refusal?.description.contains("refused a thread") == true)
+        #expect(threads.waiting == 0)
+        system.free.withLock { $0 = 1 }
+        #expect(try await threads.run { 2 } == 2)
+        // one does the work of two
+        #expect(threads.hasThread)
+        for i in 0..<100 { #expect(try await threads.run { i } == i) }
+    }
+
+    @Test func `are missed by a pool of which others exist by nothing but speed`() async throws {
+        let system = Scarce(1)
+        let threads = BlockingThreadPool(name: "scarce-test", count: 4, starter: system.starter)
+        #expect(try await threads.run { 1 } == 1)
+        system.free.withLock { $0 = 100 }
+        #expect(try await threads.run { 2 } == 2)
+        #expect(system.free.withLock { $0 } == 97)
+    }
+
+    @Test func `are told from others by the system itself`() async throws {
+        // no address space has room for this stack
+        let threads = BlockingThreadPool(name: "huge-test", count: 1, starter: .system(stackSize: 1 << 50))
+        #expect(!threads.hasThread)
+        await #expect(throws: QueueFull.self) { try await threads.run { 1 } }
+        #expect(throws: ThreadRefused.self) { try ThreadStarter.system(stackSize: 1 << 50).start(name: "huge-test") {} }
+        #expect(try await BlockingThreadPool(name: "small-test", count: 1, starter: .system(stackSize: 1 << 18)).run { 2 } == 2)
+    }
+
+    @Test func `leave tasks that block to the threads of all tasks`() async throws {
+        let system = Scarce(0)
+        let executor = BlockingExecutor(name: "scarce-test", count: 1, starter: system.starter)
+        #expect(!executor.hasThread)
+        #expect(try await executor.run { 5 } == 5)
+        system.free.withLock { $0 = 1 }
+        #expect(try await executor.run { 6 } == 6)
+        #expect(executor.hasThread)
+    }
+}

@@ -22,15 +22,19 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
     private var active: [ObjectIdentifier: Transfer] = [:]
     private var news: [Transfer] = []
 
-    init(maxConnectionsPerHost: Int, maxConnections: Int) {
+    /// - Throws: `client.failed` when the system has no memory or no thread for it.
+    init(maxConnectionsPerHost: Int, maxConnections: Int, threads: ThreadStarter) throws(HTTPClientError) {
         guard EasyHandle.initialized, let multi = unsafe curl_multi_init() else {
-            preconditionFailure("libcurl cannot be initialized")
+            throw HTTPClientError(.failed, "libcurl cannot be initialized")
         }
         unsafe self.multi = unsafe multi
         unsafe ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxConnectionsPerHost)
         unsafe ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, maxConnections)
         unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maxConnections)
-        startThread(name: "http client") { [self] in run() }
+        do throws(ThreadRefused) { try threads.start(name: "http client") { [self] in run() } } catch {
+            unsafe curl_multi_cleanup(multi)
+            throw HTTPClientError(.failed, error.description)
+        }
     }
 
     // MARK: - from any thread

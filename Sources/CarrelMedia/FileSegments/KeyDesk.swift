@@ -1,9 +1,7 @@
-import CLinux
 import CarrelBytes
 import CarrelCrypto
 import CarrelTS
 import CarrelThreads
-import Glibc
 
 /// Asks a source of keys from threads that may block, and asks once for each key.
 final class KeyDesk: Sendable {
@@ -46,25 +44,9 @@ final class KeyDesk: Sendable {
         if let id = name.id { names.append(.id(id)) }
         if let content = name.content, !content.isEmpty { names.append(.content(content)) }
         names.append(.track(name.parity == .even ? 0 : 1))
-        let event = clinux_eventfd()
-        guard event >= 0 else { throw MediaError(.unavailable, "there are too many open files") }
-        defer { close(event) }
-        let outcome = Locked<Result<ContentKeyGrant, MediaError>?>(nil)
         let (source, asked) = (source, names)
-        Task {
-            var result: Result<ContentKeyGrant, MediaError>
-            do throws(MediaError) {
-                result = .success(try await ContentKeys.ask(for: asked, Self.words(name), source))
-            } catch {
-                result = .failure(error)
-            }
-            outcome.withLock { $0 = result }
-            clinux_eventfd_signal(event)
-        }
-        var waiting = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&waiting, 1, -1) < 1 {}
-        guard let result = outcome.withLock({ $0 }) else { throw MediaError(.missingKey, "no key came") }
-        let grant = try result.get()
+        let grant = try BlockingWork.wait { try await ContentKeys.ask(for: asked, Self.words(name), source) }
+        guard let grant else { throw MediaError(.unavailable, "there are too many open files") }
         known.withLock { known in
             if known.count >= Self.limit { known = [:] }
             known[name] = grant

@@ -123,19 +123,12 @@ package final class RemoteFile: ByteReader, Sendable {
         }
     }
 
-    /// Requests a range, and waits for it.
+    /// Requests a range, and waits for it; the end of the work that reads ends the request.
     private func load(_ range: Range<Int64>) throws -> [UInt8] {
-        guard let signal = BlockingSignal() else { throw Self.failure(url, "there are too many open files") }
-        let outcome = Locked<Result<[UInt8], any Error>?>(nil)
-        Task {
-            let result: Result<[UInt8], any Error>
-            do { result = .success(try await fetch(range)) } catch { result = .failure(error) }
-            outcome.withLock { $0 = result }
-            signal.signal()
+        guard let bytes = try BlockingWork.wait(for: { try await self.fetch(range) }) else {
+            throw Self.failure(url, "there are too many open files")
         }
-        signal.wait()
-        guard let result = outcome.withLock({ $0 }) else { throw Self.failure(url, "reading failed") }
-        return try result.get()
+        return bytes
     }
 
     private func fetch(_ range: Range<Int64>) async throws -> [UInt8] {
