@@ -118,6 +118,8 @@ public final class PlaylistProxy: Sendable {
         public var connectionLimit = 512
         /// Sessions at a time.
         public var sessionLimit = 256
+        /// Bounds that tests make small.
+        package var limits = ProxyLimits()
 
         /// The defaults.
         public init() {}
@@ -134,6 +136,7 @@ public final class PlaylistProxy: Sendable {
     private let server: SessionServer
     private let client: HTTPClient
     private let gate = LicenseGate()
+    private let threads: SharedThreads
     private let state = Locked(State())
     private let listener: @Sendable (ProxyError) -> Void
     private let trace: @Sendable (Trace) -> Void
@@ -161,6 +164,7 @@ public final class PlaylistProxy: Sendable {
         var configuration = SessionServer.Configuration()
         configuration.connectionLimit = options.connectionLimit
         server = SessionServer(configuration)
+        threads = SharedThreads(limit: options.limits.sharedThreads, starter: options.limits.threads)
         var clientConfiguration = HTTPClientConfiguration()
         clientConfiguration.maxConnectionsPerHost = 2 * options.sessionLimit
         clientConfiguration.maxConnections = 4 * options.sessionLimit
@@ -215,6 +219,7 @@ public final class PlaylistProxy: Sendable {
             demuxesAudio: options.demuxesAudio,
             keys: SessionKeys(keys, gate, options.licenseWait, policy: options.policy),
             clock: clock,
+            threads: SessionThreads(threads),
             subtitles: subtitles
         )
         let session = ProxySession(source, place, type, settings, options) { [weak self] error in

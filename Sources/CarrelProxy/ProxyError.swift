@@ -2,6 +2,7 @@ public import CarrelBytes
 package import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelThreads
 
 /// Why the proxy cannot serve something: a stable code, words for a person, and what can be done.
 public struct ProxyError: CodedError {
@@ -108,6 +109,8 @@ extension ProxyError {
             // a redirect that is not followed leads away from https, to plain http, or round in circles
             self.init(error.code == .address || error.code == .redirect ? .address : .unavailable, "\(name): \(error.message)")
             isTransient = [.refused, .timeout, .head, .interrupted, .failed].contains(error.code)
+        case let error as QueueFull: self.init(.busy, "\(name): \(error.description)")
+        case let error as ThreadRefused: self.init(.busy, "\(name): \(error.description)")
         default: self.init(.unavailable, "\(name): \(error)")
         }
     }

@@ -22,14 +22,14 @@ final class FilePresentation: Presentation {
     {
         do {
             if settings.policy == .seed {
-                let isListed = try await MediaOrigin.threads.run {
+                let isListed = try await settings.threads.run {
                     try MediaFile(reader).protections.contains { if case .pdcf = $0 { true } else { false } }
                 }
                 guard isListed, !isRemote else {
                     throw ProxyError(.unsupported, "\(name): of MP4 files this policy takes PDCF on this machine")
                 }
             }
-            let segments = try await MediaOrigin.executor.run {
+            let segments = try await settings.threads.runTask {
                 let file = try MP4File(reader, leavesFragmentsToIndex: true)
                 let protection = try await FileProtection(file, from: settings.keys)
                 guard !protection.tracks.isEmpty || settings.policy == .open else {
@@ -152,7 +152,7 @@ final class FilePresentation: Presentation {
         }
         // fragments may bring keys that were not asked for yet
         let segment = name.rendition.isPictures ? segments.iFrames[index].segment : index
-        let ids = try await MediaOrigin.threads.run { [segments] in try segments.keyIDs(of: segment) }
+        let ids = try await settings.threads.run { [segments] in try segments.keyIDs(of: segment) }
         if !ids.isEmpty {
             do {
                 try await KeyUse.$current.withValue(use) { try await segments.protection.resolve(ids, from: settings.keys) }
@@ -164,7 +164,7 @@ final class FilePresentation: Presentation {
         let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
         var media = ServedMedia(
             contentType: form == .fragment ? "video/mp4" : "video/mp2t",
-            bytes: try ThreadBytes(name: "the source") { [segments] sink in
+            bytes: try ThreadBytes(settings.threads, name: "the source") { [segments] sink in
                 if name.rendition.isPictures {
                     try segments.writeIFrame(index, to: &sink)
                 } else {
@@ -180,7 +180,7 @@ final class FilePresentation: Presentation {
         guard let id = try tracks(of: name.rendition).first else { throw SegmentName.unknown }
         let segments = segmentation.withLock { $0 }
         do {
-            let bytes = try await MediaOrigin.threads.run { try segments.initialization(of: id) }
+            let bytes = try await settings.threads.run { try segments.initialization(of: id) }
             return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
         } catch {
             throw ProxyError(error, in: "the source")

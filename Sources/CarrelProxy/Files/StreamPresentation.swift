@@ -8,6 +8,7 @@ final class StreamPresentation: Presentation {
     private let segmentation: ScrambledSegments
     /// Its threads ask for keys.
     private let keys: SessionKeys?
+    private let threads: SessionThreads
 
     private static let target = Duration.seconds(6)
 
@@ -23,6 +24,7 @@ final class StreamPresentation: Presentation {
     ) async throws(ProxyError) {
         let parameters = settings.parameters
         keys = settings.keys as? SessionKeys
+        threads = settings.threads
         do {
             var index: ScrambledIndex?
             if let address = parameters.indexURL {
@@ -34,7 +36,7 @@ final class StreamPresentation: Presentation {
             guard ScrambledSegment.isScrambled(head) || settings.policy == .open else {
                 throw ProxyError(.clearContent, "\(name): no packet is scrambled")
             }
-            segmentation = try await MediaOrigin.threads.run { [index] in
+            segmentation = try await settings.threads.run { [index] in
                 try ScrambledSegments(
                     reader,
                     keys: settings.keys,
@@ -72,9 +74,13 @@ final class StreamPresentation: Presentation {
         let index = Int(clamping: name.index)
         guard name.rendition == Self.rendition, segmentation.segments.indices.contains(index) else { throw SegmentName.unknown }
         let segmentation = segmentation
+        // a key that one segment asked for is that of the next ones too
+        let bytes = try KeyUse.$current.withValue(keys?.use) {
+            try ThreadBytes(threads, name: "the source") { sink in try segmentation.write(index, to: &sink) }
+        }
         return ServedMedia(
             contentType: "video/mp2t",
-            bytes: try ThreadBytes(name: "the source") { sink in try segmentation.write(index, to: &sink) },
+            bytes: bytes,
             uses: keys.map { [$0.use] } ?? []
         )
     }

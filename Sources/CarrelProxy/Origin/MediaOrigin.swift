@@ -31,11 +31,8 @@ struct MediaOrigin: Sendable {
     private let fields: HTTPFields
     private let permissions: Permissions
 
-    /// Reads local files of all sessions.
+    /// Reads local files of all sessions: pieces, which take as long as the disk does.
     static let threads = BlockingThreadPool(name: "carrel-proxy", count: 4)
-
-    /// Opens files of all sessions, which reads them and asks for keys.
-    static let executor = BlockingExecutor(name: "carrel-proxy-open", count: 4)
 
     /// Bytes of one piece of a local file.
     static let pieceLength: Int64 = 256 << 10
@@ -182,6 +179,8 @@ struct MediaOrigin: Sendable {
             let file: LocalFile
             do {
                 file = try await Self.threads.run { try LocalFile(path) }
+            } catch let error as QueueFull {
+                throw ProxyError(error, in: Self.shown(path))
             } catch {
                 throw ProxyError(.missing, "\(Self.shown(path)) cannot be read")
             }

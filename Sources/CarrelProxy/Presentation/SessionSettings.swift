@@ -13,6 +13,8 @@ struct SessionSettings: Sendable {
     var keys: any ContentKeySource
     /// Tells the time at which keys end.
     var clock: any WallClock
+    /// For calls that block.
+    var threads: SessionThreads
     /// Of subtitles beside the source.
     var subtitles: MediaOrigin
 

@@ -4,21 +4,24 @@ import CarrelThreads
 
 /// Bytes that are made by calls that block, on a thread of their own that waits while the player does.
 ///
-/// There is one for a request at most, so that a player that stalls holds its own thread and no other.
+/// There is one for a request at most, so that a player that stalls holds a thread of its session and no other.
 final class ThreadBytes: SegmentBytes {
     private let channel: PieceChannel
+    private let work = BlockingWork()
     private let name: String
 
     /// - Parameters:
+    ///   - threads: of the session.
     ///   - name: the resource, as errors show it.
     ///   - make: writes all bytes.
-    /// - Throws: `proxy.busy` when there are too many open files.
-    init(name: String, _ make: @escaping @Sendable (inout PieceSink) throws -> Void) throws(ProxyError) {
+    /// - Throws: `proxy.busy` when there are too many threads or open files.
+    init(_ threads: SessionThreads, name: String, _ make: @escaping @Sendable (inout PieceSink) throws -> Void) throws(ProxyError)
+    {
         guard let room = BlockingSignal() else { throw ProxyError(.busy, "there are too many open files") }
         let channel = PieceChannel(room)
         self.channel = channel
         self.name = name
-        startThread(name: "carrel-segment") {
+        try threads.start(work) {
             var sink = PieceSink(channel)
             do {
                 try make(&sink)
@@ -32,10 +35,19 @@ final class ThreadBytes: SegmentBytes {
 
     deinit {
         channel.cancel()
+        work.cancel()
     }
 
     func next() async throws -> [UInt8]? {
-        do { return try await channel.next() } catch { throw ProxyError(error, in: name) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await channel.next()
+            } onCancel: {
+                work.cancel()
+            }
+        } catch {
+            throw ProxyError(error, in: name)
+        }
     }
 }
 

@@ -120,6 +120,7 @@ final class SessionContent: Sendable {
         }
         task?.cancel()
         ahead.end()
+        settings.threads.end()
     }
 
     // MARK: - Preparing

@@ -1,0 +1,11 @@
+package import CarrelThreads
+
+/// The bounds of a proxy that tests make small.
+package struct ProxyLimits: Sendable {
+    /// Threads that all sessions share beyond two of each.
+    package var sharedThreads = 128
+    /// Starts the threads that wait for files.
+    package var threads = ThreadStarter.system
+
+    init() {}
+}

@@ -1,0 +1,155 @@
+import CarrelThreads
+
+/// The threads that the sessions of a proxy share beyond those that each has for itself.
+final class SharedThreads: Sendable {
+    private let free: Locked<Int>
+    let starter: ThreadStarter
+
+    /// - Parameters:
+    ///   - limit: threads of all sessions together, beyond those that each has for itself.
+    ///   - starter: starts the threads.
+    init(limit: Int, starter: ThreadStarter) {
+        free = Locked(limit)
+        self.starter = starter
+    }
+
+    func take() -> Bool {
+        free.withLock { free in
+            guard free > 0 else { return false }
+            free -= 1
+            return true
+        }
+    }
+
+    func giveBack() { free.withLock { $0 += 1 } }
+}
+
+/// The threads of one session for calls that block: reading a file of a server waits for that server.
+///
+/// Each work has a thread of its own, so that nothing waits for the work of another session. A few threads are the session's whatever the
+/// others do; more come from a share of all sessions. Beyond that work is refused.
+final class SessionThreads: Sendable {
+    private struct State {
+        var running: [ObjectIdentifier: BlockingWork] = [:]
+        /// Those of them that have a thread of the share.
+        var shared: Set<ObjectIdentifier> = []
+        var isEnded = false
+    }
+
+    private let share: SharedThreads
+    private let state = Locked(State())
+
+    /// Threads that every session has.
+    static let own = 2
+    /// Threads of a session, at most.
+    static let limit = 16
+
+    init(_ share: SharedThreads) {
+        self.share = share
+    }
+
+    /// The work that is under way.
+    var count: Int { state.withLock { $0.running.count } }
+
+    // MARK: - Work
+
+    /// Runs work on a thread of its own.
+    ///
+    /// - Parameter body: the work. What it waits for ends when the task is cancelled.
+    /// - Returns: what the work returns.
+    /// - Throws: what the work throws; `proxy.busy` when there are too many threads.
+    func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        let work = BlockingWork()
+        let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
+        await withTaskCancellationHandler {
+            unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                do {
+                    try start(work) {
+                        let result = Swift.Result(catching: body)
+                        outcome.withLock { $0 = result }
+                        unsafe continuation.resume()
+                    }
+                } catch {
+                    outcome.withLock { $0 = .failure(error) }
+                    unsafe continuation.resume()
+                }
+            }
+        } onCancel: {
+            work.cancel()
+        }
+        try Task.checkCancellation()
+        guard let result = outcome.withLock({ $0 }) else { throw CancellationError() }
+        return try result.get()
+    }
+
+    /// Starts work on a thread of its own; returns immediately.
+    ///
+    /// - Parameters:
+    ///   - work: cancelling it ends what the body waits for.
+    ///   - body: the work.
+    /// - Throws: `proxy.busy` when there are too many threads.
+    func start(_ work: BlockingWork, _ body: @escaping @Sendable () -> Void) throws(ProxyError) {
+        try begin(work)
+        let use = KeyUse.current
+        do throws(ThreadRefused) {
+            try share.starter.start(name: "carrel-file") { [self] in
+                BlockingWork.$current.withValue(work) { KeyUse.$current.withValue(use, operation: body) }
+                end(work)
+            }
+        } catch {
+            end(work)
+            throw ProxyError(error, in: "the source")
+        }
+    }
+
+    /// Runs work that blocks, and waits for tasks in between, on a thread of its own.
+    ///
+    /// - Parameter body: the work. What it waits for ends when the task is cancelled.
+    /// - Returns: what the work returns.
+    /// - Throws: what the work throws; `proxy.busy` when there are too many threads.
+    func runTask<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
+        let work = BlockingWork()
+        try begin(work)
+        defer { end(work) }
+        let executor = BlockingExecutor(name: "carrel-file", count: 1, starter: share.starter)
+        guard executor.hasThread else { throw ProxyError(.busy, "the system has no thread for the source") }
+        return try await withTaskCancellationHandler {
+            try await BlockingWork.$current.withValue(work) { try await executor.run(body) }
+        } onCancel: {
+            work.cancel()
+        }
+    }
+
+    // MARK: - Bounds
+
+    private func begin(_ work: BlockingWork) throws(ProxyError) {
+        try state.withLock { state throws(ProxyError) in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            let id = ObjectIdentifier(work)
+            if state.running.count - state.shared.count >= Self.own {
+                guard state.running.count < Self.limit, share.take() else {
+                    throw ProxyError(.busy, "too many requests of the session wait for its source")
+                }
+                state.shared.insert(id)
+            }
+            state.running[id] = work
+        }
+    }
+
+    private func end(_ work: BlockingWork) {
+        let wasShared = state.withLock { state in
+            state.running[ObjectIdentifier(work)] = nil
+            return state.shared.remove(ObjectIdentifier(work)) != nil
+        }
+        if wasShared { share.giveBack() }
+    }
+
+    /// Cancels all work, and takes no more.
+    func end() {
+        let running = state.withLock { state in
+            state.isEnded = true
+            return state.running.values
+        }
+        for work in running { work.cancel() }
+    }
+}
