@@ -12,26 +12,21 @@ final class HLSPresentation: Presentation {
         var sources: [RenditionName: String] = [:]
     }
 
-    /// A media playlist as it was read at one time.
-    private struct HeldPlaylist: Sendable {
-        var playlist: MediaPlaylist
-        var url: String
-        var read: ContinuousClock.Instant
-    }
-
     private struct State {
         var top: Top?
         var playlists: [RenditionName: HeldPlaylist] = [:]
+        /// The numbers behind the last restart of the source.
+        var newest = LiveNumbers()
         /// Initialization sections, by their addresses and ranges.
         var initializations: [String: [UInt8]] = [:]
+        /// Has keys of the session, and, unless the policy forbids it, those of key servers.
+        var keys: any ContentKeySource
     }
 
     private let origin: MediaOrigin
     private let settings: SessionSettings
     private let loader: PlaylistLoader
-    /// Has keys of the session, and, unless the policy forbids it, those of key servers.
-    private let keys: any ContentKeySource
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     /// Bytes of an initialization section, at most.
     private static let initializationLimit = 1 << 20
@@ -46,8 +41,11 @@ final class HLSPresentation: Presentation {
         self.origin = origin
         self.settings = settings
         loader = PlaylistLoader(origin)
-        keys =
-            settings.policy == .seed ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
+        state = Locked(State(keys: Self.keys(origin, settings)))
+    }
+
+    private static func keys(_ origin: MediaOrigin, _ settings: SessionSettings) -> any ContentKeySource {
+        settings.policy == .seed ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
     }
 
     // MARK: - Top
@@ -66,7 +64,7 @@ final class HLSPresentation: Presentation {
             let bitrate = list.segments.compactMap(\.bitrate).max().map { Int(clamping: $0) &* 1000 }
             made.outline.variants = [Outline.Variant(name: name, bandwidth: bitrate ?? settings.parameters.bitrate)]
             made.sources[name] = url
-            state.withLock { $0.playlists[name] = HeldPlaylist(playlist: list, url: url, read: .now) }
+            state.withLock { $0.playlists[name] = HeldPlaylist(list, url: url, at: .now) }
         }
         guard let first = made.outline.variants.first?.name, let source = made.sources[first] else {
             throw ProxyError(.manifest, "the playlist has no variant")
@@ -198,10 +196,7 @@ final class HLSPresentation: Presentation {
     /// A media playlist; a live one is read again when half its target duration has gone by.
     private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
         let held = state.withLock { $0.playlists[name] }
-        if let held {
-            let age = Duration.milliseconds(500 * Int64(clamping: min(held.playlist.targetDuration, 60)))
-            if held.playlist.isEnded || held.read + age > .now { return held }
-        }
+        if let held, !held.isDue(at: .now) { return held }
         let loaded: (playlist: Playlist, url: String)
         do { loaded = try await loader.playlist(at: source) } catch {
             // the last playlist goes on to be played while the origin is away
@@ -212,15 +207,18 @@ final class HLSPresentation: Presentation {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is not a media playlist")
         }
         if name.text == nil { try checkMethods(list) }
-        let new = HeldPlaylist(playlist: list, url: loaded.url, read: .now)
         return state.withLock { state in
-            // a cache of the origin may give an older one
-            if var known = state.playlists[name], known.playlist.mediaSequence > new.playlist.mediaSequence {
-                known.read = .now
-                state.playlists[name] = known
-                return known
-            }
+            let now = ContinuousClock.now
+            let new =
+                state.playlists[name]?.updated(with: list, url: loaded.url, at: now, newest: state.newest)
+                ?? HeldPlaylist(list, url: loaded.url, at: now, state.newest)
             state.playlists[name] = new
+            if new.numbers.epoch > state.newest.epoch {
+                // the same addresses may have other initialization sections and keys
+                state.newest = new.numbers
+                state.initializations = [:]
+                state.keys = Self.keys(origin, settings)
+            }
             return new
         }
     }
@@ -239,19 +237,20 @@ final class HLSPresentation: Presentation {
     }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
-        let playlist = try await playlist(rendition).playlist
+        let held = try await playlist(rendition)
+        let playlist = held.playlist
         var list = SegmentList()
-        list.mediaSequence = playlist.mediaSequence
-        list.discontinuitySequence = playlist.discontinuitySequence
+        list.mediaSequence = UInt64(clamping: held.first)
+        list.discontinuitySequence = held.discontinuitySequence
         list.isEnded = playlist.isEnded
-        list.leastTarget = playlist.targetDuration
+        list.leastTarget = held.target
         list.isTransportStream = playlist.segments.first?.initialization == nil
         list.segments.reserveCapacity(playlist.segments.count)
         var initialization: MediaSegment.Initialization?
         for (place, segment) in playlist.segments.enumerated() {
-            let number = Int64(clamping: playlist.sequenceNumber(ofSegmentAt: place))
+            let number = held.first &+ Int64(place)
             var made = SegmentList.Segment(name: SegmentName(rendition, index: number), duration: segment.duration)
-            made.isDiscontinuity = segment.discontinuity
+            made.isDiscontinuity = held.isDiscontinuity(segment, number: number)
             made.isGap = segment.isGap
             made.hasInitialization = segment.initialization != initialization
             initialization = segment.initialization
@@ -265,21 +264,21 @@ final class HLSPresentation: Presentation {
 
     private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
         var held = try await known(name.rendition)
-        var place = name.index - Int64(clamping: held.playlist.mediaSequence)
-        if place >= held.playlist.segments.count {
+        if name.index >= held.end {
             // a player may know of a list that was taken back meanwhile
             held = try await playlist(name.rendition)
-            place = name.index - Int64(clamping: held.playlist.mediaSequence)
         }
-        guard place >= 0 else { throw ProxyError(.windowPassed, "the segment is not in the live window any more") }
-        guard place < held.playlist.segments.count else { throw SegmentName.unknown }
-        return (held.playlist.segments[Int(place)], held)
+        guard name.index >= held.first else {
+            throw ProxyError(.windowPassed, "the segment is not in the live window any more")
+        }
+        guard name.index < held.end else { throw SegmentName.unknown }
+        return (held.playlist.segments[held.place(of: name.index)], held)
     }
 
     func next(after name: SegmentName) async -> SegmentName? {
         guard let held = state.withLock({ $0.playlists[name.rendition] }) else { return nil }
-        let place = name.index - Int64(clamping: held.playlist.mediaSequence) + 1
-        guard place >= 0, place < held.playlist.segments.count, !held.playlist.segments[Int(place)].isGap else { return nil }
+        let place = held.place(of: name.index + 1)
+        guard held.playlist.segments.indices.contains(place), !held.playlist.segments[place].isGap else { return nil }
         var next = name
         next.index += 1
         return next
@@ -291,9 +290,7 @@ final class HLSPresentation: Presentation {
         let initialization = try await initialization(segment, held)
         let url = origin.resolve(segment.uri, against: held.url)
         var opening = SegmentOpening(origin: origin)
-        if !held.playlist.isEnded,
-            name.index + 3 >= Int64(clamping: held.playlist.mediaSequence) + Int64(held.playlist.segments.count)
-        {
+        if !held.playlist.isEnded, name.index + 3 >= held.end {
             // a server behind another may not have the newest yet
             opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
@@ -305,7 +302,8 @@ final class HLSPresentation: Presentation {
         let decryption = SegmentDecryption(
             stream: stream,
             key: key,
-            number: UInt64(clamping: name.index),
+            number: held.playlist.sequenceNumber(ofSegmentAt: held.place(of: name.index)),
+            place: name.index,
             initialization: initialization,
             keys: keys
         )
@@ -354,6 +352,7 @@ final class HLSPresentation: Presentation {
 
     /// The key line that counts: the first one whose key is not that of another system, its address resolved.
     private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
+        let keys = state.withLock { $0.keys }
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
         guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return (nil, keys) }
         guard key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") else { return (key, keys) }

@@ -7,8 +7,10 @@ import CarrelMedia
 struct SegmentDecryption: Sendable {
     var stream: FirstBytes
     var key: EncryptionKey?
-    /// The media sequence number.
+    /// The media sequence number that the source has.
     var number: UInt64
+    /// The media sequence number here.
+    var place: Int64
     /// The initialization section; nil of what needs none.
     var initialization: [UInt8]?
     var keys: any ContentKeySource
@@ -53,7 +55,7 @@ struct SegmentDecryption: Sendable {
                     stream,
                     decrypter,
                     tracks: tracks,
-                    number: Int(truncatingIfNeeded: number),
+                    number: Int(truncatingIfNeeded: place),
                     keys: keys
                 )
             )
