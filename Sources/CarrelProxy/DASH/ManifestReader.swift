@@ -80,7 +80,7 @@ actor ManifestReader {
     private func reload() async throws -> Manifest {
         defer { running = nil }
         do {
-            let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.source)
+            let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
             if new.mpd.kind == .dynamic, let due = clockDue, due <= .now { await readClock(new) }
             failure = nil
             // what was published before is not newer

@@ -24,7 +24,7 @@ struct ByteContent: Sendable {
             // the padding tells another key while there is a status to tell it
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
         } catch {
-            throw ProxyError(error, in: MediaOrigin.shown(origin.source))
+            throw ProxyError(error, in: MediaOrigin.shown(origin.address))
         }
         contentType = settings.parameters.contentType ?? stream.contentType ?? "application/octet-stream"
         let random = Random.bytes(12)
@@ -80,8 +80,10 @@ struct OriginSource: MediaSource {
 
     func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !range.isEmpty else { return [] }
-        let (bytes, _) = try await origin.load(origin.source, range: range, limit: range.count)
-        guard bytes.count == range.count else { throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is cut off") }
+        let (bytes, _) = try await origin.load(origin.address, range: range, limit: range.count)
+        guard bytes.count == range.count else {
+            throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.address)) is cut off")
+        }
         return bytes
     }
 

@@ -13,7 +13,7 @@ enum FileSourceKind: Sendable {
     ///
     /// - Throws: ``ProxyError``.
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws {
-        let name = MediaOrigin.shown(origin.source)
+        let name = MediaOrigin.shown(origin.address)
         var head = try await Self.head(of: origin, length: 64 << 10)
         if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) {
             self = .container(try await ByteContent(origin, settings))
@@ -41,7 +41,7 @@ enum FileSourceKind: Sendable {
 
     /// The first bytes of the source, however they arrive.
     private static func head(of origin: MediaOrigin, length: Int) async throws(ProxyError) -> [UInt8] {
-        let stream = try await origin.open(origin.source)
+        let stream = try await origin.open(origin.address)
         defer { stream.cancel() }
         var bytes: [UInt8] = []
         while bytes.count < length, let piece = try await stream.next() { bytes += piece }

@@ -54,7 +54,7 @@ final class HLSPresentation: Presentation {
 
     private func top() async throws -> Top {
         if let top = state.withLock({ $0.top }) { return top }
-        let (playlist, url) = try await loader.playlist(at: origin.source)
+        let (playlist, url) = try await loader.playlist(at: origin.address)
         var made = Top()
         switch playlist {
         case .multivariant(let list): made = try read(list, url)

@@ -26,6 +26,8 @@ struct MediaOrigin: Sendable {
 
     /// The address or the path of the source.
     let source: String
+    /// The source as references are resolved against it: an address, or a path with its special characters escaped.
+    let address: String
     private let place: Place
     private let client: HTTPClient
     private let fields: HTTPFields
@@ -56,6 +58,7 @@ struct MediaOrigin: Sendable {
         self.permissions = permissions
         if Self.isURL(source) {
             self.source = source
+            address = source
             place = .servers(named: [source] + others)
             try check(source)
         } else {
@@ -69,6 +72,7 @@ struct MediaOrigin: Sendable {
             guard let real = unsafe realpath(path, nil) else { throw ProxyError(.unavailable, "\(path) cannot be opened") }
             defer { unsafe free(real) }
             self.source = unsafe String(cString: real)
+            address = LocalReference.address(ofFile: self.source)
             place = .folder(String(self.source[...(self.source.lastIndex(of: "/") ?? self.source.startIndex)]))
         }
     }
@@ -84,14 +88,15 @@ struct MediaOrigin: Sendable {
     /// A reference in a document of this origin, resolved.
     func resolve(_ reference: String, against base: String? = nil) -> String {
         if case .folder = place, reference.hasPrefix("/") { return reference }
-        return URIReference.resolve(reference, against: base ?? source)
+        return URIReference.resolve(reference, against: base ?? address)
     }
 
     /// An address as errors show it: without its query, which may hold a secret.
     static func shown(_ address: String) -> String {
         guard isURL(address) else {
             let path = address.prefix { $0 != "?" && $0 != "#" }
-            return String(path.split(separator: "/").last?.prefix(128) ?? "")
+            let name = path.split(separator: "/").last ?? ""
+            return String((URIReference.percentDecoded(name) ?? String(name)).prefix(128))
         }
         var reference = URIReference(address)
         reference.query = nil
@@ -176,19 +181,20 @@ struct MediaOrigin: Sendable {
             return OriginStream(stream, name: Self.shown(reference))
         case .folder(let folder):
             let path = try Self.path(reference, in: folder)
+            let name = Self.shown(LocalReference.address(ofFile: path))
             let file: LocalFile
             do {
                 file = try await Self.threads.run { try LocalFile(path) }
             } catch let error as QueueFull {
                 throw ProxyError(error, in: Self.shown(path))
             } catch {
-                throw ProxyError(.missing, "\(Self.shown(path)) cannot be read")
+                throw ProxyError(.missing, "\(name) cannot be read")
             }
             let whole = 0..<file.length
             guard range.map({ whole.contains($0.lowerBound) && $0.upperBound <= whole.upperBound }) ?? true else {
-                throw ProxyError(.wrongLength, "\(Self.shown(path)) has \(file.length) bytes, and more are named")
+                throw ProxyError(.wrongLength, "\(name) has \(file.length) bytes, and more are named")
             }
-            return OriginStream(file, range ?? whole, name: Self.shown(path))
+            return OriginStream(file, range ?? whole, name: name)
         }
     }
 
@@ -198,7 +204,7 @@ struct MediaOrigin: Sendable {
             guard isRemote else { return try await Self.threads.run { [source] in try LocalFile(source) } }
             return try await RemoteFile(source, client: OriginHTTPClient(self))
         } catch {
-            throw ProxyError(error, in: Self.shown(source))
+            throw ProxyError(error, in: Self.shown(address))
         }
     }
 
@@ -240,13 +246,13 @@ struct MediaOrigin: Sendable {
     /// - Throws: `proxy.no-ranges` when the server has no byte ranges; `proxy.unavailable`.
     func length() async throws(ProxyError) -> Int64 {
         guard isRemote else {
-            let stream = try await open(source)
+            let stream = try await open(address)
             return stream.length ?? 0
         }
-        let stream = try await open(source, range: 0..<1)
+        let stream = try await open(address, range: 0..<1)
         defer { stream.cancel() }
         guard let length = stream.totalLength else {
-            throw ProxyError(.noRanges, "\(Self.shown(source)): the server does not tell the length")
+            throw ProxyError(.noRanges, "\(Self.shown(address)): the server does not tell the length")
         }
         return length
     }
@@ -276,11 +282,9 @@ struct MediaOrigin: Sendable {
     /// The real path of a file below the folder.
     private static func path(_ reference: String, in folder: String) throws(ProxyError) -> String {
         let refusal = ProxyError(.address, "'\(shown(reference))' is not a file below the folder of the source")
-        guard !isURL(reference), !reference.contains("\0") else { throw refusal }
-        for candidate in [reference, URIReference.percentDecoded(URIReference(reference).path)] {
-            guard let candidate, let real = unsafe realpath(candidate.hasPrefix("/") ? candidate : folder + candidate, nil) else {
-                continue
-            }
+        guard !isURL(reference), LocalReference.isLocal(reference) else { throw refusal }
+        for candidate in LocalReference.paths(reference) {
+            guard let real = unsafe realpath(candidate.hasPrefix("/") ? candidate : folder + candidate, nil) else { continue }
             defer { unsafe free(real) }
             let path = unsafe String(cString: real)
             guard path.hasPrefix(folder) else { throw refusal }

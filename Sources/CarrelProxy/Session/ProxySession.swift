@@ -376,7 +376,7 @@ final class SessionContent: Sendable {
         guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
         let place = settings.subtitles
         // a file of its own is known by its real path
-        let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.source
+        let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
         let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }

@@ -1,0 +1,39 @@
+import CarrelBytes
+import CarrelHTTP
+
+/// References to files (RFC 3986): playlists and manifests name files with escapes, and some of them without.
+enum LocalReference {
+    /// The path of a file with everything escaped that has a meaning in references.
+    static func address(ofFile path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode(String($0)) }.joined(
+            separator: "/"
+        )
+    }
+
+    /// Whether a reference names a file of this machine.
+    static func isLocal(_ reference: String) -> Bool {
+        let parts = URIReference(reference)
+        return ["", "localhost"].contains(parts.authority?.lowercased() ?? "")
+    }
+
+    /// The paths that a resolved reference may mean, the likeliest first: without its escapes and without query and fragment; with these,
+    /// of names with `#` and `?` that are not escaped; as it is written.
+    static func paths(_ reference: String) -> [String] {
+        [decoded(URIReference(reference).path), decoded(reference[...]), reference].filter { !$0.isEmpty && !$0.contains("\0") }
+    }
+
+    /// A text without its escapes; what is not an escape stays.
+    private static func decoded(_ text: Substring) -> String {
+        var out: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = Hex.decode(Substring(rest.prefix(2)))?.first {
+                out.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                out.append(byte)
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}
