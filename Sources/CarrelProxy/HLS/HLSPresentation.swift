@@ -308,19 +308,17 @@ final class HLSPresentation: Presentation {
             keys: keys
         )
         if name.rendition.text != nil {
-            let text = try await decryption.plain(as: "text/vtt; charset=utf-8")
-            guard settings.output == .transportStream, try await isRemuxed() else { return text }
-            var bytes: [UInt8] = []
-            while bytes.count < Self.textLimit, let piece = try await text.bytes.next() { bytes += piece }
-            return ServedMedia(contentType: text.contentType, bytes: HeldBytes(WebVTTClock.shifted(bytes)))
+            let isRemuxed = try await isRemuxed()
+            let text = try await decryption.text(limit: Self.textLimit, isRemuxed: isRemuxed)
+            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
         return try await decryption.plain(as: initialization != nil ? "video/mp4" : Self.contentType(of: segment.uri))
     }
 
-    /// Whether the media of the source are fragments, which become transport streams with a clock of their own.
+    /// Whether the media of the source are fragments that become transport streams, with a clock of their own.
     private func isRemuxed() async throws -> Bool {
-        guard let first = try await top().outline.variants.first?.name else { return false }
+        guard settings.output == .transportStream, let first = try await top().outline.variants.first?.name else { return false }
         return try await playlist(first).playlist.segments.first?.initialization != nil
     }
 

@@ -26,20 +26,64 @@ struct SegmentDecryption: Sendable {
             do {
                 return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
             } catch let error as MediaError where error.code == .missingKey && key != nil {}
+        } else if !initialization.isEmpty, try isEncrypted(initialization) {
+            throw MediaError(.unsupported, "encrypted samples inside an encrypted segment are not supported")
         }
         return try await MediaSegmentDecrypter(key, segment: number, initialization: initialization, keys: keys)
     }
+
+    /// Whether a track of an initialization section is protected.
+    static func isEncrypted(_ initialization: [UInt8]) throws -> Bool {
+        try MP4File(BytesReader(initialization)).tracks.contains { $0.entries.contains { $0.protection != nil } }
+    }
+
+    /// Whether the cipher is one of whole segments.
+    private var isWhole: Bool { key.map { ![.sampleAES, .sampleAESCTR].contains($0.method) } ?? false }
 
     /// The clear segment in the form that it has.
     func plain(as contentType: String) async throws -> ServedMedia {
         do {
             let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys)
             // a cipher of whole segments gives bytes under any key
-            let isWhole = key.map { ![.sampleAES, .sampleAESCTR].contains($0.method) } ?? false
             return ServedMedia(contentType: contentType, bytes: DecryptedBytes(stream, decrypter, isChecked: isWhole))
         } catch {
             throw ProxyError(error, in: stream.name)
         }
+    }
+
+    /// Subtitles as WebVTT: a file as it is, but for its time map, and the timed text of fragments.
+    ///
+    /// - Parameters:
+    ///   - limit: bytes of the segment, at most.
+    ///   - isRemuxed: whether the media beside them get another clock.
+    /// - Returns: the text.
+    /// - Throws: ``ProxyError``.
+    func text(limit: Int, isRemuxed: Bool) async throws -> [UInt8] {
+        if let initialization {
+            let decrypter: MediaSegmentDecrypter
+            do { decrypter = try await Self.decrypter(key, number, initialization, keys) } catch {
+                throw ProxyError(error, in: stream.name)
+            }
+            let clear = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+            let bytes = try await Self.collected(DecryptedBytes(stream, decrypter, isChecked: isWhole), stream.name, limit)
+            let origin = isRemuxed ? TransportRemuxer.origin : 0
+            do { return try await TextSegment.make(bytes, clear, origin: origin, keys) } catch {
+                throw ProxyError(error, in: stream.name)
+            }
+        }
+        let bytes = try await Self.collected(try await plain(as: "text/vtt").bytes, stream.name, limit)
+        return isRemuxed ? WebVTTClock.shifted(bytes) : bytes
+    }
+
+    private static func collected(_ media: any SegmentBytes, _ name: String, _ limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let piece = try await media.next() {
+            guard bytes.count + piece.count <= limit else {
+                throw ProxyError(.wrongLength, "\(name) has more than \(limit) bytes of subtitles")
+            }
+            bytes += piece
+        }
+        return bytes
     }
 
     /// Clear fragments as a transport stream.

@@ -36,6 +36,27 @@ enum TextSegment {
         }
     }
 
+    /// Makes the segment of clear fragments whose times are those of the media beside them.
+    ///
+    /// - Parameters:
+    ///   - bytes: the fragments.
+    ///   - initialization: their initialization section.
+    ///   - origin: the time in the media at which that of the fragments is 0, in ticks of 90 kHz.
+    ///   - keys: has the keys of those that are not clear.
+    /// - Returns: a WebVTT file.
+    /// - Throws: what is wrong with the fragments.
+    static func make(
+        _ bytes: [UInt8],
+        _ initialization: [UInt8],
+        origin: Int64,
+        _ keys: some ContentKeySource
+    ) async throws -> [UInt8] {
+        try await cues(bytes, initialization, 0, keys).segment(0..<longest, origin: origin)
+    }
+
+    /// The latest time of a cue, in milliseconds.
+    private static let longest: Int64 = 1 << 50
+
     private static func cues(
         _ bytes: [UInt8],
         _ initialization: [UInt8],

@@ -1,0 +1,136 @@
+import CarrelHTTP
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+import CarrelMediaPackaging
+import CarrelProxy
+import CarrelTesting
+import Testing
+
+struct `Subtitles of an HLS source` {
+    enum Coding: String, CaseIterable { case wvtt, stpp, vtt }
+
+    private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        out.append(bigEndian: UInt32(content.count + 8))
+        return out + Array(type.utf8) + content
+    }
+
+    private static func initialization(_ coding: Coding) -> [UInt8] {
+        let head: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
+        let names = Array("http://www.w3.org/ns/ttml\0\0\0".utf8)
+        let entry = box(coding.rawValue, head + (coding == .wvtt ? box("vttC", Array("WEBVTT".utf8)) : names))
+        let handler: FourCC = coding == .wvtt ? "text" : "subt"
+        return InitializationSegment(MovieTrack(id: 1, handler: handler, timescale: 1000, entries: [entry])).bytes
+    }
+
+    /// A segment of two seconds with a cue in its second half.
+    private static func segment(_ coding: Coding, _ place: Int) throws -> [UInt8] {
+        let start = place * 2000
+        let (first, last) = ("00:00:0\(place * 2 + 1).000", "00:00:0\(place * 2 + 2).000")
+        let samples: [(duration: Int64, bytes: [UInt8])]
+        switch coding {
+        case .vtt: return Array("WEBVTT\n\n\(first) --> \(last)\nCue \(place)\n".utf8)
+        case .wvtt:
+            samples = [(1000, box("vtte", [])), (1000, box("vttc", box("payl", Array("Cue \(place)".utf8))))]
+        case .stpp:
+            let cue = "<p begin='\(first)' end='\(last)'>Cue \(place)</p>"
+            let text = "<tt xmlns='http://www.w3.org/ns/ttml'><body><div>\(cue)</div></body></tt>"
+            samples = [(2000, Array(text.utf8))]
+        }
+        var fragment = MediaFragment(sequenceNumber: UInt32(place + 1), trackID: 1, decodeTime: UInt64(start))
+        for sample in samples {
+            let fits = fragment.append(size: sample.bytes.count, duration: sample.duration, compositionOffset: 0, isSync: true)
+            #expect(fits)
+        }
+        return SegmentType.bytes + fragment.header + samples.flatMap(\.bytes)
+    }
+
+    /// Adds a rendition of subtitles to a package.
+    private static func add(_ coding: Coding, isEncrypted: Bool, to package: ProtectedPackage) throws {
+        var list = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n"
+        let vector = [UInt8](repeating: 5, count: 16)
+        if isEncrypted {
+            _ = package.directory.write("out/text.key", MarkedSegment.key)
+            list += "#EXT-X-KEY:METHOD=AES-128,URI=\"text.key\",IV=0x\(Hex.encode(vector))\n"
+        }
+        func sealed(_ bytes: [UInt8]) throws -> [UInt8] { isEncrypted ? try MarkedSegment.encrypted(bytes, vector) : bytes }
+        if coding != .vtt {
+            _ = package.directory.write("out/text-init.mp4", try sealed(initialization(coding)))
+            list += "#EXT-X-MAP:URI=\"text-init.mp4\"\n"
+        }
+        for place in 0..<3 {
+            _ = package.directory.write("out/text-\(place)", try sealed(segment(coding, place)))
+            list += "#EXTINF:2,\ntext-\(place)\n"
+        }
+        package.write("text.m3u8", list + "#EXT-X-ENDLIST\n")
+        let top = try package.text("master.m3u8")
+        let line = "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"Text\",LANGUAGE=\"de\",URI=\"text.m3u8\"\n"
+        package.write("master.m3u8", top + line)
+    }
+
+    /// The texts of all segments.
+    private static func texts(_ session: PlaylistProxy.Session) async throws -> [String] {
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?text=0")
+        #expect(try await !ProxyRun.text(list).contains("EXT-X-MAP"))
+        var texts: [String] = []
+        for address in try await ProxyRun.addresses(list) {
+            let got = try await ProxyRun.get(address)
+            #expect(got.status == 200 && got.headers["Content-Type"]?.hasPrefix("text/vtt") == true)
+            texts.append(String(decoding: got.body, as: UTF8.self))
+        }
+        return texts
+    }
+
+    @Test(arguments: Coding.allCases, [false, true])
+    func `in fragments and in files go out in the clear as WebVTT on the clock of the output`(coding: Coding, isEncrypted: Bool)
+        async throws
+    {
+        let package = try await ProtectedPackage { $0.scheme = .cbcs }
+        try Self.add(coding, isEncrypted: isEncrypted, to: package)
+        for output in [PlaylistProxy.Output.transportStream, .fragments] {
+            let run = try ProxyRun { $0.output = output }
+            let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
+            let texts = try await Self.texts(session)
+            #expect(texts.count == 3)
+            for (place, text) in texts.enumerated() {
+                // a file in the clear stays as it is beside fragments
+                let map = "X-TIMESTAMP-MAP=MPEGTS:\(output == .transportStream ? 900_000 : 0),LOCAL:00:00:00.000\n"
+                let hasMap = output == .transportStream || coding != .vtt
+                let cue = "00:00:0\(place * 2 + 1).000 --> 00:00:0\(place * 2 + 2).000\nCue \(place)\n"
+                #expect(text == "WEBVTT\n\(hasMap ? map : "")\n\(cue)")
+            }
+            #expect(run.codes == [])
+            await run.proxy.stop()
+        }
+    }
+
+    @Test(arguments: Coding.allCases) func `beside transport streams keep the clock of these`(coding: Coding) async throws {
+        let package = try await ProtectedPackage { options in
+            options.isTransport = true
+            options.transport = .aes128
+            options.audioKeys = options.videoKeys
+        }
+        try Self.add(coding, isEncrypted: true, to: package)
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
+        for (place, text) in try await Self.texts(session).enumerated() {
+            #expect(text.hasPrefix(coding == .vtt ? "WEBVTT\n\n" : "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n\n"))
+            #expect(text.hasSuffix("\nCue \(place)\n"))
+        }
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
+    @Test func `without their key are refused`() async throws {
+        let package = try await ProtectedPackage { $0.scheme = .cbcs }
+        try Self.add(.wvtt, isEncrypted: true, to: package)
+        _ = try await runProcess(["/bin/rm", package.directory.file("out/text.key")])
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?text=0")
+        let got = try await ProxyRun.get(try #require(try await ProxyRun.addresses(list).first))
+        #expect(got.status >= 400 && run.codes.count == 1)
+        await run.proxy.stop()
+    }
+}
