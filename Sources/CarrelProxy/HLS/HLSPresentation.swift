@@ -70,7 +70,11 @@ final class HLSPresentation: Presentation {
             throw ProxyError(.manifest, "the playlist has no variant")
         }
         let held = try await self.playlist(first, source)
-        try await check(held)
+        do { try await check(held) } catch let error as ProxyError where error.code == .clearContent {
+            // pictures may be in the clear beside protected audio
+            guard let audio = made.outline.audio.first?.name, let source = made.sources[audio] else { throw error }
+            try await check(try await self.playlist(audio, source))
+        }
         made.outline.isLive = !held.playlist.isEnded
         state.withLock { [made] in $0.top = made }
         return made
@@ -154,9 +158,13 @@ final class HLSPresentation: Presentation {
     /// Refuses what the policy does not take, by a media playlist.
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
-            // packets may be scrambled where no key line speaks of them
+            // packets may be scrambled, and fragments encrypted, where no key line speaks of them
             if try await isScrambled(held) || settings.policy == .open { return }
-            throw ProxyError(.clearContent, "the playlist names no protection")
+            guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
+            guard settings.policy != .seed else {
+                throw ProxyError(.unsupported, "fragments without a key line are not taken by this policy")
+            }
+            return
         }
         try checkMethods(held.playlist)
     }
@@ -171,8 +179,18 @@ final class HLSPresentation: Presentation {
         }
     }
 
+    /// Whether the first initialization section names a protection (ISO/IEC 23001-7 §4).
+    private func isEncrypted(_ held: HeldPlaylist) async throws -> Bool {
+        guard let first = held.playlist.segments.first(where: { !$0.isGap }),
+            let initialization = try await initialization(first, held)
+        else { return false }
+        do { return try SegmentDecryption.isEncrypted(initialization) } catch {
+            throw ProxyError(error, in: "an initialization section")
+        }
+    }
+
     private func isScrambled(_ held: HeldPlaylist) async throws -> Bool {
-        guard let first = held.playlist.segments.first else { return false }
+        guard let first = held.playlist.segments.first(where: { !$0.isGap }), first.initialization == nil else { return false }
         let stream = try await origin.open(origin.resolve(first.uri, against: held.url), range: Self.range(first))
         defer { stream.cancel() }
         var head: [UInt8] = []
@@ -298,6 +316,14 @@ final class HLSPresentation: Presentation {
         // packets that are not scrambled pass as they are
         if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
             return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
+        }
+        // fragments that come with their movie name their keys there
+        if key == nil, initialization == nil, name.rendition.text == nil, MediaBeginning.isBoxes(stream.head) {
+            let number = Int(truncatingIfNeeded: name.index)
+            return ServedMedia(
+                contentType: "video/mp2t",
+                bytes: RemuxedBytes([stream], [SegmentRemux.Stream(tracks: [])], number: number, keys: keys)
+            )
         }
         let decryption = SegmentDecryption(
             stream: stream,

@@ -4,6 +4,9 @@ import CarrelBytes
 enum MediaBeginning {
     private static let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free"]
 
+    /// Whether bytes begin as fragmented MP4 does.
+    static func isBoxes(_ head: [UInt8]) -> Bool { head.count >= 8 && boxes.contains { head.rawSpan.matches($0, at: 4) } }
+
     /// Whether bytes begin as a media segment does.
     static func matches(_ head: [UInt8]) -> Bool {
         let bytes = head.rawSpan
