@@ -337,7 +337,7 @@ let package = Package(
         library(
             "CarrelProxy",
             bytes: true,
-            carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads")
+            carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads Tokens")
         ),
 
         // tools
@@ -524,6 +524,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),
+        fuzz("MS3URLFuzz", ["CarrelProxy"]),
         fuzz("MarlinFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("TransportStreamFuzz", carrel("Bytes Crypto TS")),
         fuzz("CodecRecordFuzz", carrel("Audio Bytes Video")),

@@ -192,7 +192,8 @@ public final class PlaylistProxy: Sendable {
     ///   - source: the path of a file, or an address.
     ///   - type: its kind.
     ///   - parameters: what the caller knows about it.
-    ///   - keys: has its keys.
+    ///   - keys: has its keys; not asked for those of an MS3 address, which `rights` brings.
+    ///   - rights: redeems the token of an MS3 address.
     ///   - clock: tells the time at which keys end.
     /// - Returns: the session with its address.
     /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` when there are too many sessions.
@@ -201,6 +202,7 @@ public final class PlaylistProxy: Sendable {
         _ type: SourceType,
         _ parameters: MediaSourceParameters = MediaSourceParameters(),
         keys: some ContentKeySource = GivenKeys(),
+        rights: (any RightsSource)? = nil,
         clock: any WallClock = SystemClock()
     ) throws(ProxyError) -> Session {
         guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy does not listen") }
@@ -208,19 +210,31 @@ public final class PlaylistProxy: Sendable {
         var permissions = MediaOrigin.Permissions()
         permissions.plainHTTP = options.allowsPlainHTTP
         permissions.privateNetworks = options.allowsPrivateNetworks
+        let address = MS3URL.seems(source) ? try MS3URL(source) : nil
+        let redeemed = try sessionRights(address, rights)
+        // the token goes nowhere but to the source of rights
+        let source = address?.contentURL ?? source
+        let type = try Self.type(type, of: address)
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
         let subtitles = try subtitleOrigin(parameters, place, permissions)
+        let sessionKeys =
+            if let redeemed {
+                SessionKeys(redeemed, gate, options.licenseWait, policy: options.policy)
+            } else {
+                SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
+            }
         let settings = SessionSettings(
             parameters: parameters,
             output: options.output,
             policy: options.policy,
             rules: options.rules,
             demuxesAudio: options.demuxesAudio,
-            keys: SessionKeys(keys, gate, options.licenseWait, policy: options.policy),
+            keys: sessionKeys,
             clock: clock,
             threads: SessionThreads(threads),
-            subtitles: subtitles
+            subtitles: subtitles,
+            rights: redeemed
         )
         let session = ProxySession(source, place, type, settings, options) { [weak self] error in
             self?.report(error)
@@ -245,6 +259,27 @@ public final class PlaylistProxy: Sendable {
             session,
             self
         )
+    }
+
+    /// The rights of an MS3 address, which are redeemed later.
+    private func sessionRights(_ address: MS3URL?, _ source: (any RightsSource)?) throws(ProxyError) -> SessionRights? {
+        guard let address else { return nil }
+        guard let source else {
+            throw ProxyError(
+                .usage,
+                "an MS3 address needs a source of rights",
+                recommendation: "Pass a RightsSource that redeems the token of the address."
+            )
+        }
+        let client = try RightsHTTPClient(address, client, allowsPrivateNetworks: options.allowsPrivateNetworks)
+        return SessionRights(address, source, client)
+    }
+
+    /// The kind of the content: that of the address where it says it.
+    private static func type(_ type: SourceType, of address: MS3URL?) throws(ProxyError) -> SourceType {
+        guard let address, address.isPlaylist else { return type }
+        guard type != .dash else { throw ProxyError(.usage, "the MS3 address leads to an HLS playlist, not to DASH") }
+        return .hls
     }
 
     /// The origin of subtitles beside the source: that of the source, unless one is on a server and the other is a file.
@@ -295,6 +330,7 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
+        for session in sessions { await session.released() }
         await server.stop()
     }
 

@@ -15,17 +15,23 @@ public struct ProxyError: CodedError {
     public let message: String
     /// Whether the same request may succeed a moment later.
     var isTransient = false
+    /// The next step where the kind of failure does not tell it.
+    private let ownRecommendation: String?
 
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period.
-    package init(_ code: Code, _ message: String) {
+    ///   - recommendation: a sentence; nil for that of the code.
+    package init(_ code: Code, _ message: String, recommendation: String? = nil) {
         self.code = code
         self.message = message
+        ownRecommendation = recommendation
     }
 
     /// The next step of the user or the app: a sentence.
-    public var recommendation: String { Self.facts[code]?.recommendation ?? "Report the message to the provider." }
+    public var recommendation: String {
+        ownRecommendation ?? Self.facts[code]?.recommendation ?? "Report the message to the provider."
+    }
 
     /// The status of the response to the player.
     package var status: HTTPStatus { Self.facts[code]?.status ?? .badGateway }

@@ -22,17 +22,19 @@ final class FilePresentation: Presentation {
     {
         do {
             if settings.policy == .seed {
+                let hasRights = settings.rights != nil
                 let isListed = try await settings.threads.run {
-                    try MediaFile(reader).protections.contains { if case .pdcf = $0 { true } else { false } }
+                    let found = try MediaFile(reader).protections
+                    return found.contains { if case .pdcf = $0 { true } else { false } } || found.isEmpty && hasRights
                 }
-                guard isListed, !isRemote else {
+                guard isListed, !isRemote || hasRights else {
                     throw ProxyError(.unsupported, "\(name): of MP4 files this policy takes PDCF on this machine")
                 }
             }
             let segments = try await settings.threads.runTask {
                 let file = try MP4File(reader, leavesFragmentsToIndex: true)
                 let protection = try await FileProtection(file, from: settings.keys)
-                guard !protection.tracks.isEmpty || settings.policy == .open else {
+                guard !protection.tracks.isEmpty || settings.takesClearContent else {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
                 return try FileSegments(file, in: reader, protection, target: Self.target) {

@@ -33,7 +33,7 @@ final class StreamPresentation: Presentation {
             }
             // of a remote stream nothing is read through
             let limit = origin.isRemote ? 4 << 20 : ScrambledSegments.scanLimit
-            guard ScrambledSegment.isScrambled(head) || settings.policy == .open else {
+            guard ScrambledSegment.isScrambled(head) || settings.takesClearContent else {
                 throw ProxyError(.clearContent, "\(name): no packet is scrambled")
             }
             segmentation = try await settings.threads.run { [index] in

@@ -159,7 +159,7 @@ final class HLSPresentation: Presentation {
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled, and fragments encrypted, where no key line speaks of them
-            if try await isScrambled(held) || settings.policy == .open { return }
+            if try await isScrambled(held) || settings.takesClearContent { return }
             guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
             guard settings.policy != .seed else {
                 throw ProxyError(.unsupported, "fragments without a key line are not taken by this policy")

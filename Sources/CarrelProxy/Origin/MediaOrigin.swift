@@ -212,14 +212,21 @@ struct MediaOrigin: Sendable {
     ///
     /// - Parameters:
     ///   - url: absolute.
+    ///   - body: of a POST request; nil for GET.
     ///   - fields: further header fields.
     ///   - limit: bytes of the body at most.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``.
-    func fetch(_ url: String, fields: [MediaHTTPField], limit: Int) async throws(ProxyError) -> MediaHTTPResponse {
+    func fetch(
+        _ url: String,
+        posting body: [UInt8]? = nil,
+        fields: [MediaHTTPField],
+        limit: Int
+    ) async throws(ProxyError) -> MediaHTTPResponse {
         guard case .servers(let named) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
         var request = try request(url, nil, named)
         for field in fields { request.headers.append(field.name, field.value) }
+        if let body { (request.method, request.body) = (.post, .bytes(body)) }
         request.maxResponseBytes = Int64(limit)
         request.timeouts.total = .seconds(60)
         do throws(HTTPClientError) {

@@ -18,6 +18,12 @@ struct SessionSettings: Sendable {
     /// Of subtitles beside the source.
     var subtitles: MediaOrigin
 
+    /// The rights of an MS3 address; nil for a source of another kind.
+    var rights: SessionRights?
+
+    /// Whether content that is not protected is taken: inside an MS3 address the rights speak for it.
+    var takesClearContent: Bool { policy == .open || rights != nil }
+
     /// Whether the player has the codecs of a track; all of them where the caller names none.
     func canPlay(_ codecs: String?) -> Bool {
         guard let codecs else { return true }

@@ -28,6 +28,9 @@ final class KeyUse: Sendable {
         }
     }
 
+    /// Notes the end of the rights by which the response goes out.
+    func note(end: Instant) { state.withLock { $0.end = min($0.end ?? end, end) } }
+
     /// Forgets the end of keys, so that renewed ones count.
     func renew() { state.withLock { $0.end = nil } }
 

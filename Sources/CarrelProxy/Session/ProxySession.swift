@@ -63,6 +63,9 @@ final class ProxySession: Sendable {
 
     /// Ends what the session does.
     func end() { content.end() }
+
+    /// Returns when what the session held at other services was given back.
+    func released() async { await content.released() }
 }
 
 /// The responses of a session.
@@ -121,7 +124,10 @@ final class SessionContent: Sendable {
         task?.cancel()
         ahead.end()
         settings.threads.end()
+        settings.rights?.end()
     }
+
+    func released() async { await settings.rights?.released() }
 
     // MARK: - Preparing
 
@@ -142,6 +148,8 @@ final class SessionContent: Sendable {
     }
 
     private func prepare() async throws -> Prepared {
+        // the rights decide, over clear content too
+        try await settings.rights?.redeemed()
         switch type {
         case .dash: return .presentation(DASHPresentation(origin, settings))
         case .hls: return .presentation(HLSPresentation(origin, settings))
@@ -198,7 +206,12 @@ final class SessionContent: Sendable {
             let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
             return .bytes(key, type: "application/octet-stream")
         }
-        switch try await prepared() {
+        let prepared = try await prepared()
+        if let end = try await settings.rights?.redeemed().end {
+            use.note(end: end)
+            try use.check(at: settings.clock.now)
+        }
+        switch prepared {
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }

@@ -1,0 +1,29 @@
+import CarrelProxy
+
+/// Whatever a source says: what is read as an MS3 address leads to servers alone, is the same when written and read again, and shows its token
+/// in no text; what only seems to be one is refused without it.
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let text = unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    let seems = MS3URL.seems(text)
+    let url: MS3URL
+    do throws(ProxyError) { url = try MS3URL(text) } catch {
+        precondition(error.code == .usage || error.code == .address)
+        // the message is a literal of the program
+        precondition(error.message.utf8.count < 200 && error.message.utf8.allSatisfy { 0x20..<0x7f ~= $0 })
+        return 0
+    }
+    precondition(seems, "a compound URL goes out as an ordinary address")
+    precondition(url.rightsURL.hasPrefix("https://") && url.rightsURL.contains(url.token))
+    let content = url.contentURL.lowercased()
+    precondition(content.hasPrefix("https://") || content.hasPrefix("http://"))
+    guard let again = try? MS3URL(url.text) else { preconditionFailure("what is written is not read") }
+    precondition(again == url && again.contentURL == url.contentURL && again.isPlaylist == url.isPlaylist)
+    // a token that is a part of other text by chance says nothing
+    if url.token.utf8.count > 24, !url.contentURL.contains(url.token),
+        !url.rightsURL.dropLast(url.token.utf8.count).contains(url.token)
+    {
+        precondition(!url.description.contains(url.token))
+    }
+    return 0
+}

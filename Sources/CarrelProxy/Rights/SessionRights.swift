@@ -1,0 +1,113 @@
+import CarrelBytes
+import CarrelMedia
+import CarrelThreads
+
+/// The rights of a session with an MS3 address: redeemed with its first request, once.
+final class SessionRights: ContentKeySource {
+    private struct State {
+        var redeeming: Task<StreamRights, any Error>?
+        var granted: StreamRights?
+        var releasing: Task<Void, Never>?
+        var isEnded = false
+    }
+
+    private let url: MS3URL
+    private let source: any RightsSource
+    private let client: any MediaHTTPClient
+    private let state = Locked(State())
+
+    init(_ url: MS3URL, _ source: any RightsSource, _ client: any MediaHTTPClient) {
+        self.url = url
+        self.source = source
+        self.client = client
+    }
+
+    /// The rights.
+    ///
+    /// - Returns: the same at every call. A refusal stays one: the token is not redeemed again.
+    /// - Throws: ``ProxyError``: `proxy.refused-key`, `proxy.unavailable`.
+    @discardableResult
+    func redeemed() async throws(ProxyError) -> StreamRights {
+        let task: Task<StreamRights, any Error>
+        task = try state.withLock { state throws(ProxyError) in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            if let known = state.redeeming { return known }
+            let task = Task { try await self.redeem() }
+            state.redeeming = task
+            return task
+        }
+        do { return try await task.value } catch {
+            let error = ProxyError(error, in: "the rights")
+            // no answer is not a refusal; another request may have begun again
+            if error.code == .unavailable { state.withLock { if $0.redeeming == task { $0.redeeming = nil } } }
+            throw error
+        }
+    }
+
+    private func redeem() async throws -> StreamRights {
+        switch await source.redeem(url, client: client) {
+        case .granted(let rights):
+            let isLate = state.withLock { state in
+                if !state.isEnded { state.granted = rights }
+                return state.isEnded
+            }
+            if isLate {
+                await rights.release()
+                throw ProxyError(.ended, "the session has ended")
+            }
+            if let unknown = rights.unknown {
+                throw ProxyError(
+                    .refusedKey,
+                    "the rights have the critical extension '\(url.withoutToken(unknown.type))', which is not known here"
+                )
+            }
+            return rights
+        case .refused(let reason): throw ProxyError(.refusedKey, "the rights are refused: \(url.withoutToken(reason))")
+        case .unavailable(let reason):
+            var error = ProxyError(.unavailable, "the rights service gives no answer: \(url.withoutToken(reason))")
+            error.isTransient = true
+            throw error
+        }
+    }
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        let rights: StreamRights
+        do throws(ProxyError) { rights = try await redeemed() } catch {
+            KeyUse.current?.note(error)
+            return .refused(error.message)
+        }
+        switch await rights.keys.key(name) {
+        case .granted(var grant):
+            grant.relaxesOutput = grant.relaxesOutput && rights.relaxesOutput
+            if let end = rights.end { grant.end = min(grant.end ?? end, end) }
+            return .granted(grant)
+        case .refused(let reason): return .refused(url.withoutToken(reason))
+        case .pending: return .pending
+        case .unknown: return .unknown
+        }
+    }
+
+    /// Begins to give the rights back.
+    func end() {
+        let task = state.withLock { state in
+            state.isEnded = true
+            if let rights = state.granted.take() { state.releasing = Task { await rights.release() } }
+            return state.redeeming
+        }
+        task?.cancel()
+    }
+
+    /// The longest time that the end of a proxy waits for a rights service.
+    private static let releaseLimit = Duration.seconds(5)
+
+    /// Returns when the rights were given back, or that took too long.
+    func released() async {
+        guard let task = state.withLock({ $0.releasing }) else { return }
+        let timer = Task {
+            try await Task.sleep(for: Self.releaseLimit)
+            task.cancel()
+        }
+        await task.value
+        timer.cancel()
+    }
+}
