@@ -406,7 +406,7 @@ let package = Package(
             "CarrelProxyTests",
             ["ProtectedMedia"]
                 + carrel(
-                    "Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
+                    "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
                 )
         ),
         tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing")),

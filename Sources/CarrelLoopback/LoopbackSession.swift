@@ -71,4 +71,8 @@ package struct SessionRequest: Sendable {
     package let kind: String
     /// The decoded segments below the token, or below the kind where the token is in a header field.
     package let path: [String]
+    /// The requests of the session whose responses have not ended, this one among them, when it was admitted.
+    package internal(set) var runningCount = 0
+    /// Closes the connection without the rest of the response, and cancels the tasks of the request.
+    package internal(set) var cut: @Sendable () -> Void = {}
 }

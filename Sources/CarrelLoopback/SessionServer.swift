@@ -140,11 +140,13 @@ package final class SessionServer: Sendable {
     private func respond(to request: HTTPRequest) async throws -> HTTPResponse {
         let admitted = try admit(request)
         guard let session = admitted.session else { return try await admitted.action(admitted.request) }
-        try begin(request, session)
+        var inner = admitted.request
+        inner.runningCount = try begin(request, session)
+        inner.cut = { [self] in cut(request.id) }
         if case .ownProcesses = session.clients, !(await ownProcesses.include(admitted.peer)) {
             throw configuration.refusals.otherProcess
         }
-        return try await session.action(admitted.request)
+        return try await session.action(inner)
     }
 
     private struct Admitted {
@@ -191,13 +193,22 @@ package final class SessionServer: Sendable {
     }
 
     /// Counts a request among those that removing the session ends.
-    private func begin(_ request: HTTPRequest, _ session: LoopbackSession) throws {
+    ///
+    /// - Returns: how many the session has.
+    private func begin(_ request: HTTPRequest, _ session: LoopbackSession) throws -> Int {
         try state.withLock { state in
             // The response to a cancelled request has ended already, and the one to a removed session would not be ended.
             try Task.checkCancellation()
             guard state.sessions.contains(ObjectIdentifier(session)) else { throw configuration.refusals.noToken }
             state.running[request.id] = (session, request.peer)
+            return state.running.values.count { $0.session === session }
         }
+    }
+
+    /// Cuts the connection of a request whose response has not ended.
+    private func cut(_ id: String) {
+        guard let peer = state.withLock({ $0.running[id]?.peer }) else { return }
+        server.withLock { $0 }?.cut([peer])
     }
 
     private func end(_ id: String) {

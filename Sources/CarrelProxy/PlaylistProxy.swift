@@ -118,6 +118,8 @@ public final class PlaylistProxy: Sendable {
         public var connectionLimit = 512
         /// Sessions at a time.
         public var sessionLimit = 256
+        /// Requests of one session at a time; more get status 503.
+        public var requestLimit = 32
         /// Bounds that tests make small.
         package var limits = ProxyLimits()
 
@@ -136,10 +138,8 @@ public final class PlaylistProxy: Sendable {
     private let server: SessionServer
     private let client: HTTPClient
     private let gate = LicenseGate()
-    private let threads: SharedThreads
+    private let share: ProxyShare
     private let state = Locked(State())
-    private let listener: @Sendable (ProxyError) -> Void
-    private let trace: @Sendable (Trace) -> Void
 
     /// A proxy that does not listen yet: no thread and no port is there.
     ///
@@ -159,12 +159,15 @@ public final class PlaylistProxy: Sendable {
             throw ProxyError(.version, "the app expects version \(expectedMajor) of the proxy, and this is \(Self.version)")
         }
         self.options = options
-        self.trace = trace
-        self.listener = listener
+        share = ProxyShare(options) { [state] error in
+            state.withLock { $0.lastError = error }
+            listener(error)
+        } trace: { event in
+            trace(event)
+        }
         var configuration = SessionServer.Configuration()
         configuration.connectionLimit = options.connectionLimit
         server = SessionServer(configuration)
-        threads = SharedThreads(limit: options.limits.sharedThreads, starter: options.limits.threads)
         var clientConfiguration = HTTPClientConfiguration()
         clientConfiguration.maxConnectionsPerHost = 2 * options.sessionLimit
         clientConfiguration.maxConnections = 4 * options.sessionLimit
@@ -232,15 +235,11 @@ public final class PlaylistProxy: Sendable {
             demuxesAudio: options.demuxesAudio,
             keys: sessionKeys,
             clock: clock,
-            threads: SessionThreads(threads),
+            threads: SessionThreads(share.threads),
             subtitles: subtitles,
             rights: redeemed
         )
-        let session = ProxySession(source, place, type, settings, options) { [weak self] error in
-            self?.report(error)
-        } trace: { [trace] in
-            trace($0)
-        }
+        let session = ProxySession(SessionContent(SessionSource(name: source, origin: place, type: type), settings, share))
         let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
             let ended = options.isSingleSession ? Array(state.sessions.values) : []
             if options.isSingleSession { state.sessions = [:] }
@@ -346,9 +345,4 @@ public final class PlaylistProxy: Sendable {
     ///
     /// - Parameter name: the key that has come; nil for all.
     public func unblock(_ name: ContentKeyName? = nil) { gate.open(name) }
-
-    private func report(_ error: ProxyError) {
-        state.withLock { $0.lastError = error }
-        listener(error)
-    }
 }

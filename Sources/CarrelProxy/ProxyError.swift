@@ -55,7 +55,7 @@ public struct ProxyError: CodedError {
         .missing: (.notFound, "Play from another place; the provider has no such segment."),
         .windowPassed: (.notFound, "Return to the live edge."),
         .ended: (.gone, "Make a new address for the source."),
-        .busy: (.serviceUnavailable, "End other sessions, then play it again."),
+        .busy: (.serviceUnavailable, "Wait for other requests, or end other sessions, then play it again."),
     ]
 }
 

@@ -10,6 +10,8 @@ struct ByteContent: Sendable {
     private let stream: MediaStream
     private let contentType: String
     private let tag: String
+    /// The keys that were asked for when it was opened.
+    private let uses = [KeyUse.current].compactMap { $0 }
 
     /// Bytes of one read.
     private static let pieceLength: Int64 = 256 << 10
@@ -35,28 +37,30 @@ struct ByteContent: Sendable {
     ///
     /// - Parameters:
     ///   - request: for it.
-    ///   - report: gets the error that cuts a response.
+    ///   - watched: its body, which ends with the keys.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``: `proxy.expired-key`.
-    func response(to request: HTTPRequest, report: @escaping @Sendable (ProxyError) -> Void) async throws -> HTTPResponse {
+    func response(to request: HTTPRequest, _ watched: WatchedBody) async throws -> HTTPResponse {
         let stream = stream
+        watched.use.join(uses)
         // reads nothing, and finds a key that has ended while there is a status to tell it
         _ = try await stream.read(0..<0)
         return .serving(
             Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in
                 .stream(length: range.count) { writer in
-                    var at = range.lowerBound
-                    while at < range.upperBound {
-                        let piece: [UInt8]
-                        do { piece = try await stream.read(at..<min(range.upperBound, at + Self.pieceLength)) } catch {
-                            if !(error is CancellationError) { report(ProxyError(error, in: "the content")) }
-                            throw error
+                    try await watched.send {
+                        var at = range.lowerBound
+                        while at < range.upperBound {
+                            let piece: [UInt8]
+                            do { piece = try await stream.read(at..<min(range.upperBound, at + Self.pieceLength)) } catch {
+                                throw ProxyError(error, in: "the content")
+                            }
+                            guard !piece.isEmpty else {
+                                throw ProxyError(.wrongLength, "the content is shorter than its header says")
+                            }
+                            try await writer.write(piece)
+                            at += Int64(piece.count)
                         }
-                        guard !piece.isEmpty else {
-                            throw ProxyError(.wrongLength, "the content is shorter than its header says")
-                        }
-                        try await writer.write(piece)
-                        at += Int64(piece.count)
                     }
                 }
             },

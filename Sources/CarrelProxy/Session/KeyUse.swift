@@ -13,6 +13,8 @@ final class KeyUse: Sendable {
         var end: Instant?
         var isPending = false
         var refusal: ProxyError?
+        /// Others whose keys this response uses too.
+        var joined: [KeyUse] = []
     }
 
     private let state = Locked(State())
@@ -34,6 +36,15 @@ final class KeyUse: Sendable {
     /// Forgets the end of keys, so that renewed ones count.
     func renew() { state.withLock { $0.end = nil } }
 
+    /// Adds the keys that others asked for.
+    func join(_ uses: [KeyUse]) { state.withLock { $0.joined += uses.filter { $0 !== self } } }
+
+    /// When the first key ends; nil when none does.
+    var end: Instant? {
+        let (end, joined) = state.withLock { ($0.end, $0.joined) }
+        return joined.reduce(into: end) { end, use in if let other = use.end { end = min(end ?? other, other) } }
+    }
+
     /// Notes why a key could not be requested.
     func note(_ refusal: ProxyError) { state.withLock { $0.refusal = refusal } }
 
@@ -41,7 +52,7 @@ final class KeyUse: Sendable {
     ///
     /// - Throws: `proxy.expired-key`.
     func check(at now: Instant) throws(ProxyError) {
-        guard let end = state.withLock({ $0.end }), end <= now else { return }
+        guard let end, end <= now else { return }
         throw ProxyError(.expiredKey, "the key could be used until \(end)")
     }
 

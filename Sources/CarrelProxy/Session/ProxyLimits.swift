@@ -4,6 +4,8 @@ package import CarrelThreads
 package struct ProxyLimits: Sendable {
     /// Threads that all sessions share beyond two of each.
     package var sharedThreads = 128
+    /// Segments that all sessions together hold open ahead of their players.
+    package var openAhead = 128
     /// Starts the threads that wait for files.
     package var threads = ThreadStarter.system
 

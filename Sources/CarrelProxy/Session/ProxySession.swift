@@ -12,30 +12,20 @@ final class ProxySession: Sendable {
     let loopback: LoopbackSession
     let token: String
     private let content: SessionContent
-    private let options: PlaylistProxy.Options
-    private let source: String
     private let entrance: String
+
+    private var options: PlaylistProxy.Options { content.options }
 
     /// The first segment of the path of every address.
     private static let kind = "play"
 
-    init(
-        _ source: String,
-        _ origin: MediaOrigin,
-        _ type: PlaylistProxy.SourceType,
-        _ settings: SessionSettings,
-        _ options: PlaylistProxy.Options,
-        report: @escaping @Sendable (ProxyError) -> Void,
-        trace: @escaping @Sendable (Trace) -> Void
-    ) {
-        self.source = source
-        self.options = options
+    init(_ content: SessionContent) {
         let token = SessionToken()
         self.token = token.text
-        let content = SessionContent(source, origin, type, settings, options, report: report, trace: trace)
         self.content = content
-        entrance =
-            type == .singleFile && Self.isContainer(settings.parameters.sourceContentType, source) ? "content" : "index.m3u8"
+        let (source, options) = (content.source, content.options)
+        let isContainer = Self.isContainer(content.settings.parameters.sourceContentType, source.name)
+        entrance = source.type == .singleFile && isContainer ? "content" : "index.m3u8"
         let area = LoopbackSession.Area([Self.kind], token: token, tokenPlace: options.hasTokenInHeader ? .header : .path)
         loopback = LoopbackSession([area], clients: options.clients == .user ? .user : .ownProcesses) { request in
             await content.respond(to: request)
@@ -53,7 +43,7 @@ final class ProxySession: Sendable {
     func url(origin: String) -> String {
         let base = options.hasTokenInHeader ? "\(origin)/\(Self.kind)" : "\(origin)/\(Self.kind)/\(token)"
         guard options.usesLongURLs else { return "\(base)/\(entrance)" }
-        return "\(base)/\(entrance)?source=\(PercentEncoding.encode(source))"
+        return "\(base)/\(entrance)?source=\(PercentEncoding.encode(content.source.name))"
     }
 
     /// The address of a page with one element that plays the source.
@@ -86,35 +76,26 @@ final class SessionContent: Sendable {
     /// Bytes of playlists that are kept, at most.
     private static let finishedLimit = 4 << 20
 
-    private let source: String
-    private let origin: MediaOrigin
-    private let type: PlaylistProxy.SourceType
-    private let settings: SessionSettings
-    private let options: PlaylistProxy.Options
-    private let report: @Sendable (ProxyError) -> Void
-    private let trace: @Sendable (Trace) -> Void
+    let source: SessionSource
+    let settings: SessionSettings
+    private let share: ProxyShare
     private let state = Locked(State())
-    private let ahead = SegmentsAhead()
+    private let ahead: SegmentsAhead
     /// The key of encrypted output.
     private let outputKey = Secret(Random.bytes(16))
 
-    init(
-        _ source: String,
-        _ origin: MediaOrigin,
-        _ type: PlaylistProxy.SourceType,
-        _ settings: SessionSettings,
-        _ options: PlaylistProxy.Options,
-        report: @escaping @Sendable (ProxyError) -> Void,
-        trace: @escaping @Sendable (Trace) -> Void
-    ) {
+    var options: PlaylistProxy.Options { share.options }
+    private var origin: MediaOrigin { source.origin }
+
+    init(_ source: SessionSource, _ settings: SessionSettings, _ share: ProxyShare) {
         self.source = source
-        self.origin = origin
-        self.type = type
         self.settings = settings
-        self.options = options
-        self.report = report
-        self.trace = trace
+        self.share = share
+        ahead = SegmentsAhead(share.prefetch)
     }
+
+    private func report(_ error: ProxyError) { share.report(error) }
+    private func trace(_ event: Trace) { share.trace(event) }
 
     func end() {
         let task = state.withLock { state in
@@ -150,7 +131,7 @@ final class SessionContent: Sendable {
     private func prepare() async throws -> Prepared {
         // the rights decide, over clear content too
         try await settings.rights?.redeemed()
-        switch type {
+        switch source.type {
         case .dash: return .presentation(DASHPresentation(origin, settings))
         case .hls: return .presentation(HLSPresentation(origin, settings))
         case .singleFile:
@@ -167,6 +148,9 @@ final class SessionContent: Sendable {
         let path = request.path.joined(separator: "/")
         let use = KeyUse()
         do {
+            guard request.runningCount <= options.requestLimit else {
+                throw ProxyError(.busy, "the session has \(options.requestLimit) requests under way")
+            }
             guard request.http.method == .get || request.http.method == .head else {
                 return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
                     .response(requestID: request.http.id)
@@ -185,7 +169,9 @@ final class SessionContent: Sendable {
             }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
-            return added(HTTPError(error.status, error.code.identifier, error.message).response(requestID: request.http.id))
+            var refusal = HTTPError(error.status, error.code.identifier, error.message)
+            if error.status == .serviceUnavailable { refusal.headers["Retry-After"] = "1" }
+            return added(refusal.response(requestID: request.http.id))
         }
     }
 
@@ -199,7 +185,7 @@ final class SessionContent: Sendable {
     private func found(_ request: SessionRequest, _ path: String, _ use: KeyUse) async throws -> HTTPResponse {
         if path == "index.m3u8" || path == "content", options.usesLongURLs {
             // no open proxy: the address leads to the source that it was made for
-            guard request.http.query["source"] == source else { throw SegmentName.unknown }
+            guard request.http.query["source"] == source.name else { throw SegmentName.unknown }
         }
         if path == "player.html" { return page }
         if path == "key.bin", options.encryptsOutput {
@@ -215,7 +201,7 @@ final class SessionContent: Sendable {
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
-            return try await content.response(to: request.http, report: report)
+            return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
         case .presentation(let presentation):
             if path == "content" { return .redirect(to: "index.m3u8\(sourceQuery)", status: .temporaryRedirect) }
             return try await response(to: request, path, of: presentation, use)
@@ -262,15 +248,21 @@ final class SessionContent: Sendable {
         case "segment.ts", "segment.m4s", "text.vtt":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
-            let media = try await ahead.take(name, of: presentation)
-            let response = try await served(media, name, use)
+            let response = try await inTime(use) { [self] in
+                try await served(try await ahead.take(name, of: presentation), name, use, request)
+            }
             ahead.open(after: name, of: presentation)
             return response
         case "init.mp4":
-            return try await served(try await presentation.openInitialization(try SegmentName(request.http.query)), nil, use)
+            let name = try SegmentName(request.http.query)
+            return try await inTime(use) { [self] in
+                try await served(try await presentation.openInitialization(name), nil, use, request)
+            }
         case "track.mp4":
             let name = try SegmentName(request.http.query)
-            return try await part(of: try await presentation.file(of: name), request.http, presentation, use)
+            return try await inTime(use) { [self] in
+                try await part(of: try await presentation.file(of: name), request, presentation, use)
+            }
         default: throw SegmentName.unknown
         }
     }
@@ -278,27 +270,27 @@ final class SessionContent: Sendable {
     /// A part of a file of fragments, which a playlist names by its range.
     private func part(
         of file: RangedFile,
-        _ request: HTTPRequest,
+        _ request: SessionRequest,
         _ presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
-        guard let ranges = request.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1 else {
+        guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1 else {
             let fields: HTTPFields = ["Content-Range": "bytes */\(file.length)"]
             return HTTPError(.rangeNotSatisfiable, "http.range", "it is read by one range of its playlist", headers: fields)
-                .response(requestID: request.id)
+                .response(requestID: request.http.id)
         }
         var body = ResponseBody.empty
         if let range = ranges.resolve(length: file.length).first {
             let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
-            body = try await served(media, nil, use, length: range.count).body
+            body = try await served(media, nil, use, request, length: range.count).body
         }
-        return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request)
+        return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
     }
 
     private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
 
     /// The query field that names the source, in addresses that have it.
-    private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source))" : "" }
+    private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
 
     /// A page with one element.
     private var page: HTTPResponse {
@@ -318,30 +310,29 @@ final class SessionContent: Sendable {
     ///
     /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
     /// the player, not a response that breaks off.
-    private func served(_ media: ServedMedia, _ name: SegmentName?, _ use: KeyUse, length: Int? = nil) async throws
-        -> HTTPResponse
-    {
+    private func served(
+        _ media: ServedMedia,
+        _ name: SegmentName?,
+        _ use: KeyUse,
+        _ request: SessionRequest,
+        length: Int? = nil
+    ) async throws -> HTTPResponse {
+        use.join(media.uses)
         let began = ContinuousClock.now
         var bytes = media.bytes
         if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
         let first = try await bytes.next()
-        let uses = [use] + media.uses
-        try check(uses)
-        let body = ResponseBody.stream(length: length) { [self, bytes, use, uses] writer in
+        try use.check(at: settings.clock.now)
+        let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
             var count = 0
-            do {
+            try await WatchedBody(content: self, use: use, cut: cut).send {
                 var piece = first
                 while let known = piece {
                     try await writer.write(known)
                     count += known.count
-                    try check(uses)
-                    piece = try await KeyUse.$current.withValue(use) { try await bytes.next() }
+                    try use.check(at: settings.clock.now)
+                    piece = try await bytes.next()
                 }
-            } catch {
-                if !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
-                    report(use.explained(error))
-                }
-                throw error
             }
             trace(
                 Trace(
@@ -358,9 +349,42 @@ final class SessionContent: Sendable {
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
     }
 
-    /// Stops at the time at which a key ends.
-    private func check(_ uses: [KeyUse]) throws(ProxyError) {
-        for use in uses { try use.check(at: settings.clock.now) }
+    // MARK: - Keys that end
+
+    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
+    private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        let task = Task { try await open() }
+        let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
+        defer { share.watch.remove(watching) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            if !Task.isCancelled { try use.check(at: settings.clock.now) }
+            throw error
+        }
+    }
+
+    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
+    fileprivate func watched(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ send: () async throws -> Void) async throws {
+        let watching = share.watch.add(use, settings.clock) { [self] error in
+            report(error)
+            cut()
+        }
+        do {
+            try await KeyUse.$current.withValue(use) { try await send() }
+        } catch {
+            // one that was cut has been reported
+            let isWatched = share.watch.remove(watching)
+            if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
+                report(use.explained(error))
+            }
+            throw error
+        }
+        share.watch.remove(watching)
     }
 
     // MARK: - Subtitles beside the source
@@ -398,6 +422,18 @@ final class SessionContent: Sendable {
         let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
         return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }
+}
+
+/// The body of a response, which is cut when a key of it ends.
+struct WatchedBody: Sendable {
+    fileprivate let content: SessionContent
+    /// The keys of the response.
+    let use: KeyUse
+    /// Closes the connection.
+    fileprivate let cut: @Sendable () -> Void
+
+    /// Sends the body, or a part of it.
+    func send(_ body: () async throws -> Void) async throws { try await content.watched(use, cut: cut, body) }
 }
 
 extension Trace.Channel {

@@ -1,0 +1,33 @@
+import CarrelReader
+
+/// The things that all sessions of a proxy share.
+struct ProxyShare: Sendable {
+    let options: PlaylistProxy.Options
+    let threads: SharedThreads
+    let prefetch: PrefetchShare
+    let watch = KeyWatch()
+    /// Gets every error.
+    let report: @Sendable (ProxyError) -> Void
+    /// Gets an event for each request that fails, and each segment.
+    let trace: @Sendable (Trace) -> Void
+
+    init(
+        _ options: PlaylistProxy.Options,
+        report: @escaping @Sendable (ProxyError) -> Void,
+        trace: @escaping @Sendable (Trace) -> Void
+    ) {
+        self.options = options
+        self.report = report
+        self.trace = trace
+        threads = SharedThreads(limit: options.limits.sharedThreads, starter: options.limits.threads)
+        prefetch = PrefetchShare(limit: options.limits.openAhead)
+    }
+}
+
+/// The source of a session.
+struct SessionSource: Sendable {
+    /// The path or the address, as the caller gave it.
+    let name: String
+    let origin: MediaOrigin
+    let type: PlaylistProxy.SourceType
+}
