@@ -130,17 +130,17 @@ extension FileSegments {
         return index + low
     }
 
-    /// Writes one picture that is decoded alone, as a transport stream.
+    /// Writes one picture that is decoded alone.
     ///
     /// - Parameters:
     ///   - number: its place in `iFrames`.
+    ///   - form: the form.
     ///   - sink: gets the bytes in order.
     /// - Throws: as `write`.
-    package func writeIFrame(_ number: Int, to sink: inout some MediaSink) throws {
+    package func writeIFrame(_ number: Int, as form: Form = .transportStream, to sink: inout some MediaSink) throws {
         guard syncSamples.indices.contains(number) else { throw MediaError(.unavailable, "there is no picture \(number)") }
         let place = syncSamples[number]
         let listed = segments.count - stretches.count
-        var remuxer = try TransportRemuxer([sources[leading]], delays: delays)
         let walk: ClearTrackReader
         if place.segment < listed {
             walk = try self.walk(leading, in: place.segment)
@@ -154,6 +154,8 @@ extension FileSegments {
             )
         }
         for _ in 0..<place.ordinal { try walk.skip() }
+        if form == .fragment { return try writeFragments(walk, leading, from: number, limit: 1, to: &sink) }
+        var remuxer = try TransportRemuxer([sources[leading]], delays: delays)
         remuxer.beginSegment(behind: 2 * number)
         try Self.write(walk, as: 0, with: &remuxer)
         remuxer.endAlignedSegment()
@@ -182,11 +184,21 @@ extension FileSegments {
     }
 
     private func writeFragments(_ index: Int, _ track: Int, to sink: inout some MediaSink) throws {
-        let walk = try walk(track, in: index)
+        try writeFragments(try walk(track, in: index), track, from: index &* 4096, to: &sink)
+    }
+
+    private func writeFragments(
+        _ walk: ClearTrackReader,
+        _ track: Int,
+        from number: Int,
+        limit: Int = .max,
+        to sink: inout some MediaSink
+    ) throws {
         let shift = clocks[track].unitShift
         var fragment: MediaFragment?
         var data: [UInt8] = []
-        var number = UInt32(truncatingIfNeeded: index &* 4096)
+        var number = UInt32(truncatingIfNeeded: number)
+        var rest = limit
         try sink.write(SegmentType.bytes.rawSpan)
         func flush(_ sink: inout some MediaSink) throws {
             if let fragment {
@@ -196,7 +208,8 @@ extension FileSegments {
             fragment = nil
             data.removeAll(keepingCapacity: true)
         }
-        while let sample = walk.sample {
+        while rest > 0, let sample = walk.sample {
+            rest -= 1
             if let open = fragment {
                 let isFull = data.count + sample.size > Self.fragmentLength || open.count >= Self.fragmentSamples
                 if isFull || open.entry != sample.entry { try flush(&sink) }

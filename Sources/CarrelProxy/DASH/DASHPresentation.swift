@@ -166,6 +166,7 @@ final class DASHPresentation: Presentation {
             settings: settings,
             number: Int(truncatingIfNeeded: name.index)
         )
+        if name.rendition.isPictures { return try await request.picture(found.first?.place.duration ?? .zero) }
         request.lacksPictures = name.rendition.video == nil && choice.withLock { $0?.isMultiplexed ?? false }
         return settings.output == .fragments ? try await request.fragments() : try await request.transportStream()
     }
@@ -225,6 +226,8 @@ final class DASHPresentation: Presentation {
     }
 
     func next(after name: SegmentName) async -> SegmentName? {
+        // who looks for a place goes on anywhere
+        if name.rendition.isPictures { return nil }
         guard let manifest = try? await reader.known(), let found = try? await find(name, manifest) else { return nil }
         let now = await reader.now
         var places: [SegmentPlaces.Place] = []

@@ -17,6 +17,9 @@ struct Manifest: Sendable {
     /// When it was requested, by this machine's clock.
     let requested: Instant
     private let streams: [[Int: MPDStream]]
+    /// The periods without the sets for fast play, and with them alone.
+    private let playedPeriods: [MPDPeriod]
+    private let fastPeriods: [MPDPeriod]
     private let sequences = Sequences()
 
     /// The segments of streams, by the streams' places, each made once.
@@ -34,6 +37,8 @@ struct Manifest: Sendable {
             streams[stream.place.period][Self.key(stream.place.adaptationSet, stream.place.representation)] = stream
         }
         self.streams = streams
+        playedPeriods = mpd.periods.map { TrickMode.period($0, isFast: false) }
+        fastPeriods = mpd.periods.map { TrickMode.period($0, isFast: true) }
     }
 
     private static func key(_ set: Int, _ representation: Int) -> Int { set << 20 | representation }
@@ -81,7 +86,8 @@ struct Manifest: Sendable {
 
     /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
     func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
-        guard let place = MPDSelection.match(track.representation, of: track.set, in: mpd.periods[period]) else { return nil }
+        let periods = TrickMode.main(of: track.set) == nil ? playedPeriods : fastPeriods
+        guard let place = MPDSelection.match(track.representation, of: track.set, in: periods[period]) else { return nil }
         return streams[period][Self.key(place.adaptationSet, place.representation)]
     }
 }

@@ -15,6 +15,9 @@ struct TrackChoice: Sendable {
     /// The best representation of each adaptation set, the first one that of the rules.
     private(set) var audio: [Manifest.Track] = []
     private(set) var texts: [Manifest.Track] = []
+    /// Those that playlists of sync pictures are made of: of the sets for fast play, or else of the pictures; none where the rules want
+    /// no such playlists.
+    private(set) var pictures: [Manifest.Track] = []
     /// Whether audio goes out beside the pictures.
     private(set) var isApart: Bool
 
@@ -24,9 +27,10 @@ struct TrackChoice: Sendable {
         isApart = settings.demuxesAudio || settings.output == .fragments
         let selection = MPDSelection(languages: parameters.language.map { [$0] } ?? []) { _, codecs in settings.canPlay(codecs) }
         func sets(_ kind: String, _ selector: MediaSourceParameters.TrackSelector) throws(ProxyError) -> [MPDAdaptationSet] {
-            let all = period.adaptationSets
+            let all = period.adaptationSets.filter { TrickMode.main(of: $0) == nil }
             switch selector {
-            case .any: return selection.sets(of: kind, in: period).map { all[$0] }
+            case .any:
+                return selection.sets(of: kind, in: TrickMode.period(period, isFast: false)).map { period.adaptationSets[$0] }
             case .id(let id):
                 guard let set = all.first(where: { $0.kind == kind && $0.id == id }) else {
                     throw ProxyError(.usage, "the source has no \(kind) track '\(id)'")
@@ -38,8 +42,18 @@ struct TrackChoice: Sendable {
                 return [ofKind[index]]
             }
         }
+        func tracks(of set: MPDAdaptationSet) -> [Manifest.Track] {
+            selection.representations(of: set).map { Manifest.Track(representation: set.representations[$0], set: set) }
+        }
         if let set = try sets("video", parameters.videoTrack).first {
-            video = selection.representations(of: set).map { Manifest.Track(representation: set.representations[$0], set: set) }
+            video = tracks(of: set)
+            if settings.hasPictureLists {
+                let fast = period.adaptationSets.filter { other in
+                    other.kind == "video" && TrickMode.main(of: other).map { $0.isEmpty || $0 == set.id } ?? false
+                }
+                pictures = fast.flatMap { tracks(of: $0) }
+                if pictures.isEmpty { pictures = video }
+            }
         }
         for set in try sets("audio", parameters.audioTrack) {
             guard let best = selection.representations(of: set).last else { continue }
@@ -72,8 +86,9 @@ struct TrackChoice: Sendable {
         switch part {
         case .main:
             if let place = name.video {
-                guard video.indices.contains(place) else { throw SegmentName.unknown }
-                return video[place]
+                let all = name.isPictures ? pictures : video
+                guard all.indices.contains(place) else { throw SegmentName.unknown }
+                return all[place]
             }
             if let place = name.text {
                 guard texts.indices.contains(place) else { throw SegmentName.unknown }
@@ -90,7 +105,7 @@ struct TrackChoice: Sendable {
 
     /// The tracks whose segments have the same numbers: representations of one set are cut alike.
     func group(of name: RenditionName) -> String {
-        if name.video != nil { return "video" }
+        if name.video != nil { return name.isPictures ? "pictures" : "video" }
         return name.text.map { "text \($0)" } ?? "audio \(name.audio ?? 0)"
     }
 
@@ -130,6 +145,17 @@ struct TrackChoice: Sendable {
                     )
                 )
             }
+        }
+        for (place, track) in pictures.enumerated() {
+            let properties = track.representation.properties.inheriting(track.set.properties)
+            var variant = Outline.Variant(
+                name: RenditionName(video: place, isPictures: true),
+                bandwidth: Self.bandwidth(track)
+            )
+            variant.codecs = properties.codecs
+            variant.width = properties.width.map { Int(clamping: $0) }
+            variant.height = properties.height.map { Int(clamping: $0) }
+            outline.pictures.append(variant)
         }
         for (place, track) in texts.enumerated() {
             var label = track.set.properties.labels.first?.text ?? track.set.language ?? "text"

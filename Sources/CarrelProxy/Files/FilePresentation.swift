@@ -108,7 +108,7 @@ final class FilePresentation: Presentation {
                 )
             }
         }
-        if settings.rules == .rfc, settings.output == .transportStream, video != nil, !segments.iFrames.isEmpty {
+        if settings.hasPictureLists, video != nil, !segments.iFrames.isEmpty {
             var pictures = variant
             pictures.name = RenditionName(video: 0, isPictures: true)
             pictures.codecs = video?.codecs
@@ -168,7 +168,7 @@ final class FilePresentation: Presentation {
             contentType: form == .fragment ? "video/mp4" : "video/mp2t",
             bytes: try ThreadBytes(settings.threads, name: "the source") { [segments] sink in
                 if name.rendition.isPictures {
-                    try segments.writeIFrame(index, to: &sink)
+                    try segments.writeIFrame(index, as: form, to: &sink)
                 } else {
                     try segments.write(index, as: form, tracks: tracks, to: &sink)
                 }

@@ -84,7 +84,7 @@ struct PlaylistText {
     func media(_ list: SegmentList, of name: RenditionName) throws(ProxyError) -> [UInt8] {
         var playlist = MediaPlaylist(targetDuration: max(1, list.leastTarget))
         let isFragmented = isFragmented && !list.isTransportStream
-        playlist.version = isFragmented ? 7 : 3
+        playlist.version = isFragmented ? 7 : name.isPictures ? 4 : 3
         playlist.mediaSequence = list.mediaSequence
         playlist.discontinuitySequence = list.discontinuitySequence
         playlist.isEnded = list.isEnded

@@ -75,6 +75,29 @@ struct SegmentRequest: Sendable {
         return (streams, described)
     }
 
+    /// The first sync picture of the first source.
+    ///
+    /// - Parameter duration: how long it is shown.
+    /// - Returns: the picture as a segment of its own.
+    /// - Throws: ``ProxyError``: `proxy.missing` when the segment has none.
+    func picture(_ duration: Duration) async throws -> ServedMedia {
+        guard let source = sources.first else { throw SegmentName.unknown }
+        let stream = try await opening.open(source.url, range: source.range)
+        do {
+            let decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            let request = PictureRequest(
+                stream: stream,
+                form: settings.output == .fragments ? .fragment : .transportStream,
+                duration: duration,
+                shift: source.shift,
+                number: number
+            )
+            return try await request.media(decrypter)
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+    }
+
     /// The clear fragments of the first source.
     func fragments() async throws -> ServedMedia {
         guard let source = sources.first else { throw SegmentName.unknown }
@@ -114,6 +137,10 @@ struct FirstBytes: Sendable {
     }
 
     var name: String { stream.name }
+
+    /// Ends the transfer.
+    func cancel() { stream.cancel() }
+
     /// The first bytes, while they are still to be taken.
     var head: [UInt8] { first.held ?? [] }
 

@@ -17,12 +17,14 @@ struct SessionSettings: Sendable {
     var threads: SessionThreads
     /// Of subtitles beside the source.
     var subtitles: MediaOrigin
-
     /// The rights of an MS3 address; nil for a source of another kind.
     var rights: SessionRights?
 
     /// Whether content that is not protected is taken: inside an MS3 address the rights speak for it.
     var takesClearContent: Bool { policy == .open || rights != nil }
+
+    /// Whether there are playlists of sync pictures: the compatible system has none.
+    var hasPictureLists: Bool { rules == .rfc && policy != .seed }
 
     /// Whether the player has the codecs of a track; all of them where the caller names none.
     func canPlay(_ codecs: String?) -> Bool {

@@ -1,0 +1,22 @@
+import CarrelDASH
+
+/// Adaptation sets of sync pictures alone, for fast play and previews (DASH-IF IOP §3.2.9).
+enum TrickMode {
+    private static let scheme = "http://dashif.org/guidelines/trickmode"
+
+    /// The set that a set is for; an empty text where it does not say. Nil of a set that is played.
+    static func main(of set: MPDAdaptationSet) -> String? {
+        let properties = set.properties.essentialProperties + set.properties.supplementalProperties
+        return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }
+    }
+
+    /// A period without the representations of sets that are for fast play, or with theirs alone; places stay.
+    static func period(_ period: MPDPeriod, isFast: Bool) -> MPDPeriod {
+        guard isFast || period.adaptationSets.contains(where: { main(of: $0) != nil }) else { return period }
+        var period = period
+        for place in period.adaptationSets.indices where (main(of: period.adaptationSets[place]) != nil) != isFast {
+            period.adaptationSets[place].representations = []
+        }
+        return period
+    }
+}
