@@ -130,6 +130,18 @@ final class HLSPresentation: Presentation {
             made.isDefault = rendition.isDefault
             top.outline.texts.append(made)
         }
+        guard settings.hasPictureLists else { return top }
+        for (place, pictures) in list.iFrameVariants.enumerated() {
+            let codecs = pictures.attributes.quoted("CODECS")
+            guard !pictures.uri.isEmpty, settings.canPlay(codecs) else { continue }
+            let name = RenditionName(video: place, isPictures: true)
+            top.sources[name] = origin.resolve(pictures.uri, against: url)
+            var made = Outline.Variant(name: name, bandwidth: Int(clamping: pictures.bandwidth ?? 0))
+            made.codecs = codecs
+            made.width = pictures.resolution.map { Int(clamping: $0.width) }
+            made.height = pictures.resolution.map { Int(clamping: $0.height) }
+            top.outline.pictures.append(made)
+        }
         return top
     }
 
@@ -303,6 +315,7 @@ final class HLSPresentation: Presentation {
     }
 
     func open(_ name: SegmentName) async throws -> ServedMedia {
+        if let picture = try await openPicture(name) { return picture }
         let (segment, held) = try await segment(name)
         let (key, keys) = resolved(segment.keys, held.url)
         let initialization = try await initialization(segment, held)
@@ -383,6 +396,30 @@ final class HLSPresentation: Presentation {
         let written = key.uri
         key.uri = origin.resolve(written, against: base)
         return (key, WrittenAddressKeys(keys: keys, written: written, resolved: key.uri))
+    }
+
+    /// A sync picture of fragments; nil of other segments.
+    ///
+    /// A playlist of sync pictures names the head of a fragment with its first sample alone: that is made whole.
+    private func openPicture(_ name: SegmentName) async throws -> ServedMedia? {
+        guard name.rendition.isPictures else { return nil }
+        let (segment, held) = try await segment(name)
+        guard let initialization = try await initialization(segment, held) else { return nil }
+        let (key, keys) = resolved(segment.keys, held.url)
+        let url = origin.resolve(segment.uri, against: held.url)
+        let stream = try await SegmentOpening(origin: origin).open(url, range: Self.range(segment))
+        let request = PictureRequest(
+            stream: stream,
+            form: settings.output == .fragments ? .fragment : .transportStream,
+            duration: segment.duration,
+            number: Int(truncatingIfNeeded: name.index)
+        )
+        do {
+            let number = UInt64(clamping: name.index)
+            return try await request.media(try await SegmentDecryption.decrypter(key, number, initialization, keys))
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
     }
 
     /// The initialization section of a segment, decrypted where it is encrypted as a whole.
