@@ -14,8 +14,8 @@ struct Manifest: Sendable {
     /// Behind redirects.
     let url: String
     let timings: [MPD.Timing]
-    /// When it was requested, by this machine's clock.
-    let requested: Instant
+    /// When it was requested.
+    let requested: ContinuousClock.Instant
     private let streams: [[Int: MPDStream]]
     /// The periods without the sets for fast play, and with them alone.
     private let playedPeriods: [MPDPeriod]
@@ -27,7 +27,7 @@ struct Manifest: Sendable {
         let made = Locked<[Int: MPDSegments]>([:])
     }
 
-    init(_ mpd: MPD, url: String, requested: Instant) {
+    init(_ mpd: MPD, url: String, requested: ContinuousClock.Instant) {
         self.mpd = mpd
         self.url = url
         self.requested = requested

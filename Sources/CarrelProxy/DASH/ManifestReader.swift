@@ -11,10 +11,9 @@ actor ManifestReader {
     /// When the MPD was asked for last, and whether that failed.
     private var asked: ContinuousClock.Instant?
     private var failure: (any Error)?
-    /// The time that is added to this machine's time to get that of the MPD's clock.
-    private var clockOffset: Duration = .zero
-    /// When the clock is asked again; nil when its time is known.
-    private var clockDue: ContinuousClock.Instant? = .now
+    private var clock = ManifestClock()
+    /// When a clock is asked again.
+    private var clockDue = ContinuousClock.now
 
     /// A clock that was read is read again after this: those of machines drift and jump.
     private static let clockPeriod = Duration.seconds(300)
@@ -33,7 +32,7 @@ actor ManifestReader {
     }
 
     /// The time by the MPD's clock.
-    var now: Instant { Instant.now() + clockOffset }
+    var now: Instant { clock.now }
 
     /// The MPD as it is now, or as it was less than its update period ago.
     ///
@@ -81,7 +80,7 @@ actor ManifestReader {
         defer { running = nil }
         do {
             let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
-            if new.mpd.kind == .dynamic, let due = clockDue, due <= .now { await readClock(new) }
+            if new.mpd.kind == .dynamic { await readClock(new) }
             failure = nil
             // what was published before is not newer
             if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old { return held }
@@ -94,7 +93,7 @@ actor ManifestReader {
     }
 
     private func read(_ url: String) async throws -> Manifest {
-        let requested = Instant.now()
+        let requested = ContinuousClock.now
         var (bytes, address) = try await origin.load(url, limit: Self.limit)
         bytes = try await RemoteElements.inserted(into: bytes, of: address, origin)
         do throws(Malformed) {
@@ -105,22 +104,21 @@ actor ManifestReader {
     }
 
     /// Asks the first clock that answers (ISO/IEC 23009-1 §5.8.5.7). Until one does, this machine's time counts.
+    ///
+    /// The time in the MPD itself costs nothing: each MPD tells it.
     private func readClock(_ manifest: Manifest) async {
-        clockDue = nil
+        let isDue = clockDue <= .now
         for clock in manifest.mpd.clocks {
-            if let time = clock.time {
-                clockOffset = time - manifest.requested
-                clockDue = .now + Self.clockPeriod
-                return
-            }
+            if let time = clock.time { return self.clock.take(time, at: manifest.requested) }
+            guard isDue else { continue }
             for server in clock.servers where [.httpDate, .httpISO, .httpNTP].contains(clock.method) {
                 let address = origin.resolve(server, against: manifest.url)
                 let origin = origin
-                let asked = Instant.now()
+                let asked = ContinuousClock.now
                 let body = try? await within(Self.clockPatience) { try await origin.load(address, limit: 1024).bytes }
                 guard let body = body ?? nil, let time = clock.time(inBody: body) else { continue }
                 // the server looked at its clock in the middle of the exchange
-                clockOffset = time - (asked + (Instant.now() - asked) / 2)
+                self.clock.set(time, at: asked + asked.duration(to: .now) / 2)
                 clockDue = .now + Self.clockPeriod
                 return
             }
