@@ -84,7 +84,12 @@ final class DASHPresentation: Presentation {
         list.leastTarget = pairs.longest
         let group = tracks.group(of: rendition)
         guard !list.isEnded || lists.withLock({ $0.sequences[group] != nil }) else { return list }
-        lists.withLock { $0.sequences[group, default: SegmentSequence()].update(&list) }
+        lists.withLock { lists in
+            let other = lists.sequences["video"] ?? lists.sequences.values.first
+            var sequence = lists.sequences[group] ?? other.map { SegmentSequence(beside: $0, list) } ?? SegmentSequence()
+            sequence.update(&list)
+            lists.sequences[group] = sequence
+        }
         return list
     }
 

@@ -32,8 +32,26 @@ struct SegmentSequence: Sendable {
         }
     }
 
+    /// A source whose times go back further than this has set its clock: no cache keeps a list for that long.
+    private static let longestReturn = Duration.seconds(30)
+
+    init() {}
+
+    /// Numbers for a list beside another one of the same source: segments of one period have the same discontinuity number in all
+    /// renditions (RFC 8216 §6.2.4).
+    ///
+    /// - Parameters:
+    ///   - other: the numbers of the other list.
+    ///   - list: the first one that gets these.
+    init(beside other: SegmentSequence, _ list: SegmentList) {
+        guard let period = list.segments.first?.name.period else { return }
+        let known = other.last.lastIndex { $0.period <= period }.map { other.last[...$0] } ?? []
+        discontinuitySequence = other.discontinuitySequence + UInt64(known.count(where: \.isDiscontinuity))
+    }
+
     /// Numbers a list, and leaves out what was gone before.
     mutating func update(_ list: inout SegmentList) {
+        if hasReturned(list) { return restart(&list) }
         leaveOutRemoved(&list)
         var keys = list.segments.map {
             Key(period: $0.name.period, start: $0.start, duration: $0.duration, isDiscontinuity: $0.isDiscontinuity)
@@ -59,6 +77,24 @@ struct SegmentSequence: Sendable {
         list.leastTarget = target
         list.mediaSequence = mediaSequence
         list.discontinuitySequence = discontinuitySequence
+    }
+
+    /// Whether a list ends long before the one that is known begins.
+    private func hasReturned(_ list: SegmentList) -> Bool {
+        guard let oldest = last.first ?? removed, let newest = list.segments.last, newest.name.period <= oldest.period else {
+            return false
+        }
+        return newest.start + newest.duration + Self.longestReturn < oldest.start
+    }
+
+    /// Goes on with a list of earlier times, as with a new period.
+    private mutating func restart(_ list: inout SegmentList) {
+        mediaSequence += UInt64(last.count)
+        discontinuitySequence += UInt64(last.count(where: \.isDiscontinuity))
+        last = []
+        removed = nil
+        list.segments[0].isDiscontinuity = true
+        update(&list)
     }
 
     /// Segments that were removed do not come again.
