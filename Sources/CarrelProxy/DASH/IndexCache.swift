@@ -2,32 +2,27 @@ import CarrelBytes
 import CarrelDASH
 import CarrelMP4
 
-/// The subsegments of a representation that is one file, by its `sidx` (ISO/IEC 23009-1 §5.3.9.2, SegmentBase).
-struct StreamIndex: Sendable {
-    struct Entry: Sendable {
-        /// In units of the index.
-        var time: Int64
-        var start: Duration
-        var duration: Duration
-        var range: Range<Int64>
-    }
-
-    var entries: [Entry] = []
-}
-
-/// Segment indexes, each loaded once.
+/// Segment indexes, each loaded once. Those that were used last are kept.
 actor IndexCache {
     private let origin: MediaOrigin
-    private var held: [String: StreamIndex] = [:]
+    private let memoryLimit: Int
+    private var held: [String: (index: StreamIndex, use: UInt64)] = [:]
+    private var running: [String: Task<StreamIndex, any Error>] = [:]
+    private var uses: UInt64 = 0
+    /// Bytes of all indexes that are kept.
+    private(set) var memory = 0
 
-    /// Bytes of an index, those of all in a chain, subsegments, and indexes that are held.
+    /// Bytes of one index box with those in front of it, and of all in a chain; boxes of a chain.
     private static let limit = 4 << 20
+    private static let chainLength = 16 << 20
     private static let chainLimit = 1000
-    private static let entryLimit = 1 << 18
-    private static let countLimit = 64
 
-    init(_ origin: MediaOrigin) {
+    /// - Parameters:
+    ///   - origin: loads them.
+    ///   - memoryLimit: bytes of all indexes that are kept, at most.
+    init(_ origin: MediaOrigin, memoryLimit: Int = 8 << 20) {
         self.origin = origin
+        self.memoryLimit = memoryLimit
     }
 
     /// The index of a representation.
@@ -41,63 +36,87 @@ actor IndexCache {
         guard stream.information?.kind ?? .base == .base, segments.count == 1, let whole = segments[0], whole.byteRange == nil,
             let range = whole.indexRange, let length = range.length, length > 0
         else { return nil }
-        let key = "\(range.offset)-\(length) \(whole.url)"
-        if let known = held[key] { return known }
-        var made = StreamIndex()
-        var requests = 0
-        try await read(whole.url, range.offset..<range.offset + length, into: &made, &requests)
-        if held.count >= Self.countLimit { held.removeAll() }
-        held[key] = made
+        return try await index(at: whole.url, range.offset..<range.offset + length)
+    }
+
+    /// The index in a part of a file.
+    ///
+    /// - Parameters:
+    ///   - url: the file's address.
+    ///   - range: where the index is.
+    /// - Returns: the index, and those that it leads to.
+    /// - Throws: ``ProxyError``.
+    func index(at url: String, _ range: Range<Int64>) async throws -> StreamIndex {
+        let key = "\(range.lowerBound)-\(range.upperBound) \(url)"
+        uses += 1
+        if let known = held[key]?.index {
+            held[key]?.use = uses
+            return known
+        }
+        if let task = running[key] { return try await task.value }
+        let origin = origin
+        let task = Task { try await Self.load(url, range, origin) }
+        running[key] = task
+        defer { running[key] = nil }
+        let made = try await task.value
+        keep(made, key)
         return made
     }
 
-    private func read(_ url: String, _ range: Range<Int64>, into made: inout StreamIndex, _ requests: inout Int) async throws {
-        let name = MediaOrigin.shown(url)
-        requests += 1
-        guard requests <= Self.chainLimit, range.count <= Self.limit else {
-            throw ProxyError(.manifest, "\(name): the segment index is too long")
-        }
-        let bytes = try await origin.load(url, range: range, limit: Self.limit).bytes
-        let found: (index: SegmentIndex, end: Int)?
-        do throws(Malformed) { found = try SegmentIndex.read(bytes.rawSpan) } catch {
-            throw ProxyError(.manifest, "\(name): \(error.what) at byte \(range.lowerBound + Int64(error.offset))")
-        }
-        guard let (index, end) = found else {
-            throw ProxyError(.manifest, "\(name): there is no segment index at byte \(range.lowerBound)")
-        }
-        // sums of what comes stay within 64 bits
-        guard range.lowerBound < 1 << 60, index.firstOffset < 1 << 60, index.earliestTime < 1 << 61 else {
-            throw ProxyError(.manifest, "\(name): the segment index is out of range")
-        }
-        var offset = range.lowerBound + Int64(end) + Int64(index.firstOffset)
-        var time = Int64(index.earliestTime)
-        for reference in index.references {
-            guard offset < 1 << 61, time < 1 << 62 else {
-                throw ProxyError(.manifest, "\(name): the segment index is out of range")
-            }
-            let part = offset..<offset + Int64(reference.size)
-            if reference.isIndex {
-                try await read(url, part, into: &made, &requests)
-            } else if reference.size > 0 {
-                guard made.entries.count < Self.entryLimit else {
-                    throw ProxyError(.manifest, "\(name): the segment index is too long")
-                }
-                made.entries.append(
-                    StreamIndex.Entry(
-                        time: time,
-                        start: Self.seconds(time, index.timescale),
-                        duration: Self.seconds(Int64(reference.duration), index.timescale),
-                        range: part
-                    )
-                )
-            }
-            offset = part.upperBound
-            time += Int64(reference.duration)
+    private func keep(_ index: StreamIndex, _ key: String) {
+        memory += index.cost + key.utf8.count
+        if let old = held.updateValue((index, uses), forKey: key) { memory -= old.index.cost + key.utf8.count }
+        while memory > memoryLimit, let oldest = held.min(by: { $0.value.use < $1.value.use }) {
+            memory -= oldest.value.index.cost + oldest.key.utf8.count
+            held[oldest.key] = nil
         }
     }
 
-    private static func seconds(_ time: Int64, _ timescale: UInt32) -> Duration {
-        let (whole, rest) = time.quotientAndRemainder(dividingBy: Int64(timescale))
-        return .seconds(whole) + .nanoseconds(rest * 1_000_000_000 / Int64(timescale))
+    private static func load(_ url: String, _ range: Range<Int64>, _ origin: MediaOrigin) async throws -> StreamIndex {
+        let name = MediaOrigin.shown(url)
+        var made = StreamIndex()
+        var walk = SegmentReferenceWalk(depth: 8)
+        var rest = chainLength
+        var first: (range: Range<Int64>, bytes: [UInt8])?
+        var wanted = range
+        for _ in 0..<chainLimit {
+            guard wanted.count <= min(limit, rest) else {
+                throw ProxyError(.manifest, "\(name): the segment index is too long")
+            }
+            let bytes: [UInt8]
+            if let first, first.range.contains(wanted.lowerBound), wanted.upperBound <= first.range.upperBound {
+                // indexes of one file may lie together
+                let at = Int(wanted.lowerBound - first.range.lowerBound)
+                bytes = Array(first.bytes[at..<at + wanted.count])
+            } else {
+                bytes = try await origin.load(url, range: wanted, limit: limit).bytes
+                guard bytes.count == wanted.count else { throw ProxyError(.wrongLength, "\(name): the segment index is cut off") }
+                rest -= bytes.count
+            }
+            if first == nil { first = (wanted, bytes) }
+            do {
+                try walk.add(bytes, at: wanted.lowerBound)
+                var next: Range<Int64>?
+                while next == nil, let reference = try walk.next() {
+                    switch reference {
+                    case .index(let range): next = range
+                    case .media(let subsegment) where subsegment.range.isEmpty: continue
+                    case .media(let subsegment):
+                        guard made.entries.count < SegmentReferences.limit else {
+                            throw Malformed("too many subsegments", at: Int(clamping: wanted.lowerBound))
+                        }
+                        made.append(subsegment, timescale: walk.timescale)
+                    }
+                }
+                guard let next else {
+                    made.finish()
+                    return made
+                }
+                wanted = next
+            } catch let error as Malformed {
+                throw ProxyError(.manifest, "\(name): \(error.description)")
+            }
+        }
+        throw ProxyError(.manifest, "\(name): the segment index is too long")
     }
 }
