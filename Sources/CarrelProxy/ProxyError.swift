@@ -17,6 +17,8 @@ public struct ProxyError: CodedError {
     var isTransient = false
     /// The next step where the kind of failure does not tell it.
     private let ownRecommendation: String?
+    /// The time after which the origin wants the request again, where it has too many of them.
+    var pause: Duration?
 
     /// - Parameters:
     ///   - code: the kind of failure.

@@ -10,6 +10,8 @@ final class MadeOrigin: Sendable {
         case status(Int)
         /// These statuses first, then as it should be.
         case failing(UInt8, status: Int)
+        /// So many times in another manner, then as it should be.
+        indirect case first(UInt8, Manner)
         /// The head, then nothing.
         case silent
         /// Not even a head.
@@ -77,7 +79,11 @@ final class MadeOrigin: Sendable {
         let path = String(request.target.dropFirst().prefix { $0 != "?" })
         let (file, manner, isAway) = state.withLock { state -> ([UInt8]?, Manner, Bool) in
             state.requests.append(path)
-            let manner = state.manners[path] ?? .plain
+            var manner = state.manners[path] ?? .plain
+            if case .first(let count, let other) = manner {
+                manner = other
+                state.manners[path] = count > 1 ? .first(count - 1, other) : .plain
+            }
             if case .failing(let count, let status) = manner {
                 state.manners[path] = count > 1 ? .failing(count - 1, status: status) : .plain
             }
@@ -118,7 +124,7 @@ final class MadeOrigin: Sendable {
             let whole = [UInt8]((0..<10).map { _ in body }.joined())
             connection.write("HTTP/1.1 200 Test\r\nContent-Length: \(whole.count)\r\n\r\n")
             return send(whole, path, connection, state, piece: 1 << 20)
-        case .plain:
+        case .plain, .first:
             connection.write(head)
             return send(body, path, connection, state, piece: 64 << 10)
         }

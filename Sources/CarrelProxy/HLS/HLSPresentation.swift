@@ -34,6 +34,9 @@ final class HLSPresentation: Presentation {
     private static let scrambledLimit = 1 << 20
     /// Bytes of a segment of subtitles, at most.
     private static let textLimit = 16 << 20
+    /// How long an origin that fails is asked for a playlist, and for a live one of which the last list can be played.
+    private static let patience = Duration.seconds(6)
+    private static let livePatience = Duration.milliseconds(1500)
     /// Initialization sections that are kept, at most.
     private static let heldLimit = 32
 
@@ -228,7 +231,7 @@ final class HLSPresentation: Presentation {
         let held = state.withLock { $0.playlists[name] }
         if let held, !held.isDue(at: .now) { return held }
         let loaded: (playlist: Playlist, url: String)
-        do { loaded = try await loader.playlist(at: source) } catch {
+        do { loaded = try await loader.playlist(at: source, patience: held == nil ? Self.patience : Self.livePatience) } catch {
             // the last playlist goes on to be played while the origin is away
             guard let held else { throw error }
             return held

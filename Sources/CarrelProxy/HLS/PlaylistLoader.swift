@@ -13,15 +13,19 @@ actor PlaylistLoader {
         self.origin = origin
     }
 
-    /// The playlist at an address, as it is now.
+    /// The playlist at an address, as it is now. An origin that fails for a moment is asked again.
     ///
+    /// - Parameters:
+    ///   - url: resolved.
+    ///   - patience: how long.
     /// - Returns: the playlist, and its address behind redirects.
     /// - Throws: ``ProxyError``.
-    func playlist(at url: String) async throws -> (playlist: Playlist, url: String) {
+    func playlist(at url: String, patience: Duration = .seconds(6)) async throws -> (playlist: Playlist, url: String) {
         if let task = running[url] { return try await task.value }
-        let origin = origin
-        let task = Task { () async throws -> (playlist: Playlist, url: String) in
-            let (bytes, address) = try await origin.load(url, limit: Self.limit)
+        var opening = SegmentOpening(origin: origin)
+        opening.patience = patience
+        let task = Task { [opening] () async throws -> (playlist: Playlist, url: String) in
+            let (bytes, address) = try await opening.load(url, limit: Self.limit)
             do throws(Malformed) {
                 return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
             } catch {

@@ -175,7 +175,11 @@ struct MediaOrigin: Sendable {
             default:
                 let status = stream.response.status.rawValue
                 var error = ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
-                error.isTransient = status >= 500
+                error.isTransient = status >= 500 || status == 429
+                if status == 503 || status == 429 {
+                    let seconds = stream.response.headers["Retry-After"].flatMap { UInt32($0) } ?? 0
+                    error.pause = .seconds(Int64(seconds))
+                }
                 throw error
             }
             return OriginStream(stream, name: Self.shown(reference))
