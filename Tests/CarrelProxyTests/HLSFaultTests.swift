@@ -1,4 +1,5 @@
 import CarrelMedia
+import CarrelMediaPackaging
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -51,6 +52,27 @@ struct `An HLS origin that fails for a moment` {
         let session = try run.proxy.makeURL(origin.url("top.m3u8"), .hls)
         #expect(try await ProxyRun.segments(of: session).count == 10)
         #expect(requests("top.m3u8") == 2 && requests("film.m3u8") == 2)
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
+    @Test(arguments: faults.indices) func `is asked again for keys and initialization sections`(fault: Int) async throws {
+        let package = try await ProtectedPackage { options in
+            options.scheme = .cbcs
+            options.keyURI = "/keys/{kid}"
+        }
+        let origin = MadeOrigin(folder: package.path)
+        let (key, map) = ("keys/00112233445566778899aabbccddeeff", "video-1/init.mp4")
+        origin.put(key, try #require(package.bytes(ofKey: "00112233445566778899aabbccddeeff")))
+        let session = try run.proxy.makeURL(origin.url("master.m3u8"), .hls)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let text = try package.text("video-1.m3u8")
+        #expect(text.contains("URI=\"\(map)\""), "\(text)")
+        for name in [key, map] { origin.serve(name, .first(1, Self.faults[fault])) }
+        #expect(try await ProxyRun.get(segment).status == 200)
+        // a key is shorter than what the last two send
+        #expect(fault > 3 || origin.requests.count { $0 == key } == 2)
+        #expect(origin.requests.count { $0 == map } == 2)
         #expect(run.codes == [])
         await run.proxy.stop()
     }

@@ -11,7 +11,7 @@ struct OriginKeySource: ContentKeySource {
 
     init(_ origin: MediaOrigin) {
         self.origin = origin
-        remote = HLSKeySource(client: OriginHTTPClient(origin))
+        remote = HLSKeySource(client: KeyServerClient(client: OriginHTTPClient(origin)))
     }
 
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {

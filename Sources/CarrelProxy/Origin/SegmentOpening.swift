@@ -35,11 +35,12 @@ struct SegmentOpening: Sendable {
     ///
     /// - Parameters:
     ///   - url: resolved.
+    ///   - range: the part that is wanted; nil for all.
     ///   - limit: bytes at most.
     /// - Returns: the bytes, and the address behind redirects.
     /// - Throws: ``ProxyError``; `CancellationError`.
-    func load(_ url: String, limit: Int) async throws -> (bytes: [UInt8], url: String) {
-        try await retrying { () async throws(ProxyError) in try await origin.load(url, limit: limit) }
+    func load(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
+        try await retrying { () async throws(ProxyError) in try await origin.load(url, range: range, limit: limit) }
     }
 
     private func retrying<Result>(_ request: () async throws(ProxyError) -> Result) async throws -> Result {
