@@ -312,6 +312,18 @@ public final class PlaylistProxy: Sendable {
             self.proxy = proxy
         }
 
+        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their keys.
+        ///
+        /// The listener does not hear the error. The token of an MS3 address is redeemed.
+        /// - Returns: its facts.
+        /// - Throws: the error that a player would get.
+        public func check() async throws(ProxyError) -> SourceSummary { try await session.check() }
+
+        /// How far the player has come since this was called for the first time.
+        ///
+        /// - Returns: what went out so far.
+        public func progress() -> SessionProgress { session.progress() }
+
         /// Ends the session: its address is refused from here on, and running responses are cut.
         public func end() { proxy.end(session) }
     }

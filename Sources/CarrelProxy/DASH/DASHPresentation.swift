@@ -43,6 +43,23 @@ final class DASHPresentation: Presentation {
         return made
     }
 
+    var kind: SourceSummary.Kind { .dash }
+
+    func protections() async throws -> [MediaProtection] {
+        let manifest = try await reader.current()
+        let tracks = try tracks(manifest)
+        var found: [MediaProtection] = []
+        for track in tracks.video + tracks.audio {
+            let descriptors = manifest.stream(track, inPeriod: 0)?.properties.contentProtections ?? []
+            let schemes = descriptors.filter { $0.system == .commonEncryption }.map { $0.value ?? "cenc" }
+            let all: [MediaProtection] =
+                schemes.isEmpty
+                ? descriptors.map { .other($0.system?.rawValue ?? "unknown") } : schemes.map { .commonEncryption($0) }
+            for protection in all where !found.contains(protection) { found.append(protection) }
+        }
+        return found
+    }
+
     func outline() async throws -> Outline {
         let manifest = try await reader.current()
         let tracks = try tracks(manifest)

@@ -12,6 +12,7 @@ struct ByteContent: Sendable {
     private let tag: String
     /// The keys that were asked for when it was opened.
     private let uses = [KeyUse.current].compactMap { $0 }
+    private let origin: MediaOrigin
 
     /// Bytes of one read.
     private static let pieceLength: Int64 = 256 << 10
@@ -22,6 +23,7 @@ struct ByteContent: Sendable {
     ///   when the origin has none.
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
         do {
+            self.origin = origin
             stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
             // the padding tells another key while there is a status to tell it
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
@@ -31,6 +33,15 @@ struct ByteContent: Sendable {
         contentType = settings.parameters.contentType ?? stream.contentType ?? "application/octet-stream"
         let random = Random.bytes(12)
         tag = Base64URL.encode(random)
+    }
+
+    /// How the file is protected.
+    ///
+    /// - Returns: each protection once.
+    /// - Throws: ``ProxyError``.
+    func protections() async throws -> [MediaProtection] {
+        let reader = try await origin.reader()
+        return try await MediaOrigin.threads.run { try MediaFile(reader).protections }
     }
 
     /// The response to GET or HEAD: whole, or in parts.

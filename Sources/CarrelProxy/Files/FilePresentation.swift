@@ -9,6 +9,7 @@ final class FilePresentation: Presentation {
     private let settings: SessionSettings
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
+    private let reader: any ByteReader & Sendable
     /// The keys that were asked for when the file was looked into.
     private let use = KeyUse.current
 
@@ -42,6 +43,7 @@ final class FilePresentation: Presentation {
                 }
             }
             self.settings = settings
+            self.reader = reader
             let tracks = segments.tracks.filter { settings.canPlay($0.codecs) }
             video = try Self.select(tracks.filter { $0.kind == "vide" }, settings.parameters.videoTrack, "video").first
             let heard = try Self.select(tracks.filter { $0.kind == "soun" }, settings.parameters.audioTrack, "audio")
@@ -81,6 +83,12 @@ final class FilePresentation: Presentation {
 
     /// Whether audio goes out beside the pictures.
     private var isApart: Bool { video != nil && !audio.isEmpty && (settings.demuxesAudio || settings.output == .fragments) }
+
+    var kind: SourceSummary.Kind { .mp4 }
+
+    func protections() async throws -> [MediaProtection] {
+        try await MediaOrigin.threads.run { [reader] in try MediaFile(reader).protections }
+    }
 
     func outline() -> Outline {
         let segments = segmentation.withLock { $0 }

@@ -35,7 +35,11 @@ enum FileSourceKind: Sendable {
         } else if head.count >= 8, Self.boxes.contains(where: { head.rawSpan.matches($0, at: 4) }) {
             self = .presentation(try await FilePresentation(reader, name: name, isRemote: origin.isRemote, settings))
         } else {
-            throw ProxyError(.unsupported, "\(name) is of no kind that the proxy serves")
+            throw ProxyError(
+                .unsupported,
+                "\(name) is of no kind that the proxy serves",
+                recommendation: "Name a playlist, a manifest, an MP4 file, a transport stream or a DCF."
+            )
         }
     }
 

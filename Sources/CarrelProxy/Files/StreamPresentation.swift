@@ -9,6 +9,7 @@ final class StreamPresentation: Presentation {
     /// Its threads ask for keys.
     private let keys: SessionKeys?
     private let threads: SessionThreads
+    private let isScrambled: Bool
 
     private static let target = Duration.seconds(6)
 
@@ -33,7 +34,8 @@ final class StreamPresentation: Presentation {
             }
             // of a remote stream nothing is read through
             let limit = origin.isRemote ? 4 << 20 : ScrambledSegments.scanLimit
-            guard ScrambledSegment.isScrambled(head) || settings.takesClearContent else {
+            isScrambled = ScrambledSegment.isScrambled(head)
+            guard isScrambled || settings.takesClearContent else {
                 throw ProxyError(.clearContent, "\(name): no packet is scrambled")
             }
             segmentation = try await settings.threads.run { [index] in
@@ -53,6 +55,10 @@ final class StreamPresentation: Presentation {
     }
 
     private static let rendition = RenditionName(video: 0)
+
+    var kind: SourceSummary.Kind { .transportStream }
+
+    func protections() -> [MediaProtection] { isScrambled ? [.scrambledTransportStream] : [] }
 
     func outline() -> Outline {
         var outline = Outline()

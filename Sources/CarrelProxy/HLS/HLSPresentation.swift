@@ -53,6 +53,26 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Top
 
+    var kind: SourceSummary.Kind { .hls }
+
+    func protections() async throws -> [MediaProtection] {
+        let top = try await top()
+        var found: [MediaProtection] = []
+        for (place, name) in [top.outline.variants.first?.name, top.outline.audio.first?.name].compactMap({ $0 }).enumerated() {
+            let held = try await known(name)
+            var methods: [MediaProtection] = []
+            for segment in held.playlist.segments {
+                for key in segment.keys where methods.last != .hls(key.method.rawValue) {
+                    methods.append(.hls(key.method.rawValue))
+                }
+            }
+            // packets may be scrambled where no key line speaks of them
+            if methods.isEmpty, place == 0, try await isScrambled(held) { methods = [.scrambledTransportStream] }
+            for method in methods where !found.contains(method) { found.append(method) }
+        }
+        return found
+    }
+
     func outline() async throws -> Outline { try await top().outline }
 
     private func top() async throws -> Top {

@@ -73,6 +73,10 @@ struct MediaOrigin: Sendable {
             defer { unsafe free(real) }
             self.source = unsafe String(cString: real)
             address = LocalReference.address(ofFile: self.source)
+            var status = stat()
+            if unsafe stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+                throw ProxyError(.unavailable, "\(path) is a folder", recommendation: "Name the file in it that is to be played.")
+            }
             place = .folder(String(self.source[...(self.source.lastIndex(of: "/") ?? self.source.startIndex)]))
         }
     }

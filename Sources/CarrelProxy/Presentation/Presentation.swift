@@ -1,5 +1,16 @@
+import CarrelMedia
+
 /// A source as the proxy presents it: variants, the segments of each, and their bytes.
 protocol Presentation: Sendable {
+    /// The kind of the source.
+    var kind: SourceSummary.Kind { get }
+
+    /// How the source is protected, as far as its playlists or its tables say.
+    ///
+    /// - Returns: each once.
+    /// - Throws: ``ProxyError``.
+    func protections() async throws -> [MediaProtection]
+
     /// The variants and renditions.
     ///
     /// - Returns: the same at every call while the source lasts.

@@ -54,6 +54,11 @@ final class ProxySession: Sendable {
     /// Ends what the session does.
     func end() { content.end() }
 
+    func progress() -> SessionProgress { content.progress() }
+
+    /// Looks into the source.
+    func check() async throws(ProxyError) -> SourceSummary { try await content.check() }
+
     /// Returns when what the session held at other services was given back.
     func released() async { await content.released() }
 }
@@ -61,7 +66,7 @@ final class ProxySession: Sendable {
 /// The responses of a session.
 final class SessionContent: Sendable {
     /// A source that was looked into.
-    private enum Prepared: Sendable {
+    enum Prepared: Sendable {
         case presentation(any Presentation)
         case bytes(ByteContent)
     }
@@ -70,6 +75,8 @@ final class SessionContent: Sendable {
         var preparing: Task<Prepared, any Error>?
         /// Playlists that do not change any more.
         var finished: [RenditionName: [UInt8]] = [:]
+        /// The segments that went out; nil where no caller wants to know them.
+        var sent: SentMedia?
         var isEnded = false
     }
 
@@ -110,10 +117,22 @@ final class SessionContent: Sendable {
 
     func released() async { await settings.rights?.released() }
 
+    /// How far the player has come since the first call.
+    func progress() -> SessionProgress {
+        state.withLock { state in
+            let sent = state.sent ?? SentMedia()
+            state.sent = sent
+            return sent.progress
+        }
+    }
+
+    /// The time by which keys end.
+    var now: Instant { settings.clock.now }
+
     // MARK: - Preparing
 
     /// The source, looked into once; a failure is tried again with the next request.
-    private func prepared() async throws -> Prepared {
+    func prepared() async throws -> Prepared {
         let task = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             if let task = state.preparing { return task }
@@ -221,23 +240,14 @@ final class SessionContent: Sendable {
         )
         switch path {
         case "index.m3u8":
-            var outline = try await presentation.outline()
-            if let subtitles = settings.parameters.subtitles {
-                outline.texts.append(
-                    Outline.Rendition(
-                        name: RenditionName(text: Self.sidecar),
-                        label: subtitles.name,
-                        language: subtitles.language
-                    )
-                )
-            }
-            return playlist(try text.top(outline, lines: settings.parameters.playlistLines))
+            return playlist(try text.top(try await top(of: presentation), lines: settings.parameters.playlistLines))
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
             if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
             if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
             let list = try await presentation.segments(of: name)
             let made = try text.media(list, of: name)
+            state.withLock { $0.sent?.note(list, of: name) }
             if list.isEnded {
                 state.withLock { state in
                     let held = state.finished.values.reduce(0) { $0 + $1.count }
@@ -287,6 +297,16 @@ final class SessionContent: Sendable {
         return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
     }
 
+    /// The outline with the caller's subtitles.
+    func top(of presentation: any Presentation) async throws -> Outline {
+        var outline = try await presentation.outline()
+        if let subtitles = settings.parameters.subtitles {
+            let name = RenditionName(text: Self.sidecar)
+            outline.texts.append(Outline.Rendition(name: name, label: subtitles.name, language: subtitles.language))
+        }
+        return outline
+    }
+
     private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
 
     /// The query field that names the source, in addresses that have it.
@@ -334,6 +354,7 @@ final class SessionContent: Sendable {
                     piece = try await bytes.next()
                 }
             }
+            if let name { state.withLock { $0.sent?.note(name, count, began: began) } }
             trace(
                 Trace(
                     .proxy,

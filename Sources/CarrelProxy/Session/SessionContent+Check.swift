@@ -1,0 +1,42 @@
+import CarrelMedia
+
+extension SessionContent {
+    /// Looks into the source as a player's first requests do: its playlists, and the beginning of its first segments, which needs their keys.
+    ///
+    /// - Returns: its facts.
+    /// - Throws: the error that a player would get.
+    func check() async throws(ProxyError) -> SourceSummary {
+        let use = KeyUse()
+        do {
+            return try await KeyUse.$current.withValue(use) { try await self.summary(use) }
+        } catch {
+            throw use.explained(ProxyError(error, in: "the source"))
+        }
+    }
+
+    private func summary(_ use: KeyUse) async throws -> SourceSummary {
+        switch try await prepared() {
+        case .bytes(let content):
+            var summary = SourceSummary(.dcf)
+            summary.protections = try await content.protections()
+            return summary
+        case .presentation(let presentation):
+            let outline = try await top(of: presentation)
+            var summary = SourceSummary(presentation.kind, outline)
+            summary.protections = try await presentation.protections()
+            // pictures, and audio that goes out beside them
+            let first = outline.variants.first?.name
+            let audio =
+                outline.variants.first?.hasAudioGroup == true ? outline.audio.first { $0.isDefault } ?? outline.audio.first : nil
+            for (place, name) in [first, audio?.name].compactMap({ $0 }).enumerated() {
+                let list = try await presentation.segments(of: name)
+                if place == 0, list.isEnded { summary.duration = list.segments.reduce(.zero) { $0 + $1.duration } }
+                guard let segment = list.segments.first(where: { !$0.isGap }) else { continue }
+                let media = try await presentation.open(segment.name)
+                _ = try await media.bytes.next()
+                for use in [use] + media.uses { try use.check(at: now) }
+            }
+            return summary
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// How far the player of a session has come, by the segments that it took.
+///
+/// A proxy sees requests and not the screen: what the player has in its buffer is what it took since it last jumped, less the time since then.
+public struct SessionProgress: Sendable {
+    /// Segments that were sent whole.
+    public var segments = 0
+    /// Their bytes.
+    public var bytes: Int64 = 0
+    /// The time of the media in them: of pictures, or of audio where there are none.
+    public var media = Duration.zero
+    /// The time of the media since the player last jumped.
+    public var run = Duration.zero
+    /// When the first segment behind the last jump was sent; nil before the first one.
+    public var runBegan: ContinuousClock.Instant?
+    /// Bits a second of the last segment of ``media``; nil where its duration is not known.
+    public var bitrate: Int?
+    /// The place of that segment in its period, from 0.
+    public var segment: Int64?
+    /// How long the source is, as its last playlist has it; nil of a live source.
+    public var duration: Duration?
+
+    /// How much the player has in its buffer, about.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: zero when it has played everything that it took.
+    public func buffered(at now: ContinuousClock.Instant) -> Duration {
+        guard let runBegan else { return .zero }
+        return max(.zero, run - runBegan.duration(to: now))
+    }
+}
+
+/// Follows the segments that go out. It holds the playlists that players got, so that it is there only where a caller asks for progress.
+struct SentMedia: Sendable {
+    private(set) var progress = SessionProgress()
+    private var lists: [RenditionName: SegmentList] = [:]
+    private var last: (name: SegmentName, place: Int)?
+
+    /// Lists that are held at most.
+    private static let limit = 16
+
+    /// Takes a playlist that a player gets.
+    mutating func note(_ list: SegmentList, of name: RenditionName) {
+        guard name.text == nil, !name.isPictures, lists.count < Self.limit || lists[name] != nil else { return }
+        lists[name] = list
+        if name.video != nil || progress.duration == nil {
+            progress.duration = list.isEnded ? list.segments.reduce(.zero) { $0 + $1.duration } : nil
+        }
+    }
+
+    /// Takes a segment that was sent whole.
+    ///
+    /// - Parameters:
+    ///   - name: of the segment.
+    ///   - bytes: of it.
+    ///   - began: when its first byte went out.
+    mutating func note(_ name: SegmentName, _ bytes: Int, began: ContinuousClock.Instant) {
+        progress.segments += 1
+        progress.bytes += Int64(bytes)
+        // time goes on with pictures, and with audio where no playlist has pictures
+        let isMain = name.rendition.video != nil || name.rendition.audio != nil && !lists.keys.contains { $0.video != nil }
+        guard isMain, !name.rendition.isPictures, let list = lists[name.rendition] else { return }
+        guard let place = place(of: name, in: list) else { return }
+        let duration = list.segments[place].duration
+        // the next segment of any variant goes on
+        let goesOn = last.map { follows(name, $0.name) } ?? false
+        if !goesOn { (progress.run, progress.runBegan) = (.zero, began) }
+        progress.media += duration
+        progress.run += duration
+        progress.segment = name.index
+        let seconds = duration / .seconds(1)
+        progress.bitrate = seconds > 0 ? Int(clamping: Int64(Double(bytes) * 8 / seconds)) : nil
+        last = (name, place)
+    }
+
+    /// The place of a segment: mostly that behind the last one.
+    private func place(of name: SegmentName, in list: SegmentList) -> Int? {
+        if let last, list.segments.indices.contains(last.place + 1), list.segments[last.place + 1].name == name {
+            return last.place + 1
+        }
+        return list.segments.firstIndex { $0.name == name }
+    }
+
+    private func follows(_ name: SegmentName, _ before: SegmentName) -> Bool {
+        name.period == before.period ? name.index == before.index + 1 : name.period > before.period && name.index == 0
+    }
+}
