@@ -105,3 +105,41 @@ struct `A progress bar` {
         #expect(line.hasPrefix("adding a"))
     }
 }
+
+struct `A live line` {
+    private let notes = MemorySink()
+
+    private func line(_ terminal: Terminal, _ change: (inout OutputOptions) -> Void = { _ in }) -> LiveLine {
+        var options = OutputOptions()
+        change(&options)
+        return LiveLine(Console(name: "shelf", diagnostics: terminal, results: MemorySink(), notes: notes).with(options))
+    }
+
+    @Test func `has a bar behind its first part, and as many parts as fit`() {
+        let wide = line(Terminal(isInteractive: true, columns: 60))
+        wide.show(["0:30 buffered", "1:00 sent", "segment 7"], fraction: 0.5)
+        #expect(notes.text == "0:30 buffered ━━━━━━──────  1:00 sent  segment 7")
+        wide.show(["0:00 buffered"], fraction: -1)
+        #expect(notes.text.hasSuffix("\r\u{1b}[K0:00 buffered ────────────"))
+        wide.finish()
+        #expect(notes.text.hasSuffix("\r\u{1b}[K"))
+        let length = notes.text.count
+        wide.show(["more"])
+        wide.finish()
+        #expect(notes.text.count == length)
+    }
+
+    @Test func `gives its bar and its later parts up on a narrow terminal`() {
+        line(Terminal(isInteractive: true, columns: 24, hasUnicode: false)).show(["0:30 buffered", "1:00", "x"], fraction: 2)
+        #expect(notes.text.hasPrefix("0:30 buffered  1:00  x"))
+        line(Terminal(isInteractive: true, columns: 40, hasUnicode: false)).show(["a"], fraction: 2)
+        #expect(notes.text.contains("a ############"))
+    }
+
+    @Test func `is drawn on a terminal alone, and not with the options that want another output`() {
+        line(Terminal()).show(["no"])
+        line(Terminal(isInteractive: true)) { $0.json = true }.show(["no"])
+        line(Terminal(isInteractive: true)) { $0.quiet = true }.show(["no"])
+        #expect(notes.text == "")
+    }
+}

@@ -1,3 +1,5 @@
+import CarrelBytes
+import CarrelJSON
 import CarrelTesting
 import Glibc
 import Testing
@@ -31,7 +33,10 @@ struct `The command proxy` {
         let bad = try await runProcess(try Self.command("--play", "--player", "false"), timeout: .seconds(30))
         #expect(bad.status == .exited(1) && bad.errorText.contains("the player ended with status 1"))
         let missing = try await runProcess(try Self.command("--play", "--player", "no-such-player"), timeout: .seconds(30))
-        #expect(missing.status != .exited(0) && missing.errorText.contains("there is no player"))
+        #expect(missing.status == .exited(1) && missing.errorText.contains("there is no player 'no-such-player'"))
+        #expect(missing.text == "")
+        let idle = try await runProcess(try Self.command("--player", "true"), timeout: .seconds(30))
+        #expect(idle.status == .exited(64) && idle.errorText.contains("--player needs --play"))
     }
 
     @Test func `plays in mpv`() async throws {
@@ -52,5 +57,124 @@ struct `The command proxy` {
             timeout: .seconds(30)
         )
         #expect(plain.status == .exited(77) && plain.errorText.contains("plain http"))
+    }
+
+    // MARK: - The check of the source
+
+    private static func run(_ arguments: String...) async throws -> ProcessResult {
+        try await runProcess([try CarrelProgram.path(), "proxy"] + arguments, timeout: .seconds(60))
+    }
+
+    @Test func `prints no address of a source that cannot be played, and says what can be done`() async throws {
+        let media = try Fixtures.path("media")
+        let wrong: [(source: String, status: Int32, words: String, hint: String)] = [
+            ("\(media)/cenc/av.cenc.mp4", 77, "no key", "pass its key with --keys or --key"),
+            ("\(media)/dash/timeline-cenc/manifest.mpd", 77, "no key", "pass its key with --keys or --key"),
+            ("\(media)/dcf/mp3.cbc.dcf", 77, "no key", "pass its key with --keys or --key"),
+            ("\(media)/src/av-h264-aac.mp4", 77, "no track is protected", "play it without the proxy, or use --policy open"),
+            ("\(media)/src/note.txt", 65, "note.txt is of no kind", "Name a playlist"),
+            ("\(media)/cenc", 66, "is a folder", "Name the file"),
+            ("\(media)/none.mpd", 66, "cannot be opened", "Check the path"),
+            ("https://no-such-host.invalid/film.mpd", 66, "no-such-host.invalid", "Check the path or the network"),
+        ]
+        for (source, status, words, hint) in wrong {
+            let result = try await Self.run(source)
+            #expect(result.status == .exited(status) && result.text == "", "\(source): \(result.errorText)")
+            #expect(result.errorText.contains(words) && result.errorText.contains("hint: \(hint)"), "\(result.errorText)")
+        }
+    }
+
+    @Test func `prints no address that a server does not know, nor of a server that is away`() async throws {
+        let server = LoopbackServer { connection in
+            while connection.readRequest() != nil { guard connection.respond(404) else { return } }
+        }
+        let result = try await Self.run("http://127.0.0.1:\(server.port)/film.mpd?token=secret")
+        #expect(result.status == .exited(66) && result.text == "")
+        #expect(
+            result.errorText.contains("film.mpd does not exist") && result.errorText.contains("check the path or the address")
+        )
+        #expect(!result.errorText.contains("secret"))
+        let away = try await Self.run("http://127.0.0.1:1/film.mpd")
+        #expect(away.status == .exited(66) && away.text == "", "\(away.errorText)")
+    }
+
+    @Test func `waits three seconds for a slow source, and prints its address then`() async throws {
+        let server = LoopbackServer { connection in
+            _ = connection.readRequest()
+            while connection.read() != nil {}
+        }
+        let began = ContinuousClock.now
+        let process = try BackgroundProcess([try CarrelProgram.path(), "proxy", "http://127.0.0.1:\(server.port)/film.mpd"])
+        try await eventually { process.output.contains("index.m3u8") }
+        #expect(began.duration(to: .now) > .seconds(2.9))
+        #expect(process.errors.contains("the source is slow"))
+        process.signal(SIGTERM)
+        #expect(try await process.waitForExit() == .exited(0))
+    }
+
+    @Test func `ends with a signal while it checks`() async throws {
+        let server = LoopbackServer { connection in
+            _ = connection.readRequest()
+            while connection.read() != nil {}
+        }
+        let process = try BackgroundProcess([try CarrelProgram.path(), "proxy", "http://127.0.0.1:\(server.port)/film.mpd"])
+        try await eventually { server.connectionCount > 0 }
+        process.signal(SIGINT)
+        #expect(try await process.waitForExit() == .exited(0))
+        #expect(!process.output.contains("http://127.0.0.1"))
+    }
+
+    @Test func `has the facts of the source in its JSON`() async throws {
+        let result = try await runProcess(try Self.command("--json", "--output", "fmp4"), timeout: .seconds(30))
+        #expect(result.status == .exited(0) && result.errorText == "")
+        let bytes = Array(result.text.utf8)
+        let json = try JSON.parse(bytes.rawSpan)
+        #expect(json.object?.map(\.name) == ["url", "page", "type", "version", "source"])
+        #expect(json["url"]?.string?.hasSuffix("/index.m3u8") == true && json["page"]?.string?.hasSuffix("/player.html") == true)
+        #expect(json["type"]?.string == "file" && json["version"]?.string?.hasPrefix("1.") == true)
+        let source = try #require(json["source"])
+        #expect(source["kind"]?.string == "mp4" && source["live"]?.bool == false)
+        #expect((9.0...11).contains(source["duration"]?.double ?? 0), "\(result.text)")
+        #expect(source["protection"]?.array?.compactMap(\.string) == ["Common Encryption (cenc)"])
+        let variant = try #require(source["variants"]?.array?.first)
+        #expect((variant["bandwidth"]?.int ?? 0) > 10_000 && variant["codecs"]?.string?.hasPrefix("avc1.") == true)
+        #expect((variant["width"]?.int ?? 0) > 0 && (variant["height"]?.int ?? 0) > 0)
+        #expect(source["audio"]?.array?.count == 1 && source["audio"]?.array?[0]["default"]?.bool == true)
+        #expect(source["subtitles"]?.array?.isEmpty == true)
+        // the address has its own token, and there is no key
+        #expect(!result.text.contains("88576e73"))
+    }
+
+    // MARK: - The line of a terminal
+
+    @Test(arguments: [[], ["--quiet"], ["--json"], ["--trace"]])
+    func `draws a line of what the player has on a terminal, unless another output is wanted`(more: [String]) async throws {
+        let script = try requirePeer("script")
+        let directory = TemporaryDirectory()
+        // a player that takes everything and stays a moment
+        let player = directory.write(
+            "player",
+            """
+            #!/bin/sh
+            ffmpeg -v quiet -nostdin -i "$1" -f null - < /dev/null > /dev/null 2>&1
+            sleep 1
+            """
+        )
+        _ = try requirePeer("ffmpeg")
+        try await checkProcess(["chmod", "+x", player])
+        let words = try Self.command("--play", "--player", player) + more
+        let line = words.map { "'\($0)'" }.joined(separator: " ")
+        let result = try await runProcess(
+            [script, "-qec", "stty cols 100; \(line)", "/dev/null"],
+            timeout: .seconds(60)
+        )
+        #expect(result.status == .exited(0), "\(result.text)")
+        #expect(result.text.contains("index.m3u8"))
+        #expect(result.text.contains(" buffered ") == more.isEmpty, "\(result.text)")
+        if more.isEmpty {
+            #expect(result.text.contains("0:10 of 0:10 sent") && result.text.contains("bit/s"), "\(result.text)")
+            // the line is taken away
+            #expect(result.text.hasSuffix("\u{1b}[K"), "\(result.text.debugDescription)")
+        }
     }
 }

@@ -11,6 +11,15 @@ struct LocalPlayer: Sendable {
         programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
     }
 
+    /// Whether one of the programs is there.
+    var isInstalled: Bool {
+        let folders = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+        return programs.contains { program in
+            if program.contains("/") { return unsafe access(program, X_OK) == 0 }
+            return folders.split(separator: ":").contains { unsafe access("\($0)/\(program)", X_OK) == 0 }
+        }
+    }
+
     /// Plays until the player ends; cancelling the task ends the player.
     ///
     /// - Parameters:

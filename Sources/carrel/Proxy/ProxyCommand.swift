@@ -89,7 +89,12 @@ struct ProxyCommand: Command {
         .flag(\.showsTrace, "--trace", help: "Write a line for each segment to standard error."),
     ]
 
+    func validate() throws(UsageError) {
+        guard player == nil || plays else { throw UsageError(.contradiction, "--player needs --play") }
+    }
+
     func run(_ console: Console) async throws {
+        if plays, !LocalPlayer(named: player).isInstalled { throw PlayerFailure(status: 127, program: player) }
         let stop = StopSignals()
         let keys = try keys.keys()
         let proxy = try PlaylistProxy(options: options) { error in
@@ -101,28 +106,106 @@ struct ProxyCommand: Command {
         parameters.language = language
         try proxy.start()
         let session = try proxy.makeURL(source, type, parameters, keys: keys)
-        if output.json { console.print(["url": .string(session.url)]) } else { console.print(session.url) }
-        // the first of these ends the command; a thread that waits for a signal or for input ends with the process
-        let (events, ended) = AsyncStream<Int32?>.makeStream()
+        let end: End
+        do {
+            end = try await serve(session, console, stop)
+        } catch {
+            await proxy.stop()
+            throw error
+        }
+        await proxy.stop()
+        if case .player(let status) = end, status != 0 { throw PlayerFailure(status: status, program: player) }
+    }
+
+    /// The reason why the command ends.
+    private enum End {
+        case signal, input
+        case player(Int32)
+    }
+
+    private enum Event {
+        case checked(Result<SourceSummary, ProxyError>)
+        /// The check takes its time.
+        case slow
+        case ended(End)
+    }
+
+    /// How long the address waits for the check of its source.
+    private static let patience = Duration.seconds(3)
+
+    /// Checks the source, prints the address, and serves until a signal, the end of the input or that of the player.
+    ///
+    /// A thread that waits for a signal or for input ends with the process.
+    private func serve(_ session: PlaylistProxy.Session, _ console: Console, _ stop: StopSignals) async throws -> End {
+        let (events, happened) = AsyncStream<Event>.makeStream()
         Task {
             await stop.wait()
-            ended.yield(nil)
+            happened.yield(.ended(.signal))
         }
-        var playing: Task<Void, Never>?
-        if plays {
-            let player = LocalPlayer(named: player)
-            playing = Task { ended.yield(await player.play(session.url, page: session.pageURL)) }
-        } else if LocalPlayer.inputIsPipe {
-            Task {
-                await LocalPlayer.waitForEndOfInput()
-                ended.yield(nil)
+        let checking = Task {
+            do throws(ProxyError) {
+                happened.yield(.checked(.success(try await session.check())))
+            } catch {
+                happened.yield(.checked(.failure(error)))
             }
         }
-        let status = await events.first { _ in true } ?? nil
-        playing?.cancel()
-        await playing?.value
-        await proxy.stop()
-        if let status, status != 0 { throw PlayerFailure(status: status) }
+        let timer = Task {
+            try await Task.sleep(for: Self.patience)
+            happened.yield(.slow)
+        }
+        var (work, isPrinted): ([Task<Void, Never>], Bool) = ([], false)
+        defer {
+            checking.cancel()
+            timer.cancel()
+        }
+        var end = End.signal
+        loop: for await event in events {
+            var summary: SourceSummary?
+            switch event {
+            case .ended(let reason):
+                end = reason
+                break loop
+            case .checked(.failure(let error)):
+                guard isPrinted else { throw SourceFailure(error) }
+                console.warning(error.message, hint: SourceFailure(error).hint)
+                continue
+            case .checked(.success(let found)): summary = found
+            case .slow: console.note("the source is slow: its check goes on")
+            }
+            timer.cancel()
+            guard !isPrinted else { continue }
+            isPrinted = true
+            report(session, summary, console)
+            let line = showsTrace ? nil : PlayerProgressLine(console, session)
+            if let line { work.append(Task { await line.run() }) }
+            if plays {
+                let player = LocalPlayer(named: player)
+                work.append(Task { happened.yield(.ended(.player(await player.play(session.url, page: session.pageURL)))) })
+            } else if LocalPlayer.inputIsPipe {
+                Task {
+                    await LocalPlayer.waitForEndOfInput()
+                    happened.yield(.ended(.input))
+                }
+            }
+        }
+        for task in work { task.cancel() }
+        for task in work { await task.value }
+        return end
+    }
+
+    /// Prints the address, which is the first line.
+    private func report(_ session: PlaylistProxy.Session, _ summary: SourceSummary?, _ console: Console) {
+        guard output.json else { return console.print(session.url) }
+        let type =
+            switch type {
+            case .singleFile: "file"
+            case .hls: "hls"
+            case .dash: "dash"
+            }
+        console.print([
+            "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type),
+            "version": .string("\(PlaylistProxy.version)"), "source": summary?.json ?? .null,
+        ])
     }
 
     private var type: PlaylistProxy.SourceType {
@@ -158,8 +241,12 @@ struct ProxyCommand: Command {
 /// A player that ended with an error.
 private struct PlayerFailure: ReportableError {
     let status: Int32
+    let program: String?
 
-    var message: String { status == 127 ? "there is no player" : "the player ended with status \(status)" }
+    var message: String {
+        guard status == 127 else { return "the player ended with status \(status)" }
+        return program.map { "there is no player '\($0)'" } ?? "there is no player"
+    }
     var hint: String? { status == 127 ? "install mpv, or name a player with --player" : nil }
     var exitStatus: ExitStatus { .failure }
 }

@@ -1,0 +1,47 @@
+import CarrelThreads
+
+/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn elsewhere, and
+/// nothing with `--json` or `--quiet`.
+package final class LiveLine: Sendable {
+    private let console: Console
+    private let isOver = Locked(false)
+
+    /// - Parameter console: of the command.
+    package init(_ console: Console) {
+        self.console = console
+    }
+
+    deinit { finish() }
+
+    /// Whether there is a terminal that the line is for.
+    package var isShown: Bool { console.diagnostics.isInteractive && console.showsProgress && !isOver.withLock { $0 } }
+
+    /// Draws the line in place of the one before.
+    ///
+    /// - Parameters:
+    ///   - parts: facts, the most important one first; those that do not fit are left out.
+    ///   - fraction: of a bar behind the first of them; nil for none.
+    package func show(_ parts: [String], fraction: Double? = nil) {
+        guard isShown, let first = parts.first else { return }
+        let room = console.diagnostics.columns - 1
+        var line = first.printable
+        if let fraction, line.columns + 14 <= room {
+            let filled = Int(min(1, max(0, fraction)) * 12)
+            let (full, empty) = console.diagnostics.hasUnicode ? ("━", "─") : ("#", ".")
+            line += " " + String(repeating: full, count: filled) + String(repeating: empty, count: 12 - filled)
+        }
+        for part in parts.dropFirst() {
+            let longer = "\(line)  \(part.printable)"
+            guard longer.columns <= room else { break }
+            line = longer
+        }
+        console.setLive(line.shortened(to: room))
+    }
+
+    /// Takes the line away.
+    package func finish() {
+        let wasShown = isShown
+        isOver.withLock { $0 = true }
+        if wasShown { console.setLive(nil) }
+    }
+}

@@ -1,0 +1,26 @@
+import CarrelCommandLine
+import CarrelProxy
+
+/// A source that the proxy does not play, in the words of the command line.
+struct SourceFailure: ReportableError {
+    private let error: ProxyError
+
+    init(_ error: ProxyError) {
+        self.error = error
+    }
+
+    var message: String { error.message }
+
+    var hint: String? {
+        switch error.code {
+        case .missingKey: "pass its key with --keys or --key"
+        case .refusedKey where error.message.contains("rights"): error.hint
+        case .refusedKey: "pass its key with --keys or --key, or allow the address of its key server"
+        case .clearContent: "play it without the proxy, or use --policy open"
+        case .missing: "check the path or the address"
+        default: error.hint
+        }
+    }
+
+    var exitStatus: ExitStatus { error.exitStatus }
+}
