@@ -46,6 +46,8 @@ struct `Segments that are open ahead` {
             self.pause = pause
         }
 
+        let kind = SourceSummary.Kind.dash
+        func protections() -> [MediaProtection] { [] }
         func outline() -> Outline { Outline() }
         func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
         func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }

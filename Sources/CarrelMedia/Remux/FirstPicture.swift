@@ -77,7 +77,7 @@ package struct FirstPicture {
 
     private mutating func transportStream(_ sample: MP4Sample, _ range: Range<Int>) throws -> [UInt8] {
         let track = reader.tracks[place]
-        let delay = FragmentRemux.delay(of: track, reader.leastComposition[track.id] ?? 0)
+        let delay = SegmentRemux.delay(of: track, reader.leastComposition[track.id] ?? 0)
         let delays = reader.leastComposition[track.id] == nil ? [:] : [track.id: delay]
         var remuxer = try TransportRemuxer([track], delays: delays, shifts: [shift])
         remuxer.repeatsTables = false

@@ -233,7 +233,7 @@ package struct SegmentRemux: ~Copyable {
     /// The ticks by which the pictures of a track are decoded earlier than they say.
     ///
     /// A later fragment may reorder its pictures further than the first one. A tick more, as times are rounded.
-    private static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
+    static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
         let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
         return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
     }

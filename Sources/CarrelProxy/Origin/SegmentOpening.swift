@@ -75,24 +75,4 @@ struct SegmentOpening: Sendable {
             }
         }
     }
-
-    /// Reads a small segment whole.
-    ///
-    /// - Parameters:
-    ///   - url: resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - limit: bytes at most.
-    /// - Returns: the bytes.
-    /// - Throws: ``ProxyError``; `CancellationError`.
-    func load(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> [UInt8] {
-        let stream = try await open(url, range: range)
-        var bytes: [UInt8] = []
-        while let piece = try await stream.next() {
-            guard bytes.count + piece.count <= limit else {
-                throw ProxyError(.wrongLength, "\(stream.name) is longer than \(limit) bytes")
-            }
-            bytes += piece
-        }
-        return bytes
-    }
 }
