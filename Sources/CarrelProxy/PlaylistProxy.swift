@@ -84,7 +84,7 @@ public final class PlaylistProxy: Sendable {
         case never
         /// Until the source of keys has it, for a minute at most.
         case implicitly
-        /// Until ``PlaylistProxy/unblock(_:)``, for ten minutes at most.
+        /// Until ``PlaylistProxy/unblock(_:_:)``, for ten minutes at most.
         case untilUnblocked
     }
 
@@ -110,7 +110,7 @@ public final class PlaylistProxy: Sendable {
         public var isSingleSession = false
         /// Whether a request waits for a license that is not there yet.
         public var licenseWait = LicenseWait.never
-        /// Whether plain http beyond this machine is allowed.
+        /// Whether plain http beyond this machine is allowed, for sources whose parameters do not say it.
         public var allowsPlainHTTP = false
         /// Whether manifests, playlists, key lines and redirects may lead into private networks.
         public var allowsPrivateNetworks = false
@@ -211,13 +211,14 @@ public final class PlaylistProxy: Sendable {
         guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy does not listen") }
         try parameters.check()
         var permissions = MediaOrigin.Permissions()
-        permissions.plainHTTP = options.allowsPlainHTTP
+        permissions.plainHTTP = parameters.allowsPlainHTTP ?? options.allowsPlainHTTP
         permissions.privateNetworks = options.allowsPrivateNetworks
         let address = MS3URL.seems(source) ? try MS3URL(source) : nil
         let redeemed = try sessionRights(address, rights)
         // the token goes nowhere but to the source of rights
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
+        permissions.loadTime = options.limits.loadTime
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
         let subtitles = try subtitleOrigin(parameters, place, permissions)
@@ -356,5 +357,31 @@ public final class PlaylistProxy: Sendable {
     /// Lets requests go on that wait for a license.
     ///
     /// - Parameter name: the key that has come; nil for all.
-    public func unblock(_ name: ContentKeyName? = nil) { gate.open(name) }
+    public func unblock(_ name: ContentKeyName? = nil) { gate.open { name == nil || $0 == name } }
+
+    /// Lets requests go on that wait for a license of which a token is known.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind of the license.
+    ///   - token: of the license. Sources of keys that are ``LicenseTokenReceiver`` get that of ``LicenseKind/token`` before they are asked
+    ///     again.
+    public func unblock(_ kind: LicenseKind, _ token: String) {
+        switch kind {
+        case .key:
+            let id = Hex.decode(token)
+            gate.open { name in
+                switch name {
+                case .id(let known): known == id
+                case .content(let known), .address(let known): known == token
+                default: false
+                }
+            }
+        case .token:
+            let receivers = state.withLock { $0.sessions.values.compactMap(\.licenseTokenReceiver) }
+            Task { [gate] in
+                for receiver in receivers { await receiver.receive(licenseToken: token) }
+                gate.open { _ in true }
+            }
+        }
+    }
 }

@@ -122,6 +122,23 @@ struct `Addresses in a source` {
         await foreign.stop()
     }
 
+    @Test(arguments: [false, true]) func `of plain http are allowed for one source, or for all others`(forAll: Bool) throws {
+        let run = try ProxyRun { $0.allowsPlainHTTP = forAll }
+        var parameters = MediaSourceParameters()
+        parameters.allowsPlainHTTP = !forAll
+        let address = "http://media.example/film.mpd"
+        func isRefused(_ parameters: MediaSourceParameters) -> Bool {
+            do throws(ProxyError) {
+                try run.proxy.makeURL(address, .dash, parameters).end()
+                return false
+            } catch {
+                return error.code == .address
+            }
+        }
+        #expect(isRefused(MediaSourceParameters()) == !forAll)
+        #expect(isRefused(parameters) == forAll)
+    }
+
     @Test func `of plain http beyond this machine are refused unless they are allowed`() throws {
         let run = try ProxyRun()
         #expect { _ = try run.proxy.makeURL("http://example.org/film.mpd?token=secret", .dash) } throws: { error in

@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
-import CarrelProxy
+@testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing
@@ -87,10 +87,60 @@ struct `Keys in time` {
         run.proxy.unblock(.content("another"))
         try await Task.sleep(for: .milliseconds(400))
         #expect(status.withLock { $0 } == 0 && keys.asked == 1)
-        run.proxy.unblock(isNamed ? .content("00112233445566778899aabbccddeeff") : nil)
+        if isNamed { run.proxy.unblock(.key, "00112233445566778899aabbccddeeff") } else { run.proxy.unblock() }
         try await running.value
         #expect(status.withLock { $0 } == 200)
         await run.proxy.stop()
+    }
+
+    /// A source that gets its key for a token.
+    private final class TokenKeys: LicenseTokenReceiver {
+        let tokens = Locked<[String]>([])
+        let asked = Locked(0)
+
+        func receive(licenseToken: String) async { tokens.withLock { $0.append(licenseToken) } }
+
+        func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+            asked.withLock { $0 += 1 }
+            return tokens.withLock { $0 }.isEmpty ? .pending : `Keys in time`.granted()
+        }
+    }
+
+    @Test func `are redeemed by the token that the app passes in`() async throws {
+        let package = try await Self.package()
+        let run = try ProxyRun { $0.licenseWait = .untilUnblocked }
+        let keys = TokenKeys()
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        let running = Task { try await ProxyRun.get(segment).status }
+        try await eventually { keys.asked.withLock { $0 } == 1 }
+        run.proxy.unblock(.key, "another")
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(keys.asked.withLock { $0 } == 1)
+        run.proxy.unblock(.token, "<token/>")
+        #expect(try await running.value == 200)
+        #expect(keys.tokens.withLock { $0 } == ["<token/>"])
+        await run.proxy.stop()
+    }
+
+    @Test func `are waited for until a license of their kind is there`() async throws {
+        let gate = LicenseGate()
+        let names: [ContentKeyName] = [.content("urn:one"), .id([0xab, 0xcd]), .address("https://keys.example/1"), .track(1)]
+        let run = Locked<[Int]>([])
+        await withTaskGroup { group in
+            for (place, name) in names.enumerated() {
+                group.addTask {
+                    await gate.wait(for: name, after: 0, .seconds(60))
+                    run.withLock { $0.append(place) }
+                }
+            }
+            while gate.waitingCount < names.count { await Task.yield() }
+            for place in names.indices {
+                gate.open { $0 == names[place] }
+                while run.withLock({ $0.count }) <= place { await Task.yield() }
+                #expect(run.withLock { $0 } == Array(0...place))
+            }
+        }
     }
 
     @Test func `that are waited for when the session ends hold nothing`() async throws {

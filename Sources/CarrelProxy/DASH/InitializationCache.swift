@@ -53,7 +53,7 @@ actor InitializationCache {
 /// The beginning of a file up to the end of its movie box.
 enum MovieHead {
     static func load(_ url: String, _ origin: MediaOrigin, limit: Int) async throws -> [UInt8] {
-        let stream = try await origin.open(url)
+        let stream = try await origin.open(url, isWhole: true)
         defer { stream.cancel() }
         var bytes: [UInt8] = []
         var at = 0

@@ -45,12 +45,14 @@ enum FileSourceKind: Sendable {
 
     /// The first bytes of the source, however they arrive.
     private static func head(of origin: MediaOrigin, length: Int) async throws(ProxyError) -> [UInt8] {
-        let stream = try await origin.open(origin.address)
+        let stream = try await origin.open(origin.address, isWhole: true)
         defer { stream.cancel() }
         var bytes: [UInt8] = []
         while bytes.count < length, let piece = try await stream.next() { bytes += piece }
         return bytes
     }
 
-    private static let boxes: [StaticString] = ["ftyp", "moov", "mdat", "free", "skip", "wide", "styp", "sidx"]
+    private static let boxes: [StaticString] = [
+        "ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "emsg", "prft", "pdin", "uuid", "free", "skip", "wide",
+    ]
 }

@@ -15,6 +15,8 @@ struct MediaOrigin: Sendable {
         var plainHTTP = false
         /// Addresses of private networks in manifests, playlists, key lines and redirects.
         var privateNetworks = false
+        /// The longest time in which a resource that is read whole comes.
+        var loadTime = Duration.seconds(60)
     }
 
     private enum Place: Sendable {
@@ -135,11 +137,16 @@ struct MediaOrigin: Sendable {
         }
     }
 
-    private func request(_ url: String, _ range: Range<Int64>?, _ named: [String]) throws(ProxyError) -> ClientRequest {
+    private func request(
+        _ url: String,
+        _ range: Range<Int64>?,
+        _ named: [String],
+        within time: Duration
+    ) throws(ProxyError) -> ClientRequest {
         try check(url)
         var request = ClientRequest(
             url,
-            timeouts: ClientTimeouts(connect: .seconds(10), total: .seconds(86_400), stall: .seconds(20))
+            timeouts: ClientTimeouts(connect: .seconds(10), total: time, stall: .seconds(20))
         )
         // what a caller gives for its origin may be a secret
         if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }
@@ -151,17 +158,22 @@ struct MediaOrigin: Sendable {
         return request
     }
 
+    /// The longest time of media, which players take in real time.
+    private static let mediaTime = Duration.seconds(86_400)
+
     /// Opens a resource. The bytes that are not taken make the server wait.
     ///
     /// - Parameters:
     ///   - reference: an address, or a path of a local origin; resolved.
     ///   - range: the part that is wanted; nil for all.
+    ///   - isWhole: whether it is read whole, now: then a server that takes too long is an error.
     /// - Returns: the bytes, piece by piece.
-    /// - Throws: ``ProxyError``.
-    func open(_ reference: String, range: Range<Int64>? = nil) async throws(ProxyError) -> OriginStream {
+    /// - Throws: ``ProxyError``; `proxy.unavailable` when the time is over.
+    func open(_ reference: String, range: Range<Int64>? = nil, isWhole: Bool = false) async throws(ProxyError) -> OriginStream {
         switch place {
         case .servers(let named):
-            let request = try request(reference, range, named)
+            let time = isWhole ? permissions.loadTime : Self.mediaTime
+            let request = try request(reference, range, named, within: time)
             let stream: ClientStream
             do throws(HTTPClientError) { stream = try await client.open(request) } catch {
                 throw ProxyError(error, in: Self.shown(reference))
@@ -232,11 +244,10 @@ struct MediaOrigin: Sendable {
         limit: Int
     ) async throws(ProxyError) -> MediaHTTPResponse {
         guard case .servers(let named) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
-        var request = try request(url, nil, named)
+        var request = try request(url, nil, named, within: permissions.loadTime)
         for field in fields { request.headers.append(field.name, field.value) }
         if let body { (request.method, request.body) = (.post, .bytes(body)) }
         request.maxResponseBytes = Int64(limit)
-        request.timeouts.total = .seconds(60)
         do throws(HTTPClientError) {
             let response = try await client.send(request)
             return MediaHTTPResponse(
@@ -264,7 +275,7 @@ struct MediaOrigin: Sendable {
             let stream = try await open(address)
             return stream.length ?? 0
         }
-        let stream = try await open(address, range: 0..<1)
+        let stream = try await open(address, range: 0..<1, isWhole: true)
         defer { stream.cancel() }
         guard let length = stream.totalLength else {
             throw ProxyError(.noRanges, "\(Self.shown(address)): the server does not tell the length")
@@ -283,7 +294,7 @@ struct MediaOrigin: Sendable {
     func load(_ reference: String, range: Range<Int64>? = nil, limit: Int) async throws(ProxyError) -> (
         bytes: [UInt8], url: String
     ) {
-        let stream = try await open(reference, range: range)
+        let stream = try await open(reference, range: range, isWhole: true)
         var bytes: [UInt8] = []
         while let piece = try await stream.next() {
             guard bytes.count + piece.count <= limit else {

@@ -16,13 +16,16 @@ final class LicenseGate: Sendable {
     /// How often the gate was opened. A caller that asks for a key notes it before, so that no opening is lost.
     var openings: UInt64 { state.withLock { $0.openings } }
 
+    /// Requests that wait.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Lets those who wait go on.
     ///
-    /// - Parameter name: those who wait for this key; nil for all.
-    func open(_ name: ContentKeyName?) {
+    /// - Parameter isOpen: whether those who wait for a key may go on.
+    func open(_ isOpen: (ContentKeyName) -> Bool) {
         let resumed = state.withLock { state in
             state.openings &+= 1
-            return state.waiting.values.filter { name == nil || $0.name == name }
+            return state.waiting.values.filter { isOpen($0.name) }
         }
         for waiter in resumed { waiter.resume() }
     }

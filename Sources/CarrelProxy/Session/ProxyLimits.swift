@@ -6,6 +6,8 @@ package struct ProxyLimits: Sendable {
     package var sharedThreads = 128
     /// Segments that all sessions together hold open ahead of their players.
     package var openAhead = 128
+    /// The longest time in which a manifest, a playlist, an index or a range of a file comes, however it drips.
+    package var loadTime = Duration.seconds(60)
     /// Starts the threads that wait for files.
     package var threads = ThreadStarter.system
 

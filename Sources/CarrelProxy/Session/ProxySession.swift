@@ -51,6 +51,11 @@ final class ProxySession: Sendable {
         options.hasTokenInHeader ? "\(origin)/\(Self.kind)/player.html" : "\(origin)/\(Self.kind)/\(token)/player.html"
     }
 
+    /// The source of keys, where it takes tokens of licenses.
+    var licenseTokenReceiver: (any LicenseTokenReceiver)? {
+        (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
+    }
+
     /// Ends what the session does.
     func end() { content.end() }
 

@@ -2,7 +2,7 @@ import CarrelMedia
 
 /// The keys of a session: requests wait for a license as the proxy's options say.
 final class SessionKeys: ContentKeySource {
-    private let keys: any ContentKeySource
+    let keys: any ContentKeySource
     private let gate: LicenseGate
     private let wait: PlaylistProxy.LicenseWait
     /// Whether a key may be used for a plain stream of bytes only where its source says more than that it has it.
