@@ -106,6 +106,23 @@ struct `A DCF source` {
         await origin.stop()
     }
 
+    @Test(arguments: SourcePlace.allCases) func `that is shorter than it says has a code of its own`(place: SourcePlace)
+        async throws
+    {
+        let folder = TemporaryDirectory()
+        let whole = try Fixtures.bytes("media/dcf/mp3.cbc.dcf")
+        let origin = try OriginServer(folder.path)
+        let run = try ProxyRun()
+        for count in [14, 21, 200, 5000, whole.count - 16, whole.count - 1] {
+            _ = folder.write("short.dcf", Array(whole.prefix(count)))
+            let source = place == .local ? folder.file("short.dcf") : "\(origin.origin)/short.dcf"
+            let session = try run.proxy.makeURL(source, .singleFile, keys: Self.given())
+            try await ProxyRun.expectRefusal(session.url, .wrongLength, 502, of: run)
+        }
+        await run.proxy.stop()
+        await origin.stop()
+    }
+
     @Test func `goes out with the media type that the caller names`() async throws {
         let run = try ProxyRun()
         var parameters = MediaSourceParameters()

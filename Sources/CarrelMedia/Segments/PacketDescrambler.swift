@@ -58,8 +58,11 @@ package struct PacketDescrambler: ~Copyable {
         // a packet that is still scrambled had no payload; a prefix that goes on in the next packet is not looked at
         guard bytes.u8(at: start + 3) & 0xc0 == 0, bytes.u8(at: start + 3) & 0x10 != 0, payload + 3 <= start + 188 else { return }
         let isPrefix = bytes.u8(at: payload) == 0 && bytes.u8(at: payload + 1) == 0 && bytes.u8(at: payload + 2) == 1
-        // a section begins with a pointer, which is zero
-        guard isPrefix || bytes.u8(at: payload) == 0 else {
+        // a section begins behind a pointer (ISO/IEC 13818-1 §2.4.4), which in others is zero
+        let pid = bytes.u16(at: start + 1) & 0x1fff
+        let pointer = Int(bytes.u8(at: payload))
+        let isSection = pointer == 0 || descrambler.sectionPIDs.contains(pid) && payload + 1 + pointer < start + 188
+        guard isPrefix || isSection else {
             throw MediaError(.wrongKey, "no unit begins behind the descrambling: the key is another, or the stream is damaged")
         }
     }

@@ -27,6 +27,8 @@ struct ByteContent: Sendable {
             stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
             // the padding tells another key while there is a status to tell it
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
+        } catch let error as Malformed where Self.isCutOff(error) {
+            throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is shorter than it says: \(error.description)")
         } catch {
             throw ProxyError(error, in: MediaOrigin.shown(origin.address))
         }
@@ -42,6 +44,11 @@ struct ByteContent: Sendable {
     func protections() async throws -> [MediaProtection] {
         let reader = try await origin.reader()
         return try await MediaOrigin.threads.run { try MediaFile(reader).protections }
+    }
+
+    /// Whether a file is at fault by its length alone: a box ends behind it.
+    private static func isCutOff(_ error: Malformed) -> Bool {
+        ["past the end of the file", "file ended early", "box header is cut off"].contains { error.what.hasSuffix($0) }
     }
 
     /// The response to GET or HEAD: whole, or in parts.

@@ -2,7 +2,9 @@ import CarrelBytes
 
 /// The first bytes of media segments (RFC 8216 §3): packets, boxes, audio without a container, subtitles.
 enum MediaBeginning {
-    private static let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free"]
+    private static let boxes: [StaticString] = [
+        "ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "emsg", "prft", "pdin", "uuid", "free", "skip", "wide",
+    ]
 
     /// Whether bytes begin as fragmented MP4 does.
     static func isBoxes(_ head: [UInt8]) -> Bool { head.count >= 8 && boxes.contains { head.rawSpan.matches($0, at: 4) } }

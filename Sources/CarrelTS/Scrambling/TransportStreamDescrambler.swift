@@ -38,6 +38,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     /// is not changed: the caller may pass the packets from there on again, together with those that follow.
     package private(set) var unfinishedMap: Int?
 
+    /// The streams of the program whose units are sections, not packets of an elementary stream.
+    package private(set) var sectionPIDs: Set<UInt16> = []
     /// The key message in force.
     package private(set) var message: KeyMessage?
     /// `scrambling_mode` of the program, where a descriptor names it.
@@ -127,6 +129,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         let descriptors = map.descriptors + map.streams.flatMap(\.descriptors)
         mode = descriptors.first { $0.tag == StreamDescriptor.scramblingTag }?.content.first
         messagePID = map.streams.first(where: \.hasKeyMessages)?.pid
+        sectionPIDs = Set(map.streams.lazy.filter(\.hasSections).map(\.pid))
         return ProgramMap.withoutScrambling(section)
     }
 

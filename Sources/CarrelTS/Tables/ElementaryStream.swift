@@ -25,6 +25,12 @@ package struct ElementaryStream: Sendable, Hashable {
         case other
     }
 
+    /// Types whose units are sections: private ones, DSM-CC, metadata, and cues of advertisements (SCTE 35).
+    private static let sectionTypes: Set<UInt8> = [0x05, 0x0a, 0x0b, 0x0c, 0x0d, 0x14, 0x16, 0x86]
+
+    /// Whether its units are sections.
+    package var hasSections: Bool { Self.sectionTypes.contains(type) }
+
     /// The packet identifier.
     package var pid: UInt16
     /// `stream_type` (table 2-34).
