@@ -176,6 +176,38 @@ package struct MPDSegments: Sendable {
 
     /// The segment at a place; nil behind the end.
     package subscript(index: Int) -> MPDSegment? {
+        guard var segment = timed(at: index) else { return nil }
+        let part = segment.subNumber ?? 0
+        switch addresses {
+        case .whole(let indexRange):
+            segment.url = base.description
+            segment.indexRange = indexRange
+        case .list(let list):
+            segment.url = resolve(list[index].media.url ?? "")
+            segment.byteRange = list[index].media.range
+            segment.indexRange = list[index].index.range
+        case .template(let template, let hasTimeline):
+            // by duration, the time counts from the beginning of the period
+            let values = URLTemplate.Values(
+                representationID: id,
+                bandwidth: bandwidth,
+                number: segment.number,
+                time: hasTimeline ? segment.time : segment.time - offset,
+                subNumber: part
+            )
+            if isTemplatePlain {
+                segment.url = folder
+                template.append(values, to: &segment.url)
+            } else {
+                segment.url = resolve(template.expand(values))
+            }
+        }
+        return segment
+    }
+
+    /// The segment at a place without its addresses, which a list of many does not need; nil behind the end.
+    package func timed(at index: Int) -> MPDSegment? {
+        if case .list(let list) = addresses, index >= list.count { return nil }
         guard index >= 0, let run = run(of: index) else { return nil }
         var (inRun, part) = (Int64(index - run.first), Int64(0))
         if run.parts > 1 { (inRun, part) = inRun.quotientAndRemainder(dividingBy: run.parts) }
@@ -198,31 +230,6 @@ package struct MPDSegments: Sendable {
         if last, duration == nil, case .whole = addresses { duration = period.duration }
         var segment = MPDSegment(index: index, number: number, time: time, start: start, duration: duration, url: "")
         if run.parts > 1 { segment.subNumber = part }
-        switch addresses {
-        case .whole(let indexRange):
-            segment.url = base.description
-            segment.indexRange = indexRange
-        case .list(let list):
-            guard index < list.count else { return nil }
-            segment.url = resolve(list[index].media.url ?? "")
-            segment.byteRange = list[index].media.range
-            segment.indexRange = list[index].index.range
-        case .template(let template, let hasTimeline):
-            // by duration, the time counts from the beginning of the period
-            let values = URLTemplate.Values(
-                representationID: id,
-                bandwidth: bandwidth,
-                number: number,
-                time: hasTimeline ? time : time - offset,
-                subNumber: part
-            )
-            if isTemplatePlain {
-                segment.url = folder
-                template.append(values, to: &segment.url)
-            } else {
-                segment.url = resolve(template.expand(values))
-            }
-        }
         return segment
     }
 
@@ -260,7 +267,7 @@ package struct MPDSegments: Sendable {
         // of an MPD whose end is over, time goes on for what leaves the buffer
         let past = Duration.milliseconds(now.milliseconds - begin.milliseconds)
         let lower = firstIndex(upper) { place in
-            let segment = self[place]
+            let segment = timed(at: place)
             return (segment.map { $0.start + ($0.duration ?? .zero) * 2 } ?? .zero) + depth >= past
         }
         return lower..<max(lower, upper)
@@ -273,7 +280,7 @@ package struct MPDSegments: Sendable {
     ///   - mpd: the MPD of the segments.
     /// - Returns: the instant, by the MPD's own clock; nil where it is always there, and behind the end.
     package func availabilityTime(of index: Int, in mpd: MPD) -> Instant? {
-        guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime, self[index] != nil else { return nil }
+        guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime, timed(at: index) != nil else { return nil }
         var time = complete(index)
         switch availabilityTimeOffset {
         case .infinite: return nil
@@ -313,16 +320,18 @@ package struct MPDSegments: Sendable {
         }
         if let inRun = run.count { index = min(index, run.first + inRun) }
         // times are rounded down to units, and the segment may end before its run does
-        while let next = self[index + 1], next.start <= time, index - run.first < run.count ?? .max { index += 1 }
+        while let next = timed(at: index + 1), next.start <= time, index - run.first < run.count ?? .max { index += 1 }
         if let end = count, index >= end { return nil }
-        guard let segment = self[index] else { return nil }
-        if let duration = segment.duration, segment.start + duration <= time { return self[index + 1] == nil ? nil : index + 1 }
+        guard let segment = timed(at: index) else { return nil }
+        if let duration = segment.duration, segment.start + duration <= time {
+            return timed(at: index + 1) == nil ? nil : index + 1
+        }
         return index
     }
 
     /// When a segment is complete, from the availability start time on.
     private func complete(_ index: Int) -> Duration {
-        guard let segment = self[index] else { return .seconds(Self.limit) }
+        guard let segment = timed(at: index) else { return .seconds(Self.limit) }
         return segment.start + (segment.duration ?? .zero)
     }
 

@@ -100,7 +100,13 @@ struct SegmentPairs {
 
     /// The place of the segment that begins nearest to a time; starts rise.
     private static func nearest(to start: Duration, in places: [SegmentPlaces.Place]) -> Int? {
-        places.indices.min { distance(places[$0].start, start) < distance(places[$1].start, start) }
+        var (low, high) = (0, places.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if places[middle].start < start { low = middle + 1 } else { high = middle }
+        }
+        return [low - 1, low].filter { places.indices.contains($0) }
+            .min { distance(places[$0].start, start) < distance(places[$1].start, start) }
     }
 
     private static func distance(_ a: Duration, _ b: Duration) -> Duration { a > b ? a - b : b - a }

@@ -11,6 +11,7 @@ struct SegmentPlaces: Sendable {
         var time: Int64
         var start: Duration
         var duration: Duration
+        /// Empty in lists of what the MPD names by itself.
         var url: String
         var range: Range<Int64>?
 
@@ -50,7 +51,8 @@ struct SegmentPlaces: Sendable {
         places = []
         places.reserveCapacity(range.count)
         for index in range {
-            guard let segment = segments[index] else { break }
+            // a list does not need the addresses at the origin
+            guard let segment = segments.timed(at: index) else { break }
             places.append(Place(segment))
         }
         // a segment without a duration goes on to the end of its period

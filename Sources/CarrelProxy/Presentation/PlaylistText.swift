@@ -93,9 +93,17 @@ struct PlaylistText {
         let kind = name.text != nil && name.video == nil && name.audio == nil ? "vtt" : isFragmented ? "m4s" : "ts"
         let file = kind == "vtt" ? "text.vtt?" : "segment.\(kind)?"
         var initialization: MediaSegment.Initialization?
+        playlist.segments.reserveCapacity(list.segments.count)
+        var beginning = file
+        var named: SegmentName?
         for segment in list.segments {
-            var uri = file
-            segment.name.append(to: &uri)
+            if named.map({ !segment.name.isBeside($0) }) ?? true {
+                beginning = "\(file)period=\(segment.name.period)"
+                segment.name.rendition.append(to: &beginning)
+                named = segment.name
+            }
+            var uri = beginning
+            segment.name.appendPlaces(to: &uri)
             var entry = MediaSegment(uri: uri, duration: segment.duration)
             entry.discontinuity = segment.isDiscontinuity
             entry.isGap = segment.isGap

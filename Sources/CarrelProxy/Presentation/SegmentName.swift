@@ -32,11 +32,19 @@ package struct SegmentName: Sendable, Hashable {
         return text
     }
 
-    /// Appends the query fields: a long playlist has thousands of them.
+    /// Appends the query fields.
     func append(to text: inout String) {
         text += "period="
         text += String(period)
         rendition.append(to: &text)
+        appendPlaces(to: &text)
+    }
+
+    /// Whether the fields in front of the places are those of another segment: a long playlist makes them once.
+    func isBeside(_ other: SegmentName) -> Bool { period == other.period && rendition == other.rendition }
+
+    /// Appends the fields that differ from segment to segment.
+    func appendPlaces(to text: inout String) {
         text += "&n="
         text += String(index)
         text += "&t="
