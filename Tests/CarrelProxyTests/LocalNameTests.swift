@@ -97,4 +97,30 @@ struct `Names of local files` {
         #expect(!String(decoding: got.body, as: UTF8.self).contains("root:"))
         await run.proxy.stop()
     }
+
+    @Test func `that look the same as others, or begin with a mark, are told apart`() async throws {
+        // two folders of one appearance
+        for name in ["caf\u{e9}", "cafe\u{301}"] {
+            _ = try await runProcess(["/bin/mkdir", "-p", directory.file("same/\(name)")])
+        }
+        directory.write("same/schlüssel %#1.key", MarkedSegment.key)
+        for name in ["caf\u{e9}", "cafe\u{301}"] {
+            directory.write("same/\(name)/schlüssel %#1.key", MarkedSegment.key)
+            directory.write("same/\(name)/one.ts", try MarkedSegment(1).encrypted)
+            // the mark belongs to the slash in front of it
+            directory.write("same/\(name)/\u{301}one.ts", try MarkedSegment(2).encrypted)
+        }
+        directory.write("same/one.ts", try MarkedSegment(3).encrypted)
+        let names = ["one.ts", "%CC%81one.ts", "\u{301}one.ts", "../cafe%CC%81/one.ts", "../one.ts"]
+        directory.write("same/caf\u{e9}/\u{301}film.m3u8", playlist(names))
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(directory.file("same/caf\u{e9}/\u{301}film.m3u8"), .hls)
+        let segments = try await ProxyRun.segments(of: session)
+        for (address, mark) in zip(segments, [1, 2, 2] as [UInt8]) {
+            let clear = try MarkedSegment(mark).clear
+            #expect(try await ProxyRun.get(address).body == clear)
+        }
+        for address in segments.suffix(2) { try await ProxyRun.expectRefusal(address, .address, 403, of: run) }
+        await run.proxy.stop()
+    }
 }

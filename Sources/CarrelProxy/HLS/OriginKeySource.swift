@@ -18,7 +18,7 @@ struct OriginKeySource: ContentKeySource {
         guard case .address(let address) = name else { return .unknown }
         guard !origin.isRemote else { return await remote.key(name) }
         // an address of another kind is not a file
-        guard address.hasPrefix("/") || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else {
+        guard LocalReference.isAbsolute(address) || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else {
             return .unknown
         }
         let bytes: [UInt8]

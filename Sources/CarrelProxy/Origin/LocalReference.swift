@@ -5,10 +5,22 @@ import CarrelHTTP
 enum LocalReference {
     /// The path of a file with everything escaped that has a meaning in references.
     static func address(ofFile path: String) -> String {
-        path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encode(String($0)) }.joined(
-            separator: "/"
-        )
+        // by bytes: a mark that combines with a slash is part of a name
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { PercentEncoding.encode(String(decoding: $0, as: UTF8.self)) }.joined(separator: "/")
     }
+
+    /// The folder of a file, with the slash at its end.
+    static func folder(ofFile path: String) -> String {
+        guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(decoding: path.utf8[...end], as: UTF8.self)
+    }
+
+    /// Whether a path begins with a slash.
+    static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
+
+    /// Whether a real path lies below a folder. Bytes are compared: names that look the same may be others.
+    static func isBelow(_ folder: String, _ path: String) -> Bool { path.utf8.starts(with: folder.utf8) }
 
     /// Whether a reference names a file of this machine.
     static func isLocal(_ reference: String) -> Bool {

@@ -79,7 +79,7 @@ struct MediaOrigin: Sendable {
             if unsafe stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
                 throw ProxyError(.unavailable, "\(path) is a folder", recommendation: "Name the file in it that is to be played.")
             }
-            place = .folder(String(self.source[...(self.source.lastIndex(of: "/") ?? self.source.startIndex)]))
+            place = .folder(LocalReference.folder(ofFile: self.source))
         }
     }
 
@@ -93,7 +93,7 @@ struct MediaOrigin: Sendable {
 
     /// A reference in a document of this origin, resolved.
     func resolve(_ reference: String, against base: String? = nil) -> String {
-        if case .folder = place, reference.hasPrefix("/") { return reference }
+        if case .folder = place, LocalReference.isAbsolute(reference) { return reference }
         return URIReference.resolve(reference, against: base ?? address)
     }
 
@@ -310,10 +310,12 @@ struct MediaOrigin: Sendable {
         let refusal = ProxyError(.address, "'\(shown(reference))' is not a file below the folder of the source")
         guard !isURL(reference), LocalReference.isLocal(reference) else { throw refusal }
         for candidate in LocalReference.paths(reference) {
-            guard let real = unsafe realpath(candidate.hasPrefix("/") ? candidate : folder + candidate, nil) else { continue }
+            guard let real = unsafe realpath(LocalReference.isAbsolute(candidate) ? candidate : folder + candidate, nil) else {
+                continue
+            }
             defer { unsafe free(real) }
             let path = unsafe String(cString: real)
-            guard path.hasPrefix(folder) else { throw refusal }
+            guard LocalReference.isBelow(folder, path) else { throw refusal }
             return path
         }
         throw ProxyError(.missing, "\(shown(reference)) does not exist")
