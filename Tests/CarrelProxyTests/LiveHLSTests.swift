@@ -29,6 +29,45 @@ import Testing
         await encoder.terminate()
     }
 
+    @Test(.enabled(if: unsafe getenv("CARREL_LONG") != nil, "only with CARREL_LONG=1"), arguments: ["mpegts", "fmp4"])
+    func `of an encoder that is started again plays on`(kind: String) async throws {
+        let folder = TemporaryDirectory()
+        folder.write("live.key", Array(0..<16))
+        let origin = MadeOrigin(folder: folder.path)
+        folder.write("key.info", "\(origin.url("live.key"))\n\(folder.file("live.key"))\n")
+        // fragments of this encoder are in the clear
+        let form =
+            kind == "fmp4" ? ["-hls_segment_type", "fmp4"] : ["-hls_key_info_file", folder.file("key.info")]
+        let arguments =
+            ["-f", "hls", "-hls_time", "1", "-hls_list_size", "6", "-hls_flags", "delete_segments+temp_file+omit_endlist"] + form
+            + [folder.file("live.m3u8")]
+        var encoder = try LivePackets.encoder(60, arguments)
+        try await eventually { folder.read("live7.\(kind == "fmp4" ? "m4s" : "ts")") != nil }
+        let run = try ProxyRun { $0.policy = .open }
+        let session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
+        let ffmpeg = try requirePeer("ffmpeg")
+        async let played = runProcess(
+            [ffmpeg, "-v", "error", "-nostdin", "-i", session.url, "-t", "40", "-map", "0:v:0", "-f", "framemd5", "-"],
+            timeout: .seconds(120)
+        )
+        try await Task.sleep(for: .seconds(8))
+        await encoder.terminate()
+        encoder = try LivePackets.encoder(60, arguments)
+        try await Task.sleep(for: .seconds(15))
+        let list = try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0"))
+        let first = try #require(list.split(separator: "#EXT-X-MEDIA-SEQUENCE:").last?.prefix { $0.isNumber })
+        #expect((Int(first) ?? 0) > 12, "\(list)")
+        #expect(list.contains("#EXT-X-DISCONTINUITY-SEQUENCE:1") || list.contains("#EXT-X-DISCONTINUITY\n"))
+        try await Task.sleep(for: .seconds(10))
+        await encoder.terminate()
+        origin.put("live.m3u8", String(decoding: folder.read("live.m3u8") ?? [], as: UTF8.self) + "#EXT-X-ENDLIST\n")
+        let pictures = try await played.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
+        // before the restart, and behind it
+        #expect(pictures > 25 * 18, "\(pictures)")
+        #expect(run.errors.withLock { $0 }.allSatisfy { $0.code == .windowPassed || $0.code == .missing })
+        await run.proxy.stop()
+    }
+
     /// A list of segments of one second, and of discontinuities in front of some.
     private static func list(_ numbers: Range<Int>, marks: Set<Int> = [], discontinuities: Int = 0, isEnded: Bool = false)
         -> String

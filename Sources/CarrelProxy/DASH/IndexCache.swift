@@ -89,7 +89,7 @@ actor IndexCache {
                 let at = Int(wanted.lowerBound - first.range.lowerBound)
                 bytes = Array(first.bytes[at..<at + wanted.count])
             } else {
-                bytes = try await SegmentOpening(origin: origin).load(url, range: wanted, limit: limit).bytes
+                bytes = try await SegmentOpening(origin: origin).resource(url, range: wanted, limit: limit).bytes
                 guard bytes.count == wanted.count else { throw ProxyError(.wrongLength, "\(name): the segment index is cut off") }
                 rest -= bytes.count
             }

@@ -453,7 +453,7 @@ final class HLSPresentation: Presentation {
         let place = "\(url) \(range.map { "\($0)" } ?? "")"
         if let known = state.withLock({ $0.initializations[place] }) { return known }
         let bytes = try await clearWhole(
-            try await SegmentOpening(origin: origin).load(url, range: range, limit: Self.initializationLimit).bytes,
+            try await SegmentOpening(origin: origin).resource(url, range: range, limit: Self.initializationLimit).bytes,
             initialization,
             held,
             url

@@ -25,7 +25,7 @@ actor PlaylistLoader {
         var opening = SegmentOpening(origin: origin)
         opening.patience = patience
         let task = Task { [opening] () async throws -> (playlist: Playlist, url: String) in
-            let (bytes, address) = try await opening.load(url, limit: Self.limit)
+            let (bytes, address) = try await opening.resource(url, limit: Self.limit)
             do throws(Malformed) {
                 return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
             } catch {

@@ -39,7 +39,7 @@ struct SegmentOpening: Sendable {
     ///   - limit: bytes at most.
     /// - Returns: the bytes, and the address behind redirects.
     /// - Throws: ``ProxyError``; `CancellationError`.
-    func load(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
+    func resource(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
         try await retrying { () async throws(ProxyError) in try await origin.load(url, range: range, limit: limit) }
     }
 
