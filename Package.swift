@@ -409,7 +409,7 @@ let package = Package(
                     "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
                 )
         ),
-        tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing")),
+        tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
         tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
         tests("CarrelJSONTests", carrel("Bytes JSON")),
         tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
@@ -524,7 +524,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),
-        fuzz("MS3URLFuzz", ["CarrelProxy"]),
+        fuzz("MS3URLFuzz", carrel("HTTP Proxy")),
         fuzz("MarlinFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("TransportStreamFuzz", carrel("Bytes Crypto TS")),
         fuzz("CodecRecordFuzz", carrel("Audio Bytes Video")),

@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelProxy
 
 /// Whatever a source says: what is read as an MS3 address leads to servers alone, is the same when written and read again, and shows its token
@@ -14,7 +15,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         return 0
     }
     precondition(seems, "a compound URL goes out as an ordinary address")
-    precondition(url.rightsURL.hasPrefix("https://") && url.rightsURL.contains(url.token))
+    precondition(url.rightsURL.hasPrefix("https://") && !url.token.isEmpty)
     let content = url.contentURL.lowercased()
     precondition(content.hasPrefix("https://") || content.hasPrefix("http://"))
     guard let again = try? MS3URL(url.text) else { preconditionFailure("what is written is not read") }
@@ -24,6 +25,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         !url.rightsURL.dropLast(url.token.utf8.count).contains(url.token)
     {
         precondition(!url.description.contains(url.token))
+        // as the token is written, too
+        guard url.rightsURL.utf8.count <= 256 else { return 0 }
+        let shown = url.withoutToken(url.rightsURL)
+        precondition(!shown.contains(url.token))
+        for part in shown.drop(while: { $0 != "?" }).split(whereSeparator: { $0 == "&" || $0 == "=" || $0 == "?" }) {
+            precondition(PercentEncoding.decode(part) != url.token)
+        }
     }
     return 0
 }

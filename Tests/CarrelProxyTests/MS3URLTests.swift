@@ -55,6 +55,17 @@ struct `An MS3 address` {
         }
     }
 
+    @Test func `is taken out of the words of others however its token is written`() throws {
+        let written = "%41AwAAwAAAxkAAlRXPGAA%45CBR0l7K"
+        let url = try MS3URL("https://rights.example/r/?x=1&b=\(written)#https%3A%2F%2Fcdn.example%2Ffilm.mpd")
+        #expect(url.token == "AAwAAwAAAxkAAlRXPGAAECBR0l7K")
+        for text in ["no rights for \(written)", "no rights for \(url.token)", "GET \(url.rightsURL) failed\n"] {
+            let shown = url.withoutToken(text)
+            #expect(!shown.contains("AwAAwAAA") && shown.contains("…") && !shown.contains("\n"), "\(shown)")
+        }
+        #expect(url.withoutToken(String(repeating: "a", count: 9999)).count == 256)
+    }
+
     @Test(arguments: [
         "https://cdn.example/film.mpd", "https://cdn.example/film.mpd#t=10", "https://cdn.example/film.mpd?b=1#chapter",
         "http://cdn.example/film.mpd?u=https%3A%2F%2Fx", "film#https://x", "/ms3/rights/", "https://cdn.example/#httpx", "",

@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelRights
 import CarrelTokens
 
@@ -82,8 +83,13 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     ///
     /// - Parameter text: such as the message of a rights service.
     /// - Returns: one line, of at most 256 characters.
-    func withoutToken(_ text: String) -> String {
-        let line = String(text.prefix(4096)).replacing(token, with: "…")
+    package func withoutToken(_ text: String) -> String {
+        var line = String(text.prefix(4096)).replacing(token, with: "…")
+        // a token may be written with escapes that it does not need
+        for part in rightsURL.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
+            let written = part.drop { $0 != "=" }.dropFirst()
+            if PercentEncoding.decode(written) == token { line = line.replacing(written, with: "…") }
+        }
         return String(line.prefix(256).map { $0.isNewline || $0.unicodeScalars.contains { $0.value < 0x20 } ? " " : $0 })
     }
 }
