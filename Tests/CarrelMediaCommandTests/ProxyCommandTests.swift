@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -143,6 +144,77 @@ struct `The command proxy` {
         #expect(source["subtitles"]?.array?.isEmpty == true)
         // the address has its own token, and there is no key
         #expect(!result.text.contains("88576e73"))
+    }
+
+    // MARK: - Sources and tracks
+
+    @Test func `reads its source from standard input, whose end ends it`() async throws {
+        let source = try Fixtures.path("media/cenc/av.cenc.mp4")
+        let words = [try CarrelProgram.path(), "proxy", "-"] + Self.keys
+        let result = try await runProcess(words, input: Array(" \(source) \r\nmore\n".utf8), timeout: .seconds(30))
+        #expect(result.status == .exited(0) && result.text.hasPrefix("http://127.0.0.1:"), "\(result.errorText)")
+        for input in ["", "\n", "  \nfilm.mp4\n", String(repeating: "a", count: 20_000)] {
+            let empty = try await runProcess(words, input: Array(input.utf8), timeout: .seconds(30))
+            #expect(empty.status == .exited(64) && empty.text == "" && empty.errorText.contains("standard input"))
+        }
+    }
+
+    @Test func `takes tracks, subtitles and fields of requests`() async throws {
+        let folder = try Fixtures.path("media/dash/number-clear")
+        let seen = Locked<[String?]>([])
+        let server = LoopbackServer { connection in
+            while let request = connection.readRequest() {
+                let name = request.target.split(separator: "/").last.map(String.init) ?? ""
+                seen.withLock { $0.append(request["X-Token"]) }
+                guard let bytes = Fixtures.bytes(at: "\(folder)/\(name)") else { return _ = connection.respond(404) }
+                connection.write("HTTP/1.1 200 Test\r\nContent-Length: \(bytes.count)\r\n\r\n")
+                guard connection.write(bytes) else { return }
+            }
+        }
+        let directory = TemporaryDirectory()
+        let text = directory.write("sub titles.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nOne\n")
+        let source = "http://127.0.0.1:\(server.port)/manifest.mpd"
+        let result = try await Self.run(
+            source,
+            "--json",
+            "--subtitles",
+            text,
+            "--subtitle-language",
+            "de",
+            "--header",
+            "X-Token: secret",
+            "--video-track",
+            "0",
+            "--audio-track",
+            "0"
+        )
+        #expect(result.status == .exited(0), "\(result.errorText)")
+        let bytes = Array(result.text.utf8)
+        let subtitles = try JSON.parse(bytes.rawSpan)["source"]?["subtitles"]?.array
+        #expect(subtitles?.count == 1 && subtitles?.first?["language"]?.string == "de")
+        #expect(!seen.withLock { $0 }.isEmpty && seen.withLock { $0 }.allSatisfy { $0 == "secret" })
+        for (option, value, words) in [
+            ("--video-track", "7", "no video track 7"), ("--audio-track", "id:none", "no audio track 'none'"),
+            ("--video-track", "first", "neither a number"), ("--header", "secret", "not a field"),
+            ("--header", "Host: secret", "header field"), ("--subtitles", "/no/such.vtt", "cannot be opened"),
+        ] {
+            let refused = try await Self.run(source, option, value)
+            #expect(refused.status == .exited(64) && refused.text == "", "\(refused.errorText)")
+            #expect(refused.errorText.contains(words), "\(refused.errorText)")
+        }
+    }
+
+    @Test func `of an MS3 address needs a player on this device, and shows no token`() async throws {
+        let directory = TemporaryDirectory()
+        let token = "AAwAAwAAAxkAAlRXPGAAECBR0l7K6dxdkxUSrLNplXU"
+        let address = "ms3://rights.example/hms/ms3/rights/?b=\(token)#https%3A%2F%2Fcdn.example%2Ffilm.mpd"
+        let words = [try CarrelProgram.path(), "proxy", "-", "--home", directory.path]
+        let alone = try await runProcess(words, input: Array("\(address)\n".utf8), timeout: .seconds(30))
+        #expect(alone.status == .exited(66) && alone.text == "" && alone.errorText.contains("there is no player"))
+        #expect(alone.errorText.contains("carrel device personalize"))
+        let broken = try await runProcess(words, input: Array(address.prefix { $0 != "#" }.utf8), timeout: .seconds(30))
+        #expect(broken.status == .exited(64) && broken.errorText.contains("no content location"), "\(broken.errorText)")
+        #expect(!(alone.errorText + broken.errorText).contains(token))
     }
 
     // MARK: - The line of a terminal

@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
@@ -38,8 +39,14 @@ struct ProxyCommand: Command {
     var plays = false
     var player: String?
     var showsTrace = false
+    var videoTrack: TrackName?
+    var audioTrack: TrackName?
+    var subtitles: String?
+    var subtitleLanguage = "und"
+    var fields: [RequestField] = []
     var keys = ContentKeyOptions()
-    var output = OutputOptions()
+    var reader = ReaderFolder()
+    var vault = VaultOptions()
 
     static let name = "proxy"
     static let abstract = "Serve protected media to any player of this machine."
@@ -47,17 +54,22 @@ struct ProxyCommand: Command {
         Prints an address on 127.0.0.1 and serves the source there as plain HLS, or the content of a DCF as it is, until it is \
         interrupted, or until its standard input ends where that is a pipe. The address holds a token: only who knows it, and only \
         the current user, can play the source. The source may be a file, or an address of HLS, DASH, MP4, a scrambled transport \
-        stream or a DCF.
+        stream or a DCF. The token of an MS3 address is redeemed by this device's player, whose license has the keys. The source is \
+        looked into first: one that cannot be played is an error, and has no address.
         """
     static let examples = [
         Example("carrel proxy https://example.org/film.mpd --keys keys.txt --play", "Plays a protected film in mpv."),
+        Example("carrel proxy - --play < address.txt", "Plays an MS3 address, which other users do not see."),
         Example("carrel proxy film.mp4 --key '*:00112233445566778899aabbccddeeff'", "Serves a protected file until Ctrl-C."),
     ]
     static let parameters: [Parameter<Self>] =
-        sourceParameters + playingParameters + Parameter.group(\.keys) + Parameter.group(\.output)
+        sourceParameters + trackParameters + playingParameters + Parameter.group(\.keys) + Parameter.group(\.reader)
+        + Parameter.group(\.vault)
+
+    var output: OutputOptions { reader.output }
 
     private static let sourceParameters: [Parameter<Self>] = [
-        .positional(\.source, "source", help: "A file, or an address."),
+        .positional(\.source, "source", help: "A file, or an address; - for a line of standard input."),
         .option(\.kind, "--type", value: "kind", help: "What the source is; auto finds it by its name and its bytes."),
         .option(\.form, "--output", value: "form", help: "The form of segments: MPEG-2 transport streams, or fragmented MP4."),
         .option(\.rules, "--rules", value: "rules", help: "The rules of playlists: those of older players, or RFC 8216."),
@@ -67,7 +79,6 @@ struct ProxyCommand: Command {
             value: "policy",
             help: "Which sources are taken: seed takes what the compatible system takes, open takes clear content too."
         ),
-        .option(\.language, "--language", value: "language", help: "The language of audio that is preferred, such as en."),
         .flag(\.demuxesAudio, "--demux-audio", help: "Send audio beside the pictures."),
         .flag(\.encryptsOutput, "--encrypt-output", help: "Send segments as AES-128 under a key of the session."),
         .flag(\.allowsHTTP, "--allow-http", help: "Allow plain http beyond this machine."),
@@ -75,6 +86,30 @@ struct ProxyCommand: Command {
             \.allowsPrivateNetworks,
             "--allow-private-networks",
             help: "Let manifests, playlists, key lines and redirects lead into private networks."
+        ),
+    ]
+
+    private static let trackParameters: [Parameter<Self>] = [
+        .option(\.language, "--language", value: "language", help: "The language of audio that is preferred, such as en."),
+        .option(
+            \.videoTrack,
+            "--video-track",
+            help: "The pictures: a number from 0, or id: and the id of a set, group or track."
+        ),
+        .option(\.audioTrack, "--audio-track", help: "The audio, in the same way."),
+        .option(
+            \.subtitles,
+            "--subtitles",
+            value: "address",
+            help: "A WebVTT file beside the source, or its address.",
+            completion: .file
+        ),
+        .option(\.subtitleLanguage, "--subtitle-language", value: "language", help: "The language of that file, such as de."),
+        .option(
+            \.fields,
+            "--header",
+            help:
+                "A field of requests to the server of the source, such as 'Authorization: Bearer …'. Other users of this machine can see it."
         ),
     ]
 
@@ -95,6 +130,15 @@ struct ProxyCommand: Command {
 
     func run(_ console: Console) async throws {
         if plays, !LocalPlayer(named: player).isInstalled { throw PlayerFailure(status: 127, program: player) }
+        let source = source == "-" ? try SourceLine.read() : source
+        guard MS3URL.seems(source) else { return try await serve(source, nil, console) }
+        // a malformed address is told before a passphrase is asked for
+        _ = try MS3URL(source)
+        let engine = ReaderEngine(folder: reader, vault: vault)
+        try await engine.use(console) { try await serve(source, PlayerRights($0), console) }
+    }
+
+    private func serve(_ source: String, _ rights: PlayerRights?, _ console: Console) async throws {
         let stop = StopSignals()
         let keys = try keys.keys()
         let proxy = try PlaylistProxy(options: options) { error in
@@ -104,11 +148,18 @@ struct ProxyCommand: Command {
         }
         var parameters = MediaSourceParameters()
         parameters.language = language
+        parameters.videoTrack = videoTrack?.selector ?? .any
+        parameters.audioTrack = audioTrack?.selector ?? .any
+        for field in fields { parameters.originFields.append(field.name, field.value) }
+        if let subtitles {
+            parameters.subtitles = .init(name: "Subtitles", language: subtitleLanguage, url: try SourceLine.resolved(subtitles))
+        }
         try proxy.start()
-        let session = try proxy.makeURL(source, type, parameters, keys: keys)
+        let type = type(of: try MS3URL.seems(source) ? MS3URL(source).contentURL : source)
+        let session = try proxy.makeURL(source, type, parameters, keys: keys, rights: rights)
         let end: End
         do {
-            end = try await serve(session, console, stop)
+            end = try await serve(session, type, console, stop)
         } catch {
             await proxy.stop()
             throw error
@@ -136,7 +187,12 @@ struct ProxyCommand: Command {
     /// Checks the source, prints the address, and serves until a signal, the end of the input or that of the player.
     ///
     /// A thread that waits for a signal or for input ends with the process.
-    private func serve(_ session: PlaylistProxy.Session, _ console: Console, _ stop: StopSignals) async throws -> End {
+    private func serve(
+        _ session: PlaylistProxy.Session,
+        _ type: PlaylistProxy.SourceType,
+        _ console: Console,
+        _ stop: StopSignals
+    ) async throws -> End {
         let (events, happened) = AsyncStream<Event>.makeStream()
         Task {
             await stop.wait()
@@ -175,7 +231,7 @@ struct ProxyCommand: Command {
             timer.cancel()
             guard !isPrinted else { continue }
             isPrinted = true
-            report(session, summary, console)
+            report(session, type, summary, console)
             let line = showsTrace ? nil : PlayerProgressLine(console, session)
             if let line { work.append(Task { await line.run() }) }
             if plays {
@@ -194,7 +250,12 @@ struct ProxyCommand: Command {
     }
 
     /// Prints the address, which is the first line.
-    private func report(_ session: PlaylistProxy.Session, _ summary: SourceSummary?, _ console: Console) {
+    private func report(
+        _ session: PlaylistProxy.Session,
+        _ type: PlaylistProxy.SourceType,
+        _ summary: SourceSummary?,
+        _ console: Console
+    ) {
         guard output.json else { return console.print(session.url) }
         let type =
             switch type {
@@ -208,7 +269,7 @@ struct ProxyCommand: Command {
         ])
     }
 
-    private var type: PlaylistProxy.SourceType {
+    private func type(of source: String) -> PlaylistProxy.SourceType {
         switch kind {
         case .file: return .singleFile
         case .hls: return .hls

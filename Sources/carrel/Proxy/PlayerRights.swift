@@ -1,0 +1,76 @@
+import CarrelRights
+import CarrelBytes
+import CarrelCrypto
+import CarrelMedia
+import CarrelPlayer
+import CarrelProxy
+
+/// Redeems the tokens of MS3 addresses by the player of this device, whose license decides over every key.
+struct PlayerRights: RightsSource {
+    private let engine: PlayerEngine
+
+    init(_ engine: PlayerEngine) {
+        self.engine = engine
+    }
+
+    func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer {
+        let session: LicenseSession
+        let isOpen: Bool
+        do throws(PlayerError) {
+            let redeemed = try await engine.process(url.text)
+            session = try await engine.begin(redeemed.contentID)
+            isOpen = try await engine.check(redeemed.contentID, needsOpenOutput: true).result.isGranted
+        } catch {
+            return error.isRetryable ? .unavailable(error.message) : .refused(error.message)
+        }
+        return .granted(
+            StreamRights(
+                keys: LicensedKeys(session),
+                extensions: isOpen ? [.openOutput] : [],
+                end: session.result.until,
+                release: { await session.stop() }
+            )
+        )
+    }
+}
+
+/// The keys of a license, each while the license allows its use.
+private struct LicensedKeys: ContentKeySource {
+    private let session: LicenseSession
+
+    init(_ session: LicenseSession) {
+        self.session = session
+    }
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        guard let id = keyID(name) else { return .unknown }
+        do throws(PlayerError) {
+            return .granted(ContentKeyGrant(key: try await session.key(id), end: session.result.until))
+        } catch {
+            return .refused(error.message)
+        }
+    }
+
+    /// The key that a name means: by its id, by an alias of that, or the only key of the license's own content.
+    private func keyID(_ name: ContentKeyName) -> KeyID? {
+        let known = session.keyIDs
+        switch name {
+        case .id(let bytes):
+            let text = Hex.encode(bytes)
+            return known.contains(text) ? KeyID(hex: text) : nil
+        case .content(let content):
+            let prefix = "urn:marlin:kid:"
+            if content.lowercased().hasPrefix(prefix) {
+                let text = content.dropFirst(prefix.utf8.count).lowercased()
+                if known.contains(text) { return KeyID(hex: text) }
+            }
+            return content == session.contentID ? only : nil
+        case .group, .address: return nil
+        // the format of the file does not say which content it is; the address of the license does
+        case .track: return only
+        @unknown default: return nil
+        }
+    }
+
+    private var only: KeyID? { session.keyIDs.count == 1 ? session.keyIDs.first.flatMap { KeyID(hex: $0) } : nil }
+}

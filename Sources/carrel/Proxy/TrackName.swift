@@ -1,0 +1,45 @@
+import CarrelCommandLine
+import CarrelProxy
+
+/// A track as a person names it: by its place among those of its kind, from 0, or by its id.
+struct TrackName: TextValue, Equatable {
+    static let valueName = "track"
+
+    let selector: MediaSourceParameters.TrackSelector
+
+    init(written text: String) throws(InvalidValue) {
+        if text.hasPrefix("id:"), text.utf8.count > 3 {
+            selector = .id(String(text.dropFirst(3)))
+        } else if let place = Int(text), 0...10_000 ~= place {
+            selector = .index(place)
+        } else {
+            throw InvalidValue("is neither a number from 0 nor 'id:' with an id")
+        }
+    }
+
+    var written: String {
+        switch selector {
+        case .any: ""
+        case .id(let id): "id:\(id)"
+        case .index(let place): "\(place)"
+        }
+    }
+}
+
+/// A field of requests, written as in HTTP: `Name: value`.
+struct RequestField: TextValue, Equatable {
+    static let valueName = "field"
+
+    let name: String
+    let value: String
+
+    init(written text: String) throws(InvalidValue) {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+            throw InvalidValue("is not a field such as 'Name: value'")
+        }
+        name = String(text[..<colon])
+        value = String(text[text.index(after: colon)...].drop { $0 == " " })
+    }
+
+    var written: String { "\(name): \(value)" }
+}
