@@ -111,6 +111,29 @@ struct `The check of a session` {
         await run.proxy.stop()
     }
 
+    @Test(arguments: [false, true]) func `of a live source bears segments that are not there`(hasSegments: Bool) async throws {
+        let origin = MadeOrigin()
+        for (name, file) in [("v-init.mp4", "v-init.mp4"), ("a-init.mp4", "a-init.mp4")] {
+            origin.put(name, try Fixtures.bytes("media/dash/number-clear/\(file)"))
+        }
+        origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 10..<20)]).text)
+        if hasSegments {
+            for kind in ["v", "a"] {
+                for time in stride(from: 34_000, to: 40_000, by: 2000) {
+                    origin.put("\(kind)-0-\(time).m4s", try Fixtures.bytes("media/dash/number-clear/\(kind)-0001.m4s"))
+                }
+            }
+        }
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(origin.url("live.mpd"), .dash)
+        let summary = try await session.check()
+        #expect(summary.isLive && summary.duration == nil && summary.kind == .dash && summary.protections.isEmpty)
+        // near the edge, where players begin
+        #expect(!origin.requests.contains("v-0-20000.m4s") && origin.requests.contains("v-0-34000.m4s"))
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
     @Test func `redeems the token of an MS3 address`() async throws {
         let origin = try OriginServer(try Fixtures.path("media/dash/number-clear"))
         let run = try ProxyRun()

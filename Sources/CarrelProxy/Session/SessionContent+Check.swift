@@ -14,6 +14,13 @@ extension SessionContent {
         }
     }
 
+    /// Takes the beginning of a segment.
+    private func begin(_ name: SegmentName, of presentation: any Presentation, _ use: KeyUse) async throws {
+        let media = try await presentation.open(name)
+        _ = try await media.bytes.next()
+        for use in [use] + media.uses { try use.check(at: now) }
+    }
+
     private func summary(_ use: KeyUse) async throws -> SourceSummary {
         switch try await prepared() {
         case .bytes(let content):
@@ -31,10 +38,12 @@ extension SessionContent {
             for (place, name) in [first, audio?.name].compactMap({ $0 }).enumerated() {
                 let list = try await presentation.segments(of: name)
                 if place == 0, list.isEnded { summary.duration = list.segments.reduce(.zero) { $0 + $1.duration } }
-                guard let segment = list.segments.first(where: { !$0.isGap }) else { continue }
-                let media = try await presentation.open(segment.name)
-                _ = try await media.bytes.next()
-                for use in [use] + media.uses { try use.check(at: now) }
+                // of a live source the first one may leave the window, and players begin near the edge
+                let offered = list.isEnded ? list.segments[...] : list.segments.suffix(3)
+                guard let segment = offered.first(where: { !$0.isGap }) else { continue }
+                do { try await begin(segment.name, of: presentation, use) } catch let error as ProxyError {
+                    guard !list.isEnded, [.missing, .windowPassed].contains(error.code) else { throw error }
+                }
             }
             return summary
         }
