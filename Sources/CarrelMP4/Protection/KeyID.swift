@@ -25,6 +25,9 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
         return bytes
     }
 
+    /// Whether it has no bit set, as where a track leaves the naming of keys to its sample groups.
+    package var isZero: Bool { high | low == 0 }
+
     /// 32 lower-case digits.
     package var description: String { Hex.encode(bytes) }
 }
