@@ -132,4 +132,17 @@ struct `Sessions of a proxy` {
         #expect(run.codes == [])
         await run.proxy.stop()
     }
+
+    @Test func `have a page that says why they cannot be played`() async throws {
+        let run = try ProxyRun()
+        let absent = try run.proxy.makeURL("http://127.0.0.1:9/a%3Cb%3E&c.mpd", .dash)
+        let (status, body, headers) = try await ProxyRun.get(absent.pageURL)
+        let page = String(decoding: body, as: UTF8.self)
+        #expect(status == 502 && headers["Content-Type"]?.hasPrefix("text/html") == true)
+        #expect(headers["Content-Security-Policy"]?.contains("default-src 'none'") == true)
+        let error = try #require(run.proxy.takeLastError())
+        #expect(page.contains("This cannot be played") && page.contains("<p>\(error.recommendation)</p>"))
+        #expect(!page.contains("<video"))
+        await run.proxy.stop()
+    }
 }

@@ -13,6 +13,7 @@ struct ByteContent: Sendable {
     /// The keys that were asked for when it was opened.
     private let uses = [KeyUse.current].compactMap { $0 }
     private let origin: MediaOrigin
+    private let threads: SessionThreads
 
     /// Bytes of one read.
     private static let pieceLength: Int64 = 256 << 10
@@ -24,6 +25,7 @@ struct ByteContent: Sendable {
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
         do {
             self.origin = origin
+            threads = settings.threads
             stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
             // the padding tells another key while there is a status to tell it
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
@@ -43,7 +45,7 @@ struct ByteContent: Sendable {
     /// - Throws: ``ProxyError``.
     func protections() async throws -> [MediaProtection] {
         let reader = try await origin.reader()
-        return try await MediaOrigin.threads.run { try MediaFile(reader).protections }
+        return try await threads.run { try MediaFile(reader).protections }
     }
 
     /// Whether a file is at fault by its length alone: a box ends behind it.

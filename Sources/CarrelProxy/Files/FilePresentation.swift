@@ -87,7 +87,7 @@ final class FilePresentation: Presentation {
     var kind: SourceSummary.Kind { .mp4 }
 
     func protections() async throws -> [MediaProtection] {
-        try await MediaOrigin.threads.run { [reader] in try MediaFile(reader).protections }
+        try await settings.threads.run { [reader] in try MediaFile(reader).protections }
     }
 
     func outline() -> Outline {

@@ -195,6 +195,7 @@ final class SessionContent: Sendable {
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             var refusal = HTTPError(error.status, error.code.identifier, error.message)
             if error.status == .serviceUnavailable { refusal.headers["Retry-After"] = "1" }
+            if path == "player.html" { return added(PlayerPage.failed(error)) }
             return added(refusal.response(requestID: request.http.id))
         }
     }
@@ -211,7 +212,6 @@ final class SessionContent: Sendable {
             // no open proxy: the address leads to the source that it was made for
             guard request.http.query["source"] == source.name else { throw SegmentName.unknown }
         }
-        if path == "player.html" { return page }
         if path == "key.bin", options.encryptsOutput {
             let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
             return .bytes(key, type: "application/octet-stream")
@@ -222,10 +222,15 @@ final class SessionContent: Sendable {
             try use.check(at: settings.clock.now)
         }
         switch prepared {
+        case .bytes where path == "player.html": return PlayerPage.playing("content\(sourceQuery)")
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
             return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
+        case .presentation(let presentation) where path == "player.html":
+            // a source that cannot be read is told on the page
+            _ = try await presentation.outline()
+            return PlayerPage.playing("index.m3u8\(sourceQuery)")
         case .presentation(let presentation):
             if path == "content" { return .redirect(to: "index.m3u8\(sourceQuery)", status: .temporaryRedirect) }
             return try await response(to: request, path, of: presentation, use)
@@ -316,20 +321,6 @@ final class SessionContent: Sendable {
 
     /// The query field that names the source, in addresses that have it.
     private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
-
-    /// A page with one element.
-    private var page: HTTPResponse {
-        let html = """
-            <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <title>Player</title><style>html,body{margin:0;height:100%;background:#000}video{display:block;width:100%;height:100%}</style>
-            <video src="index.m3u8\(sourceQuery)" controls autoplay aria-label="The media"></video></html>
-            """
-        var response = HTTPResponse.html(html)
-        response.headers["Content-Security-Policy"] =
-            "default-src 'none'; media-src 'self' blob:; style-src 'unsafe-inline'; frame-ancestors 'none'"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        return response
-    }
 
     /// A segment as it is made: mostly, its length is not known before.
     ///

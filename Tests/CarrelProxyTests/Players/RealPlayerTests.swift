@@ -45,11 +45,20 @@ private actor ClearFilm {
         for output in Self.outputs { try await Self.play(row, player, output) }
     }
 
-    @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), arguments: SourceRow.all, Player.allCases)
+    @Test(
+        .enabled(if: isLong, "only with CARREL_LONG=1"),
+        arguments: SourceRow.all,
+        Player.allCases
+    )
     func `shows the pictures of the clear source and plays its audio, whatever the source is`(row: SourceRow, player: Player)
         async throws
     {
         for output in Self.outputs { try await Self.play(row, player, output) }
+    }
+
+    @Test func `shows a stream of bytes on the page too`() async throws {
+        let row = try #require(SourceRow.all.first { $0.testDescription == "remote DCF" })
+        try await Self.play(row, .chromium, .transportStream)
     }
 
     private static func play(_ row: SourceRow, _ player: Player, _ output: PlaylistProxy.Output) async throws {
