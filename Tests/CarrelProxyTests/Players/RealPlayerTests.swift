@@ -45,9 +45,14 @@ private actor ClearFilm {
         for output in Self.outputs { try await Self.play(row, player, output) }
     }
 
+    @Test(arguments: SourceRow.ofShakaPackager)
+    func `shows what Shaka Packager packed`(row: SourceRow) async throws {
+        for output in Self.outputs { try await Self.play(row, .ffmpeg, output) }
+    }
+
     @Test(
         .enabled(if: isLong, "only with CARREL_LONG=1"),
-        arguments: SourceRow.all,
+        arguments: SourceRow.all + SourceRow.ofShakaPackager,
         Player.allCases
     )
     func `shows the pictures of the clear source and plays its audio, whatever the source is`(row: SourceRow, player: Player)
