@@ -7,8 +7,8 @@ import CarrelMP4
 /// Decrypts one media segment of HLS, DASH or Common Encryption: pieces of any size go in, clear bytes come out as they are known.
 ///
 /// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH's own segment encryption) come out as they were
-/// before. Samples of fragmented MP4 are decrypted where they lie, and the segment keeps its length; samples of a transport stream are
-/// taken out, decrypted and multiplexed again.
+/// before. Samples of fragmented MP4, and of audio without a container, are decrypted where they lie, and the segment keeps its length;
+/// samples of a transport stream are taken out, decrypted and multiplexed again.
 ///
 /// ```swift
 /// var decrypter = try await MediaSegmentDecrypter(keyLine, segment: 7, keys: keys)
@@ -29,6 +29,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     private var cipher: SegmentCipher?
     private var stream: ClearTransportStream?
     private var fragments: ClearFragments?
+    private var audio: ClearPackedAudio?
     private var undecided: Undecided?
     private var clear: [UInt8] = []
 
@@ -219,6 +220,8 @@ public struct MediaSegmentDecrypter: ~Copyable {
         }
         try stream?.endSegment(to: &sink)
         stream = nil
+        try audio?.finish()
+        audio = nil
         if fragments != nil {
             fragments?.end()
             try await drain(to: &sink)
@@ -239,9 +242,13 @@ public struct MediaSegmentDecrypter: ~Copyable {
             try stream?.beginSegment(key: held.key, iv: held.iv)
             return
         }
+        if held.method == .sampleAES, ClearPackedAudio.begins(head) {
+            audio = try ClearPackedAudio(key: held.key, iv: held.iv)
+            return
+        }
         let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free"]
         guard boxes.contains(where: { head.matches($0, at: 4) }) else {
-            throw MediaError(.unsupported, "encrypted audio samples without a container are not supported")
+            throw MediaError(.unsupported, "the container of encrypted samples is not known")
         }
         var all = ContentKeys()
         all.useForEverything(ContentKeyGrant(key: held.key))
@@ -256,6 +263,8 @@ public struct MediaSegmentDecrypter: ~Copyable {
             try sink.write(clear.rawSpan)
         } else if stream != nil {
             try stream?.take(piece, to: &sink)
+        } else if audio != nil {
+            try audio?.take(piece, to: &sink)
         } else if fragments != nil {
             fragments?.append(piece)
             return true

@@ -107,6 +107,7 @@ extension SourceRow {
                 ]
             }
         } + [
+            shaka("cbcs", .transport, .hls, keys: GivenKeys()),
             shaka("cenc", .times, .dash, periods: 2, keys: ShakaPackage.keys(periods: 10)),
             shaka("cbcs", .numbers, .dash, periods: 2, keys: ShakaPackage.keys(periods: 10)),
             // the packager's own key lines, which name a key by its id
