@@ -1,6 +1,7 @@
 @testable import CarrelProxy
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelMedia
 import CarrelTesting
 import CarrelThreads
 import Testing

@@ -19,7 +19,7 @@ enum TextSegment {
     static func make(_ source: SegmentSource, _ range: Range<Int64>, _ opening: SegmentOpening, _ settings: SessionSettings)
         async throws -> [UInt8]
     {
-        let bytes = try await opening.load(source.url, range: source.range, limit: limit).bytes
+        let bytes = try await opening.resource(source.url, range: source.range, limit: limit).bytes
         // fragments keep the times of their media
         let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : 0 &- source.shift
         do {
