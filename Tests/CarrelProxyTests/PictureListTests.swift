@@ -107,15 +107,17 @@ struct `A playlist of sync pictures` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: [true, false]) func `is made of the set for fast play, which is not played`(isFirst: Bool) async throws {
+    @Test(arguments: [true, false], ["", "7 8"])
+    func `is made of the set for fast play, which is not played`(isFirst: Bool, ids: String) async throws {
         let folder = try Fixtures.path("media/dash/number-clear")
         let origin = MadeOrigin(folder: folder)
         let manifest = String(decoding: try Fixtures.bytes("media/dash/number-clear/manifest.mpd"), as: UTF8.self)
+            .replacing("<AdaptationSet segmentAlignment=\"true\" maxWidth", with: "<AdaptationSet id=\"8\" maxWidth")
         let begin = try #require(manifest.firstRange(of: "<AdaptationSet")?.lowerBound)
         let end = try #require(manifest.firstRange(of: "</Period>")?.lowerBound)
         let fast = """
             <AdaptationSet contentType="video" mimeType="video/mp4">
-            <EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value=""/>
+            <EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="\(ids)"/>
             <SegmentTemplate timescale="1000" duration="4000" media="fast-$Number$.m4s" initialization="v-init.mp4"/>
             <Representation id="fast" bandwidth="20000" codecs="avc1.64000C" width="160" height="90"/></AdaptationSet>
 

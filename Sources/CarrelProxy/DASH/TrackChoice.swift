@@ -48,10 +48,7 @@ struct TrackChoice: Sendable {
         if let set = try sets("video", parameters.videoTrack).first {
             video = tracks(of: set)
             if settings.hasPictureLists {
-                let fast = period.adaptationSets.filter { other in
-                    other.kind == "video" && TrickMode.main(of: other).map { $0.isEmpty || $0 == set.id } ?? false
-                }
-                pictures = fast.flatMap { tracks(of: $0) }
+                pictures = period.adaptationSets.filter { TrickMode.isSet($0, for: set) }.flatMap { tracks(of: $0) }
                 if pictures.isEmpty { pictures = video }
             }
         }

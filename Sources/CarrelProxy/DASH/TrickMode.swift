@@ -4,10 +4,16 @@ import CarrelDASH
 enum TrickMode {
     private static let scheme = "http://dashif.org/guidelines/trickmode"
 
-    /// The set that a set is for; an empty text where it does not say. Nil of a set that is played.
+    /// The ids of the sets that a set is for, with spaces between them; empty where it does not say. Nil of a set that is played.
     static func main(of set: MPDAdaptationSet) -> String? {
         let properties = set.properties.essentialProperties + set.properties.supplementalProperties
         return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }
+    }
+
+    /// Whether a set is for fast play of another.
+    static func isSet(_ set: MPDAdaptationSet, for other: MPDAdaptationSet) -> Bool {
+        guard set.kind == other.kind, let ids = main(of: set)?.split(whereSeparator: \.isWhitespace) else { return false }
+        return ids.isEmpty || ids.contains { $0 == other.id ?? "" }
     }
 
     /// A period without the representations of sets that are for fast play, or with theirs alone; places stay.
