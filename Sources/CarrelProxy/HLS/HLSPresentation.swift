@@ -421,15 +421,21 @@ final class HLSPresentation: Presentation {
         return (key, WrittenAddressKeys(keys: keys, written: written, resolved: key.uri))
     }
 
-    /// A sync picture of fragments; nil of other segments.
+    /// A sync picture; nil of other segments, and of resources that are encrypted as a whole.
     ///
     /// A playlist of sync pictures names the head of a fragment with its first sample alone: that is made whole.
     private func openPicture(_ name: SegmentName) async throws -> ServedMedia? {
         guard name.rendition.isPictures else { return nil }
         let (segment, held) = try await segment(name)
-        guard let initialization = try await initialization(segment, held) else { return nil }
         let (key, keys) = resolved(segment.keys, held.url)
         let url = origin.resolve(segment.uri, against: held.url)
+        let number = UInt64(clamping: name.index)
+        let initialization = try await initialization(segment, held) ?? []
+        guard !initialization.isEmpty, initialization.first != 0x47 else {
+            guard key == nil || key?.method == .sampleAES else { return nil }
+            let picture = TransportPicture(segment: segment, url: url, range: Self.range(segment), tables: initialization)
+            return try await picture.media(origin, held.playlist, key, number, keys)
+        }
         let stream = try await SegmentOpening(origin: origin).open(url, range: Self.range(segment))
         let request = PictureRequest(
             stream: stream,
@@ -438,7 +444,6 @@ final class HLSPresentation: Presentation {
             number: Int(truncatingIfNeeded: name.index)
         )
         do {
-            let number = UInt64(clamping: name.index)
             return try await request.media(try await SegmentDecryption.decrypter(key, number, initialization, keys))
         } catch {
             throw ProxyError(error, in: stream.name)

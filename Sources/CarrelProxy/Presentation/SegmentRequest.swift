@@ -136,6 +136,14 @@ struct FirstBytes: Sendable {
         first = Once(piece)
     }
 
+    private init(_ stream: OriginStream, _ piece: [UInt8]) {
+        self.stream = stream
+        first = Once(piece)
+    }
+
+    /// The stream behind other bytes, which takes its place.
+    func behind(_ bytes: [UInt8]) -> FirstBytes { FirstBytes(stream, bytes + (first.take() ?? [])) }
+
     var name: String { stream.name }
 
     /// Ends the transfer.
