@@ -144,6 +144,34 @@ struct `A playlist of sync pictures` {
         await run.proxy.stop()
     }
 
+    @Test(arguments: outputs) func `of a live source moves with its window`(output: PlaylistProxy.Output) async throws {
+        let origin = MadeOrigin()
+        origin.put("v-init.mp4", try Fixtures.bytes("media/dash/number-clear/v-init.mp4"))
+        for place in 0..<6 {
+            origin.put("v-0-\(place * 2000).m4s", try Fixtures.bytes("media/dash/number-clear/v-0001.m4s"))
+        }
+        func put(_ places: Range<Int>) {
+            let durations = places.map { _ in 2000 }
+            let track = MadeManifest.Track.video(durations, first: places.lowerBound * 2000)
+            origin.put("live.mpd", MadeManifest(periods: [.init(start: 0, tracks: [track])], isLive: true).text)
+        }
+        put(0..<3)
+        let run = try Self.run(output)
+        let session = try run.proxy.makeURL(origin.url("live.mpd"), .dash)
+        let address = try #require(try await PictureList.addresses(of: session).first)
+        let first = try await PictureList(address)
+        #expect(LiveList(first.text) == LiveList(0, 0, [0, 2, 4]) && first.text.contains("#EXT-X-I-FRAMES-ONLY"))
+        put(2..<6)
+        try await Task.sleep(for: .milliseconds(1050))
+        let second = try await PictureList(address)
+        #expect(LiveList(second.text) == LiveList(2, 0, [4, 6, 8, 10]))
+        let entry = try #require(second.entries.last)
+        let clear = try await Frames.ffmpeg(try Fixtures.path("media/src/av-h264-aac.mp4")).pictures
+        #expect(try await PictureList.pictures(entry) == [clear[0]])
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
     @Test func `is not written by the rules or the policy of the compatible system`() async throws {
         let (path, keys) = try `A DASH source`.source("timeline-cenc")
         for (rules, policy) in [(PlaylistProxy.Rules.seed, PlaylistProxy.Policy.usual), (.rfc, .seed), (.seed, .seed)] {
