@@ -1,5 +1,6 @@
 import CarrelHTTP
 import CarrelBytes
+import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
@@ -16,19 +17,23 @@ struct `Subtitles of an HLS source` {
         return out + Array(type.utf8) + content
     }
 
-    private static func initialization(_ coding: Coding) -> [UInt8] {
+    /// The parameters of samples of Common Encryption under the pictures' key.
+    private static let protection = TrackEncryption(keyID: ProtectedPackage.videoKey.id, ivSize: 8)
+
+    private static func initialization(_ coding: Coding, isProtected: Bool = false) -> [UInt8] {
         let head: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
         let names = Array("http://www.w3.org/ns/ttml\0\0\0".utf8)
         let entry = box(coding.rawValue, head + (coding == .wvtt ? box("vttC", Array("WEBVTT".utf8)) : names))
         let handler: FourCC = coding == .wvtt ? "text" : "subt"
-        return InitializationSegment(MovieTrack(id: 1, handler: handler, timescale: 1000, entries: [entry])).bytes
+        let written = isProtected ? SampleEntry.protected(entry, handler: handler, scheme: "cenc", protection) : entry
+        return InitializationSegment(MovieTrack(id: 1, handler: handler, timescale: 1000, entries: [written])).bytes
     }
 
     /// A segment of two seconds with a cue in its second half.
-    private static func segment(_ coding: Coding, _ place: Int) throws -> [UInt8] {
+    private static func segment(_ coding: Coding, _ place: Int, isProtected: Bool = false) throws -> [UInt8] {
         let start = place * 2000
         let (first, last) = ("00:00:0\(place * 2 + 1).000", "00:00:0\(place * 2 + 2).000")
-        let samples: [(duration: Int64, bytes: [UInt8])]
+        var samples: [(duration: Int64, bytes: [UInt8])]
         switch coding {
         case .vtt: return Array("WEBVTT\n\n\(first) --> \(last)\nCue \(place)\n".utf8)
         case .wvtt:
@@ -42,6 +47,19 @@ struct `Subtitles of an HLS source` {
         for sample in samples {
             let fits = fragment.append(size: sample.bytes.count, duration: sample.duration, compositionOffset: 0, isSync: true)
             #expect(fits)
+        }
+        if isProtected {
+            var cipher = try SampleCipher(.cenc, key: ProtectedPackage.videoKey.key, encrypts: true)
+            var made = MediaFragment.Protection()
+            for i in samples.indices {
+                let encryption = SampleEncryption(protection, iv: AESBlock(high: UInt64(place * 2 + i + 1), low: 0))
+                var elements = samples[i].bytes.mutableSpan
+                var bytes = unsafe elements.mutableBytes
+                try cipher.apply(to: &bytes, in: 0..<bytes.byteCount, encryption)
+                let fits = made.append(encryption, ivSize: 8)
+                #expect(fits)
+            }
+            fragment.protection = made
         }
         return SegmentType.bytes + fragment.header + samples.flatMap(\.bytes)
     }
@@ -131,6 +149,29 @@ struct `Subtitles of an HLS source` {
         let list = session.url.replacing("index.m3u8", with: "media.m3u8?text=0")
         let got = try await ProxyRun.get(try #require(try await ProxyRun.addresses(list).first))
         #expect(got.status >= 400 && run.codes.count == 1)
+        await run.proxy.stop()
+    }
+
+    @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
+    func `of Common Encryption are decrypted by the ids of their keys`(output: PlaylistProxy.Output) async throws {
+        let package = try await ProtectedPackage { $0.scheme = .cbcs }
+        try Self.add(.wvtt, isEncrypted: false, to: package)
+        _ = package.directory.write("out/text-init.mp4", Self.initialization(.wvtt, isProtected: true))
+        for place in 0..<3 {
+            let segment = try Self.segment(.wvtt, place, isProtected: true)
+            let clear = try Self.segment(.wvtt, place)
+            #expect(segment != clear)
+            _ = package.directory.write("out/text-\(place)", segment)
+        }
+        let run = try ProxyRun { $0.output = output }
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
+        for (place, text) in try await Self.texts(session).enumerated() {
+            #expect(text.hasPrefix("WEBVTT\nX-TIMESTAMP-MAP=") && text.hasSuffix("\nCue \(place)\n"))
+        }
+        #expect(run.codes == [])
+        let without = try run.proxy.makeURL(package.playlist, .hls)
+        let list = without.url.replacing("index.m3u8", with: "media.m3u8?text=0")
+        try await ProxyRun.expectRefusal(try #require(try await ProxyRun.addresses(list).first), .missingKey, 403, of: run)
         await run.proxy.stop()
     }
 }

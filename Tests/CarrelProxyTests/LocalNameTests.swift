@@ -2,6 +2,7 @@ import CarrelHTTP
 import CarrelMedia
 import CarrelProxy
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 struct `Names of local files` {
@@ -121,6 +122,35 @@ struct `Names of local files` {
             #expect(try await ProxyRun.get(address).body == clear)
         }
         for address in segments.suffix(2) { try await ProxyRun.expectRefusal(address, .address, 403, of: run) }
+        await run.proxy.stop()
+    }
+
+    @Test func `and folders with special characters lead to single files and to subtitles`() async throws {
+        let files = ["dcf/mp3.cbc.dcf", "cenc/av.cenc.mp4", "dcf/av.pdcf-cbc.mp4"]
+        write("text #1?%41.vtt", Array("WEBVTT\n\n00:00:01.000 --> 00:00:03.000\nA line\n".utf8))
+        let run = try ProxyRun()
+        for (place, name) in files.enumerated() {
+            let fixture = try #require(ProtectedFixture.all.first { $0.name == name })
+            let file = "film \(place) #1?%41.\(name.suffix(3))"
+            write(file, try Fixtures.bytes("media/\(name)"))
+            var parameters = MediaSourceParameters()
+            let text = directory.file("in/\(Self.folder)/text #1?%41.vtt")
+            parameters.subtitles = .init(name: "Text", language: "de", url: text)
+            let source = directory.file("in/\(Self.folder)/\(file)")
+            let session = try run.proxy.makeURL(source, .singleFile, parameters, keys: fixture.keys)
+            guard place > 0 else {
+                // the kind of a name with a question mark is found in the bytes
+                let got = try await ProxyRun.get(session.url.replacing("index.m3u8", with: "content"))
+                #expect(got.status == 200 && got.body.count > 1000)
+                continue
+            }
+            let segment = try #require(try await ProxyRun.segments(of: session).first)
+            #expect(try await ProxyRun.get(segment).status == 200)
+            let list = session.url.replacing("index.m3u8", with: "media.m3u8?text=10000")
+            let cues = try await ProxyRun.text(try #require(try await ProxyRun.addresses(list).first))
+            #expect(cues.contains("A line"))
+        }
+        #expect(run.codes == [])
         await run.proxy.stop()
     }
 }
