@@ -5,6 +5,7 @@ import CarrelMP4
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    followIndexes(bytes)
     guard let file = try? MP4File(BytesReader(bytes)) else { return 0 }
     _ = try? file.keyIDs(of: file.tracks)
     for track in file.tracks {
@@ -26,4 +27,23 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     }
     return 0
+}
+
+/// Follows the segment indexes at the beginning, in bytes that come one index after the other.
+private func followIndexes(_ bytes: [UInt8]) {
+    var walk = SegmentReferenceWalk(length: Int64(bytes.count), depth: 8)
+    guard (try? walk.add(bytes, at: 0)) != nil else { return }
+    var end: Int64 = 0
+    while let reference = try? walk.next() {
+        switch reference {
+        case .media(let part):
+            guard part.range.lowerBound >= end || part.range.isEmpty, part.range.upperBound <= Int64(bytes.count) else {
+                fatalError("a subsegment lies outside the file, or before another")
+            }
+            end = max(end, part.range.upperBound)
+        case .index(let range):
+            let part = Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+            guard (try? walk.add(part, at: range.lowerBound)) != nil else { return }
+        }
+    }
 }
