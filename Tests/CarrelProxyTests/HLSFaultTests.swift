@@ -144,6 +144,12 @@ struct `An HLS origin that fails for a moment` {
         origin.serve("film.m3u8", .first(2, .status(503)))
         try await Task.sleep(for: .milliseconds(600))
         #expect(try await ProxyRun.text(list).contains("#EXT-X-MEDIA-SEQUENCE:1\n"))
+        // one that says nothing at all
+        origin.serve("film.m3u8", .mute)
+        try await Task.sleep(for: .milliseconds(600))
+        let asked = ContinuousClock.now
+        #expect(try await ProxyRun.text(list).contains("#EXT-X-MEDIA-SEQUENCE:1\n"))
+        #expect(asked.duration(to: .now) < .seconds(8))
         #expect(run.codes == [])
         await run.proxy.stop()
     }

@@ -250,12 +250,20 @@ final class HLSPresentation: Presentation {
     private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
         let held = state.withLock { $0.playlists[name] }
         if let held, !held.isDue(at: .now) { return held }
-        let loaded: (playlist: Playlist, url: String)
-        do { loaded = try await loader.playlist(at: source, patience: held == nil ? Self.patience : Self.livePatience) } catch {
-            // the last playlist goes on to be played while the origin is away
-            guard let held else { throw error }
-            return held
+        guard let held else { return try await reload(name, source, Self.patience) }
+        // the last playlist goes on to be played while the origin is away; a late one comes with the next request
+        let reloaded = try await within(Self.livePatience) {
+            do { return try await self.reload(name, source, Self.livePatience) } catch let error as ProxyError {
+                guard error.code != .unsupported else { throw error }
+                return held
+            }
         }
+        return reloaded ?? held
+    }
+
+    /// Loads a media playlist.
+    private func reload(_ name: RenditionName, _ source: String, _ patience: Duration) async throws -> HeldPlaylist {
+        let loaded = try await loader.playlist(at: source, patience: patience)
         guard case .media(let list) = loaded.playlist else {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(source)) is not a media playlist")
         }
