@@ -4,10 +4,11 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelMedia
-import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing
+
+@testable import CarrelProxy
 
 /// A rights service behind TLS, on an address of this machine.
 private final class RightsServer: Sendable {
@@ -129,5 +130,59 @@ struct `A request for rights` {
         }
         #expect(server.requests.isEmpty)
         await server.stop()
+    }
+}
+
+/// A rights service that answers when it is cancelled, and with rights then.
+private final class LateRights: RightsSource {
+    let releases = Locked(0)
+    let asked = Locked(0)
+
+    func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer {
+        asked.withLock { $0 += 1 }
+        try? await Task.sleep(for: .seconds(600))
+        return .granted(StreamRights { [releases] in releases.withLock { $0 += 1 } })
+    }
+}
+
+struct `The rights of a session` {
+    private static func rights(_ source: some RightsSource, limit: Duration) throws -> SessionRights {
+        let url = try MS3URL(TestRights.url("https://cdn.example/film.mpd"))
+        let client = try RightsHTTPClient(url, HTTPClient(), allowsPrivateNetworks: false)
+        return SessionRights(url, source, client, limit: limit)
+    }
+
+    @Test func `that come too late are given back, and may be asked for again`() async throws {
+        let source = LateRights()
+        let rights = try Self.rights(source, limit: .milliseconds(50))
+        for count in 1...2 {
+            await #expect(throws: ProxyError(.unavailable, "")) { try await rights.redeemed() }
+            try await eventually { source.releases.withLock { $0 } == count }
+        }
+        #expect(source.asked.withLock { $0 } == 2)
+    }
+
+    @Test func `that come behind its end are given back`() async throws {
+        let source = LateRights()
+        let rights = try Self.rights(source, limit: .seconds(60))
+        let redeemed = Task { try await rights.redeemed() }
+        try await eventually { source.asked.withLock { $0 } == 1 }
+        rights.end()
+        await #expect(throws: ProxyError.self) { _ = try await redeemed.value }
+        try await eventually { source.releases.withLock { $0 } == 1 }
+        await #expect(throws: ProxyError(.ended, "")) { try await rights.redeemed() }
+    }
+
+    @Test func `are redeemed once for requests side by side`() async throws {
+        let source = TestRights()
+        let rights = try Self.rights(source, limit: .seconds(60))
+        await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { try await rights.redeemed() } }
+        }
+        #expect(source.asked.count == 1)
+        rights.end()
+        rights.end()
+        await rights.released()
+        #expect(source.releases == 1)
     }
 }

@@ -14,12 +14,19 @@ final class SessionRights: ContentKeySource {
     private let url: MS3URL
     private let source: any RightsSource
     private let client: any MediaHTTPClient
+    private let limit: Duration
     private let state = Locked(State())
 
-    init(_ url: MS3URL, _ source: any RightsSource, _ client: any MediaHTTPClient) {
+    /// - Parameters:
+    ///   - url: has the token.
+    ///   - source: redeems it.
+    ///   - client: sends its requests.
+    ///   - limit: the longest time that this takes.
+    init(_ url: MS3URL, _ source: any RightsSource, _ client: any MediaHTTPClient, limit: Duration = .seconds(60)) {
         self.url = url
         self.source = source
         self.client = client
+        self.limit = limit
     }
 
     /// The rights.
@@ -45,7 +52,7 @@ final class SessionRights: ContentKeySource {
     }
 
     private func redeem() async throws -> StreamRights {
-        switch await source.redeem(url, client: client) {
+        switch await answer() {
         case .granted(let rights):
             let isLate = state.withLock { state in
                 if !state.isEnded { state.granted = rights }
@@ -67,6 +74,49 @@ final class SessionRights: ContentKeySource {
             var error = ProxyError(.unavailable, "the rights service gives no answer: \(url.withoutToken(reason))")
             error.isTransient = true
             throw error
+        }
+    }
+
+    /// The answer of the source, or that there is none in time: a source of an app's own may wait for ever.
+    private func answer() async -> RightsAnswer {
+        let (signal, done) = AsyncStream<Void>.makeStream()
+        let slot = Locked(Answer.awaited)
+        let asking = Task { [source, url, client] in
+            let answer = await source.redeem(url, client: client)
+            let isLate = !slot.withLock { $0.take(answer) }
+            done.finish()
+            if isLate, case .granted(let rights) = answer { await rights.release() }
+        }
+        let timer = Task { [limit] in
+            try await Task.sleep(for: limit)
+            _ = slot.withLock { $0.take(.unavailable("it took longer than \(limit.components.seconds) s")) }
+            done.finish()
+        }
+        defer {
+            timer.cancel()
+            asking.cancel()
+        }
+        await withTaskCancellationHandler {
+            for await _ in signal {}
+        } onCancel: {
+            asking.cancel()
+        }
+        return slot.withLock { slot in
+            _ = slot.take(.unavailable("the session has ended"))
+            guard case .given(let answer) = slot else { return .unavailable("the session has ended") }
+            return answer
+        }
+    }
+
+    /// The answer that counts: the first one.
+    private enum Answer {
+        case awaited
+        case given(RightsAnswer)
+
+        mutating func take(_ answer: RightsAnswer) -> Bool {
+            guard case .awaited = self else { return false }
+            self = .given(answer)
+            return true
         }
     }
 
