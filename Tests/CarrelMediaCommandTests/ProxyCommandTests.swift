@@ -142,6 +142,10 @@ struct `The command proxy` {
         #expect((variant["width"]?.int ?? 0) > 0 && (variant["height"]?.int ?? 0) > 0)
         #expect(source["audio"]?.array?.count == 1 && source["audio"]?.array?[0]["default"]?.bool == true)
         #expect(source["subtitles"]?.array?.isEmpty == true)
+        let played = try await runProcess(try Self.command("--json", "--play", "--player", "true"), timeout: .seconds(30))
+        let text = Array(played.text.utf8)
+        #expect(played.status == .exited(0) && played.errorText == "")
+        #expect(try JSON.parse(text.rawSpan)["source"]?["kind"]?.string == "mp4")
         // the address has its own token, and there is no key
         #expect(!result.text.contains("88576e73"))
     }
@@ -153,6 +157,8 @@ struct `The command proxy` {
         let words = [try CarrelProgram.path(), "proxy", "-"] + Self.keys
         let result = try await runProcess(words, input: Array(" \(source) \r\nmore\n".utf8), timeout: .seconds(30))
         #expect(result.status == .exited(0) && result.text.hasPrefix("http://127.0.0.1:"), "\(result.errorText)")
+        let both = try await runProcess([try CarrelProgram.path(), "proxy", "-", "--keys", "-"], timeout: .seconds(30))
+        #expect(both.status == .exited(64) && both.errorText.contains("either the source or the keys"))
         for input in ["", "\n", "  \nfilm.mp4\n", String(repeating: "a", count: 20_000)] {
             let empty = try await runProcess(words, input: Array(input.utf8), timeout: .seconds(30))
             #expect(empty.status == .exited(64) && empty.text == "" && empty.errorText.contains("standard input"))

@@ -126,6 +126,9 @@ struct ProxyCommand: Command {
 
     func validate() throws(UsageError) {
         guard player == nil || plays else { throw UsageError(.contradiction, "--player needs --play") }
+        guard source != "-" || keys.file != "-" else {
+            throw UsageError(.contradiction, "standard input has either the source or the keys")
+        }
     }
 
     func run(_ console: Console) async throws {
