@@ -223,8 +223,12 @@ import Testing
         let segment = try #require(try await ProxyRun.segments(of: session).first)
         #expect(try await ProxyRun.get(segment).status == 200)
         clock.advance(by: .seconds(10))
+        let lists = { origin.requests.count { $0.path.hasSuffix(".m3u8") } }
+        let before = lists()
         for url in [session.url, segment] { try await ProxyRun.expectRefusal(url, .expiredKey, 403, of: run) }
-        #expect(rights.asked.count == 1)
+        await #expect(throws: ProxyError(.expiredKey, "")) { _ = try await session.check() }
+        // the source is not looked into any more
+        #expect(rights.asked.count == 1 && lists() == before)
         await run.proxy.stop()
         await origin.stop()
     }

@@ -137,7 +137,14 @@ final class SessionContent: Sendable {
     // MARK: - Preparing
 
     /// The source, looked into once; a failure is tried again with the next request.
-    func prepared() async throws -> Prepared {
+    ///
+    /// - Parameter use: of the response, which ends with the rights of the session.
+    func prepared(_ use: KeyUse) async throws -> Prepared {
+        // the rights decide, over clear content too
+        if let end = try await settings.rights?.redeemed().end {
+            use.note(end: end)
+            try use.check(at: settings.clock.now)
+        }
         let task = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             if let task = state.preparing { return task }
@@ -153,8 +160,6 @@ final class SessionContent: Sendable {
     }
 
     private func prepare() async throws -> Prepared {
-        // the rights decide, over clear content too
-        try await settings.rights?.redeemed()
         switch source.type {
         case .dash: return .presentation(DASHPresentation(origin, settings))
         case .hls: return .presentation(HLSPresentation(origin, settings))
@@ -216,12 +221,7 @@ final class SessionContent: Sendable {
             let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
             return .bytes(key, type: "application/octet-stream")
         }
-        let prepared = try await prepared()
-        if let end = try await settings.rights?.redeemed().end {
-            use.note(end: end)
-            try use.check(at: settings.clock.now)
-        }
-        switch prepared {
+        switch try await prepared(use) {
         case .bytes where path == "player.html": return PlayerPage.playing("content\(sourceQuery)")
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }

@@ -22,7 +22,7 @@ extension SessionContent {
     }
 
     private func summary(_ use: KeyUse) async throws -> SourceSummary {
-        switch try await prepared() {
+        switch try await prepared(use) {
         case .bytes(let content):
             var summary = SourceSummary(.dcf)
             summary.protections = try await content.protections()
