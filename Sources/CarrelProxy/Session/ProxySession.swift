@@ -136,9 +136,11 @@ final class SessionContent: Sendable {
 
     // MARK: - Preparing
 
-    /// The source, looked into once; a failure is tried again with the next request.
+    /// Looks into the source, once; a failure is tried again with the next request.
     ///
     /// - Parameter use: of the response, which ends with the rights of the session.
+    /// - Returns: the source.
+    /// - Throws: ``ProxyError``.
     func prepared(_ use: KeyUse) async throws -> Prepared {
         // the rights decide, over clear content too
         if let end = try await settings.rights?.redeemed().end {
