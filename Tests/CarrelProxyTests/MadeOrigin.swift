@@ -29,6 +29,7 @@ final class MadeOrigin: Sendable {
     private struct State {
         var files: [String: [UInt8]] = [:]
         var manners: [String: Manner] = [:]
+        var dates: [String: String] = [:]
         var requests: [String] = []
         var sent: [String: Int] = [:]
         var gone: [String: ContinuousClock.Instant] = [:]
@@ -54,6 +55,8 @@ final class MadeOrigin: Sendable {
     func put(_ path: String, _ bytes: [UInt8]) { state.withLock { $0.files[path] = bytes } }
     func put(_ path: String, _ text: String) { put(path, Array(text.utf8)) }
     func remove(_ path: String) { state.withLock { $0.files[path] = nil } }
+    /// Sets the `Date` field of the response.
+    func setDate(_ path: String, _ date: String) { state.withLock { $0.dates[path] = date } }
     func serve(_ path: String, _ manner: Manner) { state.withLock { $0.manners[path] = manner } }
 
     /// Whether every connection is closed without a response.
@@ -92,13 +95,13 @@ final class MadeOrigin: Sendable {
         if isAway { return false }
         guard var body = file ?? folder.flatMap({ Fixtures.bytes(at: "\($0)/\(path)") }) else { return connection.respond(404) }
         var status = 200
-        var fields: [String] = []
+        var fields = state.withLock { $0.dates[path] }.map { ["Date: \($0)"] } ?? []
         if let range = request["Range"]?.split(separator: "=").last?.split(separator: "-").compactMap({ Int($0) }),
             range.count == 2,
             range[0] < body.count
         {
             status = 206
-            fields = ["Content-Range: bytes \(range[0])-\(min(range[1], body.count - 1))/\(body.count)"]
+            fields += ["Content-Range: bytes \(range[0])-\(min(range[1], body.count - 1))/\(body.count)"]
             body = Array(body[range[0]...min(range[1], body.count - 1)])
         }
         let head = (["HTTP/1.1 \(status) Test"] + fields + ["Content-Length: \(body.count)", "", ""]).joined(separator: "\r\n")

@@ -111,12 +111,12 @@ actor ManifestReader {
         for clock in manifest.mpd.clocks {
             if let time = clock.time { return self.clock.take(time, at: manifest.requested) }
             guard isDue else { continue }
-            for server in clock.servers where [.httpDate, .httpISO, .httpNTP].contains(clock.method) {
+            for server in clock.servers where [.httpDate, .httpISO, .httpNTP, .httpHead].contains(clock.method) {
                 let address = origin.resolve(server, against: manifest.url)
                 let origin = origin
                 let asked = ContinuousClock.now
-                let body = try? await within(Self.clockPatience) { try await origin.load(address, limit: 1024).bytes }
-                guard let body = body ?? nil, let time = clock.time(inBody: body) else { continue }
+                let answer = try? await within(Self.clockPatience) { try await Self.time(of: clock, at: address, origin) }
+                guard let time = (answer ?? nil) ?? nil else { continue }
                 // the server looked at its clock in the middle of the exchange
                 self.clock.set(time, at: asked + asked.duration(to: .now) / 2)
                 clockDue = .now + Self.clockPeriod
@@ -124,5 +124,16 @@ actor ManifestReader {
             }
             clockDue = .now + .seconds(30)
         }
+    }
+
+    /// The time that a server tells.
+    private static func time(of clock: MPDClock, at address: String, _ origin: MediaOrigin) async throws -> Instant? {
+        guard clock.method == .httpHead else {
+            return clock.time(inBody: try await origin.load(address, limit: 1024).bytes)
+        }
+        let stream = try await origin.open(address)
+        defer { stream.cancel() }
+        // the field has whole seconds: in the middle the time is wrong by half of one at most
+        return stream.date.map { $0 + .milliseconds(500) }
     }
 }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelMP4
 import CarrelHTTP
 import CarrelHTTPClient
@@ -35,6 +36,12 @@ final class OriginStream: Sendable {
 
     /// The address behind redirects; nil of a local file.
     var url: String? { if case .remote(let stream) = source { stream.response.url } else { nil } }
+
+    /// The time at which the server made the response (RFC 9110 §6.6.1), in whole seconds.
+    var date: Instant? {
+        guard case .remote(let stream) = source, let field = stream.response.headers["Date"] else { return nil }
+        return Instant.parse(httpDate: field)
+    }
 
     /// Bytes of the whole resource, where a response to a range tells.
     var totalLength: Int64? {
