@@ -1,8 +1,10 @@
+import CarrelJSON
 import CarrelHTTP
 import CarrelMedia
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 struct `Requests to a proxy` {
@@ -162,5 +164,57 @@ struct `Requests to a proxy` {
         #expect(!got.text.contains(session.authToken))
         #expect(try await Self.send(session.url).status == 200)
         await run.proxy.stop()
+    }
+
+    @Test func `of another user of the machine are refused`() async throws {
+        let (curl, setpriv) = (try requirePeer("curl"), try requirePeer("setpriv"))
+        guard geteuid() == 0 else { try Test.cancel("only root can be another user: setpriv needs it") }
+        let run = try ProxyRun()
+        let session = try Self.session(run)
+        let other = [setpriv, "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        for url in [session.url, session.pageURL] {
+            let own = try await checkProcess([curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", url])
+            #expect(own == "200")
+            let refused = try await checkProcess(other + [curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", url])
+            #expect(refused == "403")
+        }
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
+    @Test func `of a page of another origin in a browser get nothing, even with the address`() async throws {
+        let run = try ProxyRun()
+        let session = try Self.session(run)
+        let origin = try OriginServer("/") { _ in .html("<!doctype html><title>page</title>") }
+        let browser = try await Browser.start(.chromium)
+        try await browser.open("\(origin.origin)/")
+        let outcome = try await browser.asyncScript(
+            """
+            const [url, done] = arguments;
+            const tried = [
+              fetch(url).then(answer => "fetched " + answer.status, () => "refused"),
+              fetch(url, {mode: "no-cors"}).then(answer => answer.type, () => "refused"),
+              new Promise(next => {
+                const video = document.createElement("video");
+                video.onerror = () => next("refused");
+                video.onloadedmetadata = () => next("played");
+                video.src = url;
+              }),
+              new Promise(next => {
+                const frame = document.createElement("iframe");
+                frame.onload = () => { try { next(frame.contentDocument ? "read" : "hidden"); } catch { next("hidden"); } };
+                frame.src = url.replace("index.m3u8", "player.html");
+                document.body.append(frame);
+              })];
+            Promise.all(tried).then(done);
+            """,
+            .string(session.url)
+        )
+        // what a page gets without being told is opaque: it cannot be read
+        #expect(outcome.array?.map { $0.string ?? "" } == ["refused", "opaque", "refused", "hidden"])
+        await browser.close()
+        #expect(run.codes == [])
+        await run.proxy.stop()
+        await origin.stop()
     }
 }

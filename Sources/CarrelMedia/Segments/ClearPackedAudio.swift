@@ -22,7 +22,8 @@ struct ClearPackedAudio: ~Copyable {
 
     /// Whether a segment begins like audio without a container.
     ///
-    /// - Parameter head: its first bytes, four at least.
+    /// - Parameter head: its first bytes, three at least.
+    /// - Returns: whether a tag or a frame is there.
     static func begins(_ head: RawSpan) -> Bool { head.matches("ID3", at: 0) || Self.coding(head, at: 0) != nil }
 
     private static func coding(_ bytes: RawSpan, at offset: Int) -> ElementaryStream.Coding? {

@@ -43,6 +43,8 @@ actor InitializationCache {
             upToMovie
             ? try await MovieHead.load(url, origin, limit: Self.limit)
             : try await origin.load(url, range: range, limit: Self.limit).bytes
+        // a damaged one is loaded again
+        guard MovieHead.isMovie(bytes) else { return bytes }
         if held[key] == nil { order.append(key) }
         held[key] = bytes
         if order.count > Self.countLimit { held[order.removeFirst()] = nil }
@@ -52,6 +54,12 @@ actor InitializationCache {
 
 /// The beginning of a file up to the end of its movie box.
 enum MovieHead {
+    /// Whether bytes are an initialization segment that can be read.
+    static func isMovie(_ bytes: [UInt8]) -> Bool {
+        guard let file = try? MP4File(BytesReader(bytes)) else { return false }
+        return !file.tracks.isEmpty
+    }
+
     static func load(_ url: String, _ origin: MediaOrigin, limit: Int) async throws -> [UInt8] {
         let stream = try await origin.open(url, isWhole: true)
         defer { stream.cancel() }

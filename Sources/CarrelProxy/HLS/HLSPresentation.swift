@@ -472,6 +472,8 @@ final class HLSPresentation: Presentation {
             url
         )
         state.withLock { state in
+            // a damaged one is loaded again
+            guard MovieHead.isMovie(bytes) else { return }
             if state.initializations.count >= Self.heldLimit { state.initializations = [:] }
             state.initializations[place] = bytes
         }

@@ -32,14 +32,20 @@ struct ScrambledFilm {
         try mux(units, cuts)
     }
 
+    /// Adds the key of a part.
+    @discardableResult static func addKey(_ number: Int, to keys: inout GivenKeys) -> (id: [UInt8], key: Secret) {
+        let id = [UInt8](repeating: UInt8(number + 1), count: 16)
+        let key = Secret([UInt8](repeating: UInt8(number + 65), count: 16))
+        keys.add(key, for: .id(id))
+        return (id, key)
+    }
+
     private mutating func mux(_ units: [AccessUnit], _ cuts: [Int64]) throws {
         let streams: [ElementaryStream] = [.video(.h264, pid: 0x100), .aac(pid: 0x101), .keyMessages(pid: 0x1f0)]
         var muxer = try TransportStreamMuxer(streams, descriptors: [.scrambling(PacketCipher.mode)])
         let none: [UInt8] = []
         for (number, cut) in cuts.enumerated() {
-            let id = [UInt8](repeating: UInt8(number + 1), count: 16)
-            let key = Secret([UInt8](repeating: UInt8(number + 65), count: 16))
-            keys.add(key, for: .id(id))
+            let (id, key) = Self.addKey(number, to: &keys)
             let parity: KeyParity = number % 2 == 0 ? .even : .odd
             var out = PacketBuffer()
             muxer.beginSegment(into: &out)

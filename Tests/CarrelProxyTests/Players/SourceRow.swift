@@ -17,6 +17,8 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
         var address: String
         var type: PlaylistProxy.SourceType
         var keys: GivenKeys
+        /// Where its files are.
+        var folder = ""
         var directory: TemporaryDirectory?
         var origin: OriginServer?
 
@@ -65,7 +67,14 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
                 }
                 let origin = try OriginServer(directory.path)
                 let address = "\(origin.origin)/film"
-                return Source(address: address, type: .singleFile, keys: film.keys, directory: directory, origin: origin)
+                return Source(
+                    address: address,
+                    type: .singleFile,
+                    keys: film.keys,
+                    folder: directory.path,
+                    directory: directory,
+                    origin: origin
+                )
             }
         }
     }
@@ -149,6 +158,7 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
                 address: "\(origin.origin)/master.m3u8",
                 type: .hls,
                 keys: keys ?? package.keys,
+                folder: package.path,
                 directory: package.directory,
                 origin: origin
             )
@@ -163,9 +173,10 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
     ].map { name, folder, isTelling in
         SourceRow(testDescription: name, isTelling: isTelling) {
             let (path, keys) = try `A DASH source`.source(folder)
-            let origin = try OriginServer(try Fixtures.path("media/dash/\(folder)"))
+            let files = try Fixtures.path("media/dash/\(folder)")
+            let origin = try OriginServer(files)
             let file = path.split(separator: "/").last.map(String.init) ?? ""
-            return Source(address: "\(origin.origin)/\(file)", type: .dash, keys: keys, origin: origin)
+            return Source(address: "\(origin.origin)/\(file)", type: .dash, keys: keys, folder: files, origin: origin)
         }
     }
 }
