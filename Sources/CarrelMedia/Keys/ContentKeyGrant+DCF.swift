@@ -1,8 +1,10 @@
+import CarrelBytes
 import CarrelCrypto
 package import CarrelDCF
 
 extension ContentKeyGrant {
-    /// Asks for the key of an object of a DCF: for the key of its group, where it has one, then for that of its content id.
+    /// Asks for the key of an object of a DCF: for the key of its group, where it has one, then for that of its content id, and of the key id in
+    /// that.
     ///
     /// - Parameters:
     ///   - headers: the object's.
@@ -16,6 +18,12 @@ extension ContentKeyGrant {
     ) async throws(MediaError) -> ContentKeyGrant {
         let content = "content id \(headers.contentID)"
         var names: [ContentKeyName] = [.content(headers.contentID), .track(0)]
+        // as our packager names contents by their key
+        if headers.contentID.hasPrefix("cid:"), let id = Hex.decode(headers.contentID.dropFirst(4).prefix { $0 != "-" }),
+            id.count == 16
+        {
+            names.insert(.id(id), at: 1)
+        }
         if let group = headers.groupKey { names.insert(.group(group.groupID), at: 0) }
         for name in names {
             switch await source.key(name) {

@@ -90,15 +90,15 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
     }
 
     private static func dcf() throws -> Protected {
-        let key = Secret([UInt8](repeating: 7, count: 16))
+        let key = ProtectedPackage.videoKey
         var writer = try DCFWriter(DCFMemorySink()) { AESBlock(high: 1, low: 0) }
         let clear = try Fixtures.bytes(ProtectedPackage.source)
-        let headers = DCFHeaders(cipher: .counter, contentID: "cid:film@example.org", rightsIssuer: "https://example.org/")
-        try writer.begin(contentType: "video/mp4", headers, length: Int64(clear.count), key: key)
+        let headers = DCFHeaders(cipher: .counter, contentID: "cid:\(key.id)", rightsIssuer: "https://example.org/")
+        try writer.begin(contentType: "video/mp4", headers, length: Int64(clear.count), key: key.key)
         try writer.append(clear.rawSpan)
         try writer.end()
         var keys = GivenKeys()
-        keys.add(key, for: nil)
+        keys.add(key.key, for: .id(key.id.bytes))
         return Protected(bytes: try writer.finish().bytes, keys: keys)
     }
 
