@@ -19,7 +19,12 @@ struct `Segments of several streams` {
     }
 
     /// A segment of pictures and one of audio as one transport stream.
-    private static func remuxed(_ number: Int, pieces step: Int, messages: [UInt8] = []) async throws -> [UInt8] {
+    private static func remuxed(
+        _ number: Int,
+        pieces step: Int,
+        taking limit: Int? = nil,
+        messages: [UInt8] = []
+    ) async throws -> [UInt8] {
         var streams: [SegmentRemux.Stream] = []
         var rest: [[UInt8]] = []
         for name in names {
@@ -31,7 +36,25 @@ struct `Segments of several streams` {
         var remux = SegmentRemux(streams, number: number)
         var sink = BytesSink()
         var places = [0, 0]
-        while let wanted = try await remux.write(to: &sink, keys: GivenKeys()) {
+        while true {
+            var wanted: Int?
+            if let limit {
+                switch try await remux.advance(keys: GivenKeys()) {
+                case .packets:
+                    while true {
+                        let packets = remux.takePackets(limit)
+                        #expect(packets.count <= limit)
+                        if packets.isEmpty { break }
+                        sink.write(packets.rawSpan)
+                    }
+                    continue
+                case .stream(let stream): wanted = stream
+                case .finished: break
+                }
+            } else {
+                wanted = try await remux.write(to: &sink, keys: GivenKeys())
+            }
+            guard let wanted else { break }
             let piece = rest[wanted][places[wanted]...].prefix(step)
             places[wanted] += piece.count
             if piece.isEmpty { remux.end(wanted) } else { remux.append(Array(piece).rawSpan, to: wanted) }
@@ -43,6 +66,11 @@ struct `Segments of several streams` {
     @Test(arguments: [997, 4096, 1 << 24]) func `are the same whatever the pieces`(step: Int) async throws {
         let whole = try await Self.remuxed(0, pieces: 1 << 24)
         #expect(try await Self.remuxed(0, pieces: step) == whole)
+    }
+
+    @Test(arguments: [188, 1000, 1 << 20]) func `are the same where their packets are taken in parts`(limit: Int) async throws {
+        let whole = try await Self.remuxed(0, pieces: 1 << 24)
+        #expect(try await Self.remuxed(0, pieces: 50_000, taking: limit) == whole)
     }
 
     @Test func `join without a fault, in the order of decoding`() async throws {

@@ -26,6 +26,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         var response: ClientResponse?
         var buffer: [UInt8] = []
         var received: Int64 = 0
+        /// Whether a buffer has filled before its consumer took it.
+        fileprivate var isFast = false
         /// Whether libcurl holds back until the buffer is taken.
         var isPaused = false
         var outcome: Result<Void, HTTPClientError>?
@@ -164,7 +166,13 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     }
 
     private func append(_ part: UnsafeRawBufferPointer, _ state: inout State) -> Receipt {
-        if isStream, state.buffer.isEmpty { state.buffer.reserveCapacity(Self.highWater / 2) }
+        if isStream {
+            // a buffer that fills is not grown step by step
+            if state.buffer.isEmpty {
+                state.buffer.reserveCapacity(state.isFast ? Self.highWater + (16 << 10) : Self.highWater / 2)
+            }
+            if state.buffer.count > Self.highWater / 2 { state.isFast = true }
+        }
         state.received += Int64(part.count)
         guard state.received <= request.maxResponseBytes else {
             error = tooLarge

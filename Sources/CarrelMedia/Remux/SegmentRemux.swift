@@ -5,8 +5,9 @@ import CarrelTS
 /// Writes fragments of one stream, or of several, such as one of pictures and one of audio, as one clear MPEG-2 transport stream, in pieces
 /// of any size as they arrive.
 ///
-/// Samples are written in the order in which they are decoded; those of one stream in the order in which they lie. Event messages with ID3 tags become timed ID3 tags. Memory is one fragment header and one sample of each stream, and 512 KiB
-/// of packets, whatever the length of the segments.
+/// Samples are written in the order in which they are decoded; those of one stream in the order in which they lie. Event messages with
+/// ID3 tags become timed ID3 tags. Memory is one fragment header and one sample of each stream, and 128 KiB of packets, whatever the length
+/// of the segments.
 ///
 /// ```swift
 /// while let stream = try await remux.write(to: &output, keys: keys) {
@@ -75,12 +76,25 @@ package struct SegmentRemux: ~Copyable {
     private let reserved: UInt16
     private var tags = TimedTags()
     private var remuxer: TransportRemuxer?
+    /// Bytes of the packets that were taken.
+    private var taken = 0
+    private var isFinished = false
+
+    /// The next thing that a caller of ``advance(keys:)`` does.
+    package enum Step: Sendable, Hashable {
+        /// Takes packets.
+        case packets
+        /// Appends a piece of this stream.
+        case stream(Int)
+        /// Nothing: all is written.
+        case finished
+    }
 
     /// The tracks that a transport stream cannot hold, each with the reason; none before the first sample.
     package private(set) var omitted: [String] = []
 
     /// Packets that are written together.
-    private static let blockLength = 512 << 10
+    private static let blockLength = 128 << 10
 
     /// - Parameters:
     ///   - streams: at least one, each with its tracks.
@@ -126,10 +140,10 @@ package struct SegmentRemux: ~Copyable {
     @discardableResult
     package mutating func write(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws -> Int? {
         while true {
-            switch try advance(&sink) {
-            case .pieces(let stream): return stream
-            case .keys(let stream): try await readers[stream].fragments.resolveKeys(from: source)
-            case .end: return nil
+            switch try await advance(keys: source) {
+            case .packets: try flush(to: &sink)
+            case .stream(let stream): return stream
+            case .finished: return nil
             }
         }
     }
@@ -142,44 +156,72 @@ package struct SegmentRemux: ~Copyable {
     @discardableResult
     package mutating func write(to sink: inout some MediaSink) throws -> Int? {
         while true {
-            switch try advance(&sink) {
-            case .pieces(let stream): return stream
-            case .keys: break
-            case .end: return nil
+            guard case .step(let step) = try need() else { continue }
+            switch step {
+            case .packets: try flush(to: &sink)
+            case .stream(let stream): return stream
+            case .finished: return nil
             }
         }
     }
 
-    /// Why no more can be written for now.
-    private enum Need {
-        /// A stream has to go on.
-        case pieces(Int)
-        /// A movie or a fragment of a stream names keys.
-        case keys(Int)
-        /// Everything is written.
-        case end
+    /// Makes packets of the pieces so far, until there are many.
+    ///
+    /// - Parameter source: who has the keys.
+    /// - Returns: the next thing to do.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`.
+    package mutating func advance(keys source: some ContentKeySource) async throws -> Step {
+        while true {
+            switch try need() {
+            case .keys(let stream): try await readers[stream].fragments.resolveKeys(from: source)
+            case .step(let step): return step
+            }
+        }
     }
 
-    /// Writes samples until something is needed.
-    private mutating func advance(_ sink: inout some MediaSink) throws -> Need {
+    /// Takes the next packets, in part where a picture is large: nothing holds it twice.
+    ///
+    /// - Parameter limit: bytes at most.
+    /// - Returns: none where all were taken.
+    package mutating func takePackets(_ limit: Int) -> [UInt8] {
+        guard var remuxer = remuxer.take() else { return [] }
+        let end = min(remuxer.packets.count, taken + limit)
+        let piece = [UInt8](copying: remuxer.packets.bytes.extracting(taken..<end))
+        taken = end
+        if taken == remuxer.packets.count {
+            remuxer.packets.removeAll()
+            taken = 0
+        }
+        self.remuxer = consume remuxer
+        return piece
+    }
+
+    /// Why no more packets are made for now.
+    private enum Need {
+        /// A movie or a fragment of a stream names keys.
+        case keys(Int)
+        case step(Step)
+    }
+
+    /// Makes packets until something is needed.
+    private mutating func need() throws -> Need {
         while true {
+            let made = remuxer?.packets.count ?? 0
+            if made >= Self.blockLength { return .step(.packets) }
             for i in readers.indices where readers[i].pending == nil {
                 guard try findSample(readers[i]) else { return .keys(i) }
-                guard readers[i].pending != nil || readers[i].isEnded else {
-                    try flush(to: &sink)
-                    return .pieces(i)
-                }
+                guard readers[i].pending != nil || readers[i].isEnded else { return .step(made > 0 ? .packets : .stream(i)) }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
+                guard !isFinished else { return .step(made > 0 ? .packets : .finished) }
+                isFinished = true
                 try remuxer?.write(&tags, upTo: .max)
                 for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
                 if number == nil { remuxer?.endSegment() } else { remuxer?.endAlignedSegment() }
-                try flush(to: &sink)
-                return .end
+                continue
             }
             if remuxer == nil { try begin() }
             try take(readers[next])
-            if let count = remuxer?.packets.count, count >= Self.blockLength { try flush(to: &sink) }
         }
     }
 

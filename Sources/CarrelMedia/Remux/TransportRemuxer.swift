@@ -15,7 +15,7 @@ package struct TransportRemuxer: ~Copyable {
     /// Whether the tables come again before each sync picture; they come with every segment.
     var repeatsTables = true
     /// Packets that are written and not yet taken.
-    package var packets = PacketBuffer(capacity: 1 << 20)
+    package var packets = PacketBuffer(capacity: 512 << 10)
     /// The tracks that a transport stream cannot hold: each with the reason, as a lower-case phrase.
     package private(set) var omitted: [String] = []
 

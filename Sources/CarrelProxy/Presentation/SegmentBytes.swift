@@ -4,7 +4,7 @@ import CarrelMedia
 
 /// The bytes of one segment, made as they are taken: what the player does not take makes the origin wait.
 protocol SegmentBytes: Sendable {
-    /// The next bytes, some 512 KiB and one sample at most; nil at the end. One caller at a time.
+    /// The next bytes, some 256 KiB, or one sample in the form of the source; nil at the end. One caller at a time.
     func next() async throws -> [UInt8]?
 }
 
@@ -26,6 +26,11 @@ actor HeldBytes: SegmentBytes {
     }
 
     func next() -> [UInt8]? { bytes.take() }
+}
+
+extension SegmentRemux {
+    /// Bytes of a piece for the player.
+    fileprivate static let pieceLength = 256 << 10
 }
 
 /// Segments of several streams as one transport stream.
@@ -57,23 +62,27 @@ actor RemuxedBytes: SegmentBytes {
     func next() async throws -> [UInt8]? {
         // what has failed gives nothing more
         guard var remux = remux.take() else { return nil }
-        var sink = BytesSink()
         do {
-            while let wanted = try await remux.write(to: &sink, keys: keys) {
-                if let piece = try await streams[wanted].next() {
-                    remux.append(piece.rawSpan, to: wanted)
-                } else {
-                    remux.end(wanted)
-                }
-                guard sink.bytes.isEmpty else {
+            while true {
+                let packets = remux.takePackets(SegmentRemux.pieceLength)
+                guard packets.isEmpty else {
                     self.remux = consume remux
-                    return sink.bytes
+                    return packets
+                }
+                switch try await remux.advance(keys: keys) {
+                case .packets: break
+                case .finished: return nil
+                case .stream(let wanted):
+                    if let piece = try await streams[wanted].next() {
+                        remux.append(piece.rawSpan, to: wanted)
+                    } else {
+                        remux.end(wanted)
+                    }
                 }
             }
         } catch {
             throw ProxyError(error, in: streams.map(\.name).joined(separator: ", "))
         }
-        return sink.bytes.isEmpty ? nil : sink.bytes
     }
 }
 
@@ -146,19 +155,23 @@ actor DecryptedRemuxedBytes: SegmentBytes {
 
     func next() async throws -> [UInt8]? {
         guard var remux = remux.take() else { return nil }
-        var sink = BytesSink()
         do {
-            while try await remux.write(to: &sink, keys: keys) != nil {
-                if let piece = try await decrypted.next() { remux.append(piece.rawSpan, to: 0) } else { remux.end(0) }
-                guard sink.bytes.isEmpty else {
+            while true {
+                let packets = remux.takePackets(SegmentRemux.pieceLength)
+                guard packets.isEmpty else {
                     self.remux = consume remux
-                    return sink.bytes
+                    return packets
+                }
+                switch try await remux.advance(keys: keys) {
+                case .packets: break
+                case .finished: return nil
+                case .stream:
+                    if let piece = try await decrypted.next() { remux.append(piece.rawSpan, to: 0) } else { remux.end(0) }
                 }
             }
         } catch {
             throw ProxyError(error, in: name)
         }
-        return sink.bytes.isEmpty ? nil : sink.bytes
     }
 }
 

@@ -339,17 +339,18 @@ final class SessionContent: Sendable {
         let began = ContinuousClock.now
         var bytes = media.bytes
         if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
-        let first = try await bytes.next()
+        // what was sent is not held: samples may have megabytes
+        let first = Locked(try await bytes.next())
         try use.check(at: settings.clock.now)
         let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
             var count = 0
             try await WatchedBody(content: self, use: use, cut: cut).send {
-                var piece = first
-                while let known = piece {
-                    try await writer.write(known)
-                    count += known.count
+                var next = first.withLock { $0.take() }
+                while let size = next?.count {
+                    count += size
+                    try await writer.write(next.take() ?? [])
                     try use.check(at: settings.clock.now)
-                    piece = try await bytes.next()
+                    next = try await bytes.next()
                 }
             }
             if let name { state.withLock { $0.sent?.note(name, count, began: began) } }

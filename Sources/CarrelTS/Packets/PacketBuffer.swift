@@ -59,11 +59,18 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
     }
 
     private mutating func grow(to needed: Int) {
-        let larger = max(needed, capacity * 2)
+        // large ones grow less: one picture is the most that they have to hold
+        let larger = max(needed, capacity < 1 << 19 ? capacity * 2 : capacity + capacity / 2)
+        capacity = larger
+        guard count > 0 else {
+            // two at a time would be the peak of what a large picture takes
+            unsafe start.deallocate()
+            unsafe start = .allocate(byteCount: larger, alignment: 64)
+            return
+        }
         let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 64)
         unsafe memory.copyMemory(from: start, byteCount: count)
         unsafe start.deallocate()
         unsafe start = memory
-        capacity = larger
     }
 }
