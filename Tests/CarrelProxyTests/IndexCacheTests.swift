@@ -35,7 +35,7 @@ struct `Segment indexes of a session` {
             // the first one is wanted all the time
             _ = try await cache.index(at: origin.url("0"), ranges[0])
             let memory = await cache.memory
-            #expect(memory <= 8 << 20 && memory >= min(number + 1, 5) * 60_000 * 24)
+            #expect(memory <= 8 << 20 && memory >= min(number + 1, 5) * 60_000 * 24, "\(number): \(memory)")
         }
         #expect(requests("0") == 1)
         for number in 0..<12 { _ = try await cache.index(at: origin.url("\(number)"), ranges[number]) }

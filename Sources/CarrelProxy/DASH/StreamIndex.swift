@@ -66,5 +66,10 @@ struct StreamIndex: Sendable {
     }
 
     /// Gives back the memory that more subsegments would have taken.
-    mutating func finish() { entries.packed = Array(entries.packed[...]) }
+    mutating func finish() {
+        var exact: [Entries.Packed] = []
+        exact.reserveCapacity(entries.packed.count)
+        exact += entries.packed
+        entries.packed = exact
+    }
 }
