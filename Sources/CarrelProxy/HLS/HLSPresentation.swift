@@ -437,7 +437,7 @@ final class HLSPresentation: Presentation {
         let (segment, held) = try await segment(name)
         let (key, keys) = resolved(segment.keys, held.url)
         let url = origin.resolve(segment.uri, against: held.url)
-        let number = UInt64(clamping: name.index)
+        let number = held.playlist.sequenceNumber(ofSegmentAt: held.place(of: name.index))
         let initialization = try await initialization(segment, held) ?? []
         guard !initialization.isEmpty, initialization.first != 0x47 else {
             guard key == nil || key?.method == .sampleAES else { return nil }
