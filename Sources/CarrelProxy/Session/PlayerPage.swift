@@ -5,6 +5,7 @@ enum PlayerPage {
     /// A page with one element.
     ///
     /// - Parameter address: of the media, relative to the page.
+    /// - Returns: the page.
     static func playing(_ address: String) -> HTTPResponse {
         page("<video src=\"\(escaped(address))\" controls autoplay aria-label=\"The media\"></video>", .ok)
     }
