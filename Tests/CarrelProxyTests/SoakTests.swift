@@ -29,7 +29,7 @@ import Testing
         let warm = try await Self.play(Array(words.dropFirst()), process, for: .seconds(Self.seconds * 0.4), seed: 1)
         let end = try await Self.play(Array(words.dropFirst()), process, for: .seconds(Self.seconds * 0.6), seed: 2)
         print("soak: \(warm), then \(end)")
-        #expect(end.mebibytes < warm.mebibytes + (Self.seconds < 300 ? 48 : 12), "\(warm), then \(end)")
+        #expect(end.mebibytes < warm.mebibytes + (Self.seconds < 300 ? 64 : 24), "\(warm), then \(end)")
         // connections wait for their next request
         #expect(end.descriptors < warm.descriptors + 64 && end.threads <= warm.threads + 2, "\(warm), then \(end)")
         unsafe unlink(folder.file("sources"))
