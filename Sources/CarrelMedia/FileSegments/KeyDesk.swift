@@ -12,12 +12,16 @@ final class KeyDesk: Sendable {
     }
 
     private let source: any ContentKeySource
+    private let clock: any WallClock
     private let known = Locked<[Name: ContentKeyGrant]>([:])
 
     /// Keys that are kept, at most.
     private static let limit = 1024
 
-    init(_ source: some ContentKeySource) { self.source = source }
+    init(_ source: some ContentKeySource, _ clock: any WallClock) {
+        self.source = source
+        self.clock = clock
+    }
 
     /// The key of the packets of a parity: by the id of the message, by its content id, or as track 0 (even) or 1 (odd).
     ///
@@ -29,7 +33,7 @@ final class KeyDesk: Sendable {
     func key(_ parity: KeyParity, _ message: KeyMessage?) throws -> Secret {
         let name = Name(id: message?.keyID(parity), content: message?.contentID, parity: parity)
         let grant = try known.withLock { $0[name] } ?? ask(name)
-        if let end = grant.end, end <= .now() {
+        if let end = grant.end, end <= clock.now {
             throw MediaError(.expiredKey, "the key for \(Self.words(name)) could be used until \(end)")
         }
         return grant.key

@@ -1,4 +1,4 @@
-import CarrelBytes
+package import CarrelBytes
 package import CarrelMP4
 import CarrelTS
 import CarrelThreads
@@ -65,6 +65,7 @@ package struct ScrambledSegments: Sendable {
     ///   - index: the places of cuts; nil when there is no index.
     ///   - duration: of the stream, where it is known.
     ///   - bitrate: bits a second, for a stream without a known duration; 0 counts as 3,000,000.
+    ///   - clock: tells the time at which keys end.
     ///   - scanLimit: bytes of a stream that is read through for its cuts, at most.
     /// - Throws: `unsupported` when there are too many segments; `Malformed` when it is not a transport stream, has no program in its first
     ///   MiB, or another length than its index says; what the reader throws.
@@ -75,10 +76,11 @@ package struct ScrambledSegments: Sendable {
         index: ScrambledIndex? = nil,
         duration: Duration? = nil,
         bitrate: Int = 0,
+        clock: any WallClock = SystemClock(),
         scanLimit: Int64 = ScrambledSegments.scanLimit
     ) throws {
         self.reader = reader
-        self.keys = KeyDesk(keys)
+        self.keys = KeyDesk(keys, clock)
         guard try ScrambledStream.isTransportStream(reader) else { throw Malformed("this is not a transport stream", at: 0) }
         let length = reader.length / Self.packetLength * Self.packetLength
         var head = ProgramTracker()

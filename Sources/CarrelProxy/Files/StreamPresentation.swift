@@ -46,6 +46,7 @@ final class StreamPresentation: Presentation {
                     index: index,
                     duration: parameters.durationSeconds.map { .seconds($0) },
                     bitrate: parameters.bitrate,
+                    clock: settings.clock,
                     scanLimit: limit
                 )
             }
