@@ -27,20 +27,12 @@ struct TrackChoice: Sendable {
         isApart = settings.demuxesAudio || settings.output == .fragments
         let selection = MPDSelection(languages: parameters.language.map { [$0] } ?? []) { _, codecs in settings.canPlay(codecs) }
         func sets(_ kind: String, _ selector: MediaSourceParameters.TrackSelector) throws(ProxyError) -> [MPDAdaptationSet] {
-            let all = period.adaptationSets.filter { TrickMode.main(of: $0) == nil }
-            switch selector {
-            case .any:
+            // the rules choose where the caller does not
+            if selector == .any {
                 return selection.sets(of: kind, in: TrickMode.period(period, isFast: false)).map { period.adaptationSets[$0] }
-            case .id(let id):
-                guard let set = all.first(where: { $0.kind == kind && $0.id == id }) else {
-                    throw ProxyError(.usage, "the source has no \(kind) track '\(id)'")
-                }
-                return [set]
-            case .index(let index):
-                let ofKind = all.filter { $0.kind == kind }
-                guard ofKind.indices.contains(index) else { throw ProxyError(.usage, "the source has no \(kind) track \(index)") }
-                return [ofKind[index]]
             }
+            let all = period.adaptationSets.filter { TrickMode.main(of: $0) == nil && $0.kind == kind }
+            return try selector.choose(of: all, kind) { [$0.id] }.prefix(1).map(\.element)
         }
         func tracks(of set: MPDAdaptationSet) -> [Manifest.Track] {
             selection.representations(of: set).map { Manifest.Track(representation: set.representations[$0], set: set) }

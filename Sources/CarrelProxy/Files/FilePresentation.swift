@@ -45,8 +45,12 @@ final class FilePresentation: Presentation {
             self.settings = settings
             self.reader = reader
             let tracks = segments.tracks.filter { settings.canPlay($0.codecs) }
-            video = try Self.select(tracks.filter { $0.kind == "vide" }, settings.parameters.videoTrack, "video").first
-            let heard = try Self.select(tracks.filter { $0.kind == "soun" }, settings.parameters.audioTrack, "audio")
+            video = try settings.parameters.videoTrack.choose(of: tracks.filter { $0.kind == "vide" }, "video") { ["\($0.id)"] }
+                .first?.element
+            let heard = try settings.parameters.audioTrack.choose(of: tracks.filter { $0.kind == "soun" }, "audio") {
+                ["\($0.id)"]
+            }
+            .map(\.element)
             let language = settings.parameters.language
             audio = heard.filter { Self.isWanted($0, language) } + heard.filter { !Self.isWanted($0, language) }
             guard video != nil || !audio.isEmpty else {
@@ -55,23 +59,6 @@ final class FilePresentation: Presentation {
             segmentation = Locked(segments)
         } catch {
             throw ProxyError(error, in: name)
-        }
-    }
-
-    private static func select(
-        _ tracks: [SegmentTrack],
-        _ selector: MediaSourceParameters.TrackSelector,
-        _ kind: String
-    ) throws(ProxyError) -> [SegmentTrack] {
-        switch selector {
-        case .any: return tracks
-        case .id(let id):
-            let found = tracks.filter { "\($0.id)" == id }
-            guard !found.isEmpty else { throw ProxyError(.usage, "the source has no \(kind) track '\(id)'") }
-            return found
-        case .index(let index):
-            guard tracks.indices.contains(index) else { throw ProxyError(.usage, "the source has no \(kind) track \(index)") }
-            return [tracks[index]]
         }
     }
 

@@ -106,16 +106,15 @@ final class HLSPresentation: Presentation {
     private func read(_ list: MultivariantPlaylist, _ url: String) throws(ProxyError) -> Top {
         var top = Top()
         var groups: Set<String> = []
-        let audio = try Self.chosen(
-            list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil },
-            settings.parameters.audioTrack,
+        let audio = try settings.parameters.audioTrack.choose(
+            of: list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil },
             "audio"
         ) { [$0.groupID, $0.name, $0.attributes.quoted("STABLE-RENDITION-ID")] }
         for (place, rendition) in audio {
             groups.insert(rendition.groupID)
             top.sources[RenditionName(audio: place)] = origin.resolve(rendition.uri ?? "", against: url)
         }
-        let variants = try Self.chosen(list.variants, settings.parameters.videoTrack, "video") {
+        let variants = try settings.parameters.videoTrack.choose(of: list.variants, "video") {
             [$0.group("VIDEO"), $0.attributes.quoted("STABLE-VARIANT-ID")]
         }
         for (place, variant) in variants where settings.canPlay(variant.codecs) {
@@ -166,26 +165,6 @@ final class HLSPresentation: Presentation {
             top.outline.pictures.append(made)
         }
         return top
-    }
-
-    /// Those that a caller selects, each with its place among all.
-    private static func chosen<Element>(
-        _ all: [Element],
-        _ selector: MediaSourceParameters.TrackSelector,
-        _ words: String,
-        names: (Element) -> [String?]
-    ) throws(ProxyError) -> [(offset: Int, element: Element)] {
-        let numbered = Array(all.enumerated())
-        switch selector {
-        case .any: return numbered
-        case .index(let index):
-            guard all.indices.contains(index) else { throw ProxyError(.usage, "the source has no \(words) track \(index)") }
-            return [numbered[index]]
-        case .id(let id):
-            let named = numbered.filter { names($0.element).contains(id) }
-            guard !named.isEmpty else { throw ProxyError(.usage, "the source has no \(words) track '\(id)'") }
-            return named
-        }
     }
 
     // MARK: - Policy

@@ -125,7 +125,7 @@ struct SegmentList: Sendable {
         var isGap = false
         /// Whether the initialization segment changes here.
         var hasInitialization = false
-        /// Where it lies in the file of its rendition and period, when fragments are files at the origin too.
+        /// Its part of the file of its rendition and period, where the origin has one file too.
         var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).
         var date: String?

@@ -38,7 +38,7 @@ actor RangedBytes: SegmentBytes {
     private var current: (any SegmentBytes)?
     /// The bytes of it that are not wanted, at its beginning.
     private var skipped: Int64 = 0
-    /// Where it ends.
+    /// Its end in the file.
     private var end: Int64 = 0
 
     /// - Parameters:
