@@ -195,8 +195,8 @@ struct `scripts/test-report` {
                 .map { String(decoding: Fixtures.bytes(at: $0) ?? [], as: UTF8.self) }
                 .filter { $0.contains("struct `\(names[1])`") || $0.contains("struct \(names[1]) ") }
             let drives = [
-                "ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")", "MadeOrigin()",
-                "LivePackets",
+                "ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")", "requirePeer(\"vlc\")",
+                "MadeOrigin()", "LivePackets",
             ]
             let isDriver = sources.contains { source in drives.contains(where: source.contains) }
             #expect(isDriver, "\(pattern) drives no browser, no player and no live source")
@@ -211,7 +211,10 @@ struct `scripts/test-report` {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            found.append("\(folder)/\(name)")
+            let isFolder = unsafe entry.pointee.d_type == DT_DIR
+            if !isFolder { found.append("\(folder)/\(name)") } else if !name.hasPrefix(".") {
+                found += files(in: "\(folder)/\(name)")
+            }
         }
         return found
     }

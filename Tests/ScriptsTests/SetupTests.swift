@@ -51,10 +51,10 @@ struct `scripts/setup` {
             .split(separator: "\n").map { String($0.split(separator: "\"")[1]) }
         let script = try await checkProcess(["cat", "\(repository)/scripts/setup"])
         let known = script.split { " '\n".contains($0) }.filter { $0.hasPrefix("cmd:") }.map { String($0.dropFirst(4)) }
-        // ffprobe comes with ffmpeg, pg_dump with postgresql, pdftotext and pdfimages with pdftoppm, strip with readelf, setsid with setpriv,
-        // the rest with every Debian; the shells are tried where they are (Tests/allowed-skips.txt)
+        // unshare comes with util-linux, ffprobe with ffmpeg, pg_dump with postgresql, pdftotext and pdfimages with pdftoppm,
+        // strip with readelf, setsid with setpriv, the rest with every Debian; the shells are tried where they are (Tests/allowed-skips.txt)
         let others: Set = [
-            "ffprobe", "pg_dump", "pdfimages", "pdftotext", "strip", "setsid", "sh", "gzip", "fish", "zsh", "groff",
+            "ffprobe", "pg_dump", "pdfimages", "pdftotext", "strip", "setsid", "sh", "gzip", "fish", "zsh", "groff", "unshare",
         ]
         #expect(known.count > 10)
         #expect(Set(asked).subtracting(known).subtracting(others) == [])
