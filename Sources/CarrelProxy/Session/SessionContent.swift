@@ -1,0 +1,406 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHLS
+import CarrelHTTP
+import CarrelLoopback
+import CarrelMedia
+import CarrelReader
+import CarrelThreads
+
+/// The responses of a session.
+final class SessionContent: Sendable {
+    /// A source that was looked into.
+    enum Prepared: Sendable {
+        case presentation(any Presentation)
+        case bytes(ByteContent)
+    }
+
+    private struct State {
+        var preparing: Task<Prepared, any Error>?
+        /// Playlists that do not change any more.
+        var finished: [RenditionName: [UInt8]] = [:]
+        /// The segments that went out; nil where no caller wants to know them.
+        var sent: SentMedia?
+        var isEnded = false
+    }
+
+    /// Bytes of playlists that are kept, at most.
+    private static let finishedLimit = 4 << 20
+
+    let source: SessionSource
+    let settings: SessionSettings
+    private let share: ProxyShare
+    private let state = Locked(State())
+    private let ahead: SegmentsAhead
+    /// The key of encrypted output.
+    private let outputKey = Secret(Random.bytes(16))
+
+    var options: PlaylistProxy.Options { share.options }
+    private var origin: MediaOrigin { source.origin }
+
+    init(_ source: SessionSource, _ settings: SessionSettings, _ share: ProxyShare) {
+        self.source = source
+        self.settings = settings
+        self.share = share
+        ahead = SegmentsAhead(share.prefetch)
+    }
+
+    private func report(_ error: ProxyError) { share.report(error) }
+    private func trace(_ event: Trace) { share.trace(event) }
+
+    func end() {
+        let task = state.withLock { state in
+            state.isEnded = true
+            return state.preparing
+        }
+        task?.cancel()
+        ahead.end()
+        settings.threads.end()
+        settings.rights?.end()
+    }
+
+    func released() async { await settings.rights?.released() }
+
+    /// How far the player has come since the first call.
+    func progress() -> SessionProgress {
+        state.withLock { state in
+            let sent = state.sent ?? SentMedia()
+            state.sent = sent
+            return sent.progress
+        }
+    }
+
+    /// The time by which keys end.
+    var now: Instant { settings.clock.now }
+
+    // MARK: - Preparing
+
+    /// Looks into the source, once; a failure is tried again with the next request.
+    ///
+    /// - Parameter use: of the response, which ends with the rights of the session.
+    /// - Returns: the source.
+    /// - Throws: ``ProxyError``.
+    func prepared(_ use: KeyUse) async throws -> Prepared {
+        // the rights decide, over clear content too
+        if let end = try await settings.rights?.redeemed().end {
+            use.note(end: end)
+            try use.check(at: settings.clock.now)
+        }
+        let task = try state.withLock { state throws(ProxyError) in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            if let task = state.preparing { return task }
+            let task = Task { try await KeyUse.$current.withValue(KeyUse()) { try await self.prepare() } }
+            state.preparing = task
+            return task
+        }
+        do { return try await task.value } catch {
+            // another request may have begun again
+            state.withLock { if $0.preparing == task { $0.preparing = nil } }
+            throw error
+        }
+    }
+
+    private func prepare() async throws -> Prepared {
+        switch source.type {
+        case .dash: return .presentation(DASHPresentation(origin, settings))
+        case .hls: return .presentation(HLSPresentation(origin, settings))
+        case .singleFile:
+            switch try await FileSourceKind(origin, settings) {
+            case .container(let content): return .bytes(content)
+            case .presentation(let presentation): return .presentation(presentation)
+            }
+        }
+    }
+
+    // MARK: - Responses
+
+    func respond(to request: SessionRequest) async -> HTTPResponse {
+        let path = request.path.joined(separator: "/")
+        let use = KeyUse()
+        do {
+            guard request.runningCount <= options.requestLimit else {
+                throw ProxyError(.busy, "the session has \(options.requestLimit) requests under way")
+            }
+            guard request.http.method == .get || request.http.method == .head else {
+                return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
+                    .response(requestID: request.http.id)
+            }
+            return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
+        } catch {
+            // a player that leaves, and a session that ends, are not errors of the source
+            guard !(error is CancellationError), !Task.isCancelled, !state.withLock({ $0.isEnded }) else {
+                return .empty(.clientClosedRequest)
+            }
+            let error = use.explained(ProxyError(error, in: "the source"))
+            // a renewed key counts when the source is looked into again
+            if error.code == .expiredKey {
+                state.withLock { $0.preparing = nil }
+                (settings.keys as? SessionKeys)?.use.renew()
+            }
+            report(error)
+            trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
+            var refusal = HTTPError(error.status, error.code.identifier, error.message)
+            if error.status == .serviceUnavailable { refusal.headers["Retry-After"] = "1" }
+            if path == "player.html" { return added(PlayerPage.failed(error)) }
+            return added(refusal.response(requestID: request.http.id))
+        }
+    }
+
+    private func added(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Cache-Control"] = "no-store"
+        for field in settings.parameters.playerFields { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private func found(_ request: SessionRequest, _ path: String, _ use: KeyUse) async throws -> HTTPResponse {
+        if path == "index.m3u8" || path == "content", options.usesLongURLs {
+            // no open proxy: the address leads to the source that it was made for
+            guard request.http.query["source"] == source.name else { throw SegmentName.unknown }
+        }
+        if path == "key.bin", options.encryptsOutput {
+            let key = outputKey.withBytes { bytes in (0..<bytes.byteCount).map { bytes.u8(at: $0) } }
+            return .bytes(key, type: "application/octet-stream")
+        }
+        switch try await prepared(use) {
+        case .bytes where path == "player.html": return PlayerPage.playing("content\(sourceQuery)")
+        case .bytes(let content):
+            if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
+            guard path == "content" else { throw SegmentName.unknown }
+            return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
+        case .presentation(let presentation) where path == "player.html":
+            // a source that cannot be read is told on the page
+            _ = try await presentation.outline()
+            return PlayerPage.playing("index.m3u8\(sourceQuery)")
+        case .presentation(let presentation):
+            if path == "content" { return .redirect(to: "index.m3u8\(sourceQuery)", status: .temporaryRedirect) }
+            return try await response(to: request, path, of: presentation, use)
+        }
+    }
+
+    private func response(
+        to request: SessionRequest,
+        _ path: String,
+        of presentation: any Presentation,
+        _ use: KeyUse
+    ) async throws -> HTTPResponse {
+        let text = PlaylistText(
+            rules: settings.rules == .seed ? .seed : .rfc,
+            isFragmented: settings.output == .fragments,
+            isEncrypted: options.encryptsOutput
+        )
+        switch path {
+        case "index.m3u8":
+            return playlist(try text.top(try await top(of: presentation), lines: settings.parameters.playlistLines))
+        case "media.m3u8":
+            let name = try RenditionName(request.http.query)
+            if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
+            if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
+            let list = try await presentation.segments(of: name)
+            let made = try text.media(list, of: name)
+            state.withLock { $0.sent?.note(list, of: name) }
+            if list.isEnded {
+                state.withLock { state in
+                    let held = state.finished.values.reduce(0) { $0 + $1.count }
+                    if held + made.count <= Self.finishedLimit { state.finished[name] = made }
+                }
+            }
+            return playlist(made)
+        case "segment.ts", "segment.m4s", "text.vtt":
+            let name = try SegmentName(request.http.query)
+            if name.rendition.text == Self.sidecar { return try await sidecar() }
+            let response = try await inTime(use) { [self] in
+                try await served(try await ahead.take(name, of: presentation), name, use, request)
+            }
+            ahead.open(after: name, of: presentation)
+            return response
+        case "init.mp4":
+            let name = try SegmentName(request.http.query)
+            return try await inTime(use) { [self] in
+                try await served(try await presentation.openInitialization(name), nil, use, request)
+            }
+        case "track.mp4":
+            let name = try SegmentName(request.http.query)
+            return try await inTime(use) { [self] in
+                try await part(of: try await presentation.file(of: name), request, presentation, use)
+            }
+        default: throw SegmentName.unknown
+        }
+    }
+
+    /// A part of a file of fragments, which a playlist names by its range.
+    private func part(
+        of file: RangedFile,
+        _ request: SessionRequest,
+        _ presentation: any Presentation,
+        _ use: KeyUse
+    ) async throws -> HTTPResponse {
+        guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1 else {
+            let fields: HTTPFields = ["Content-Range": "bytes */\(file.length)"]
+            return HTTPError(.rangeNotSatisfiable, "http.range", "it is read by one range of its playlist", headers: fields)
+                .response(requestID: request.http.id)
+        }
+        var body = ResponseBody.empty
+        if let range = ranges.resolve(length: file.length).first {
+            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
+            body = try await served(media, nil, use, request, length: range.count).body
+        }
+        return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
+    }
+
+    /// The outline with the caller's subtitles.
+    func top(of presentation: any Presentation) async throws -> Outline {
+        var outline = try await presentation.outline()
+        if let subtitles = settings.parameters.subtitles {
+            let name = RenditionName(text: Self.sidecar)
+            outline.texts.append(Outline.Rendition(name: name, label: subtitles.name, language: subtitles.language))
+        }
+        return outline
+    }
+
+    private func playlist(_ text: [UInt8]) -> HTTPResponse { .bytes(text, type: MediaPlaylist.mediaType, isCompressible: false) }
+
+    /// The query field that names the source, in addresses that have it.
+    private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
+
+    /// A segment as it is made: mostly, its length is not known before.
+    ///
+    /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
+    /// the player, not a response that breaks off.
+    private func served(
+        _ media: ServedMedia,
+        _ name: SegmentName?,
+        _ use: KeyUse,
+        _ request: SessionRequest,
+        length: Int? = nil
+    ) async throws -> HTTPResponse {
+        use.join(media.uses)
+        let began = ContinuousClock.now
+        var bytes = media.bytes
+        if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
+        // what was sent is not held: samples may have megabytes
+        let first = Locked(try await bytes.next())
+        try use.check(at: settings.clock.now)
+        let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
+            var count = 0
+            try await WatchedBody(content: self, use: use, cut: cut).send {
+                var next = first.withLock { $0.take() }
+                while let size = next?.count {
+                    count += size
+                    try await writer.write(next.take() ?? [])
+                    try use.check(at: settings.clock.now)
+                    next = try await bytes.next()
+                }
+            }
+            if let name { state.withLock { $0.sent?.note(name, count, began: began) } }
+            trace(
+                Trace(
+                    .proxy,
+                    .now(),
+                    "a segment was sent",
+                    [
+                        .init("segment", .name(name?.query ?? "init")), .init("bytes", .number(count)),
+                        .init("took", .duration(began.duration(to: .now))),
+                    ]
+                )
+            )
+        }
+        return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
+    }
+
+    // MARK: - Keys that end
+
+    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
+    private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        let task = Task { try await open() }
+        let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
+        defer { share.watch.remove(watching) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            if !Task.isCancelled { try use.check(at: settings.clock.now) }
+            throw error
+        }
+    }
+
+    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
+    fileprivate func watched(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ send: () async throws -> Void) async throws {
+        let watching = share.watch.add(use, settings.clock) { [self] error in
+            report(error)
+            cut()
+        }
+        do {
+            try await KeyUse.$current.withValue(use) { try await send() }
+        } catch {
+            // one that was cut has been reported
+            let isWatched = share.watch.remove(watching)
+            if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
+                report(use.explained(error))
+            }
+            throw error
+        }
+        share.watch.remove(watching)
+    }
+
+    // MARK: - Subtitles beside the source
+
+    /// The place of the caller's subtitles among texts.
+    private static let sidecar = 10_000
+    private static let sidecarLimit = 16 << 20
+
+    private func sidecarList(_ presentation: any Presentation) async throws -> SegmentList {
+        let outline = try await presentation.outline()
+        var list = SegmentList()
+        var duration = Duration.zero
+        if let first = outline.variants.first {
+            let media = try await presentation.segments(of: first.name)
+            duration = media.segments.reduce(.zero) { $0 + $1.duration }
+            list.isEnded = media.isEnded
+        }
+        if let seconds = settings.parameters.durationSeconds { duration = .seconds(seconds) }
+        list.segments = [
+            SegmentList.Segment(name: SegmentName(RenditionName(text: Self.sidecar)), duration: max(duration, .seconds(1)))
+        ]
+        return list
+    }
+
+    private func sidecar() async throws -> HTTPResponse {
+        guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
+        let place = settings.subtitles
+        // a file of its own is known by its real path
+        let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
+        let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
+        var text = String(decoding: bytes, as: UTF8.self)
+        if text.hasPrefix("\u{feff}") { text.removeFirst() }
+        guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
+        // a file that has a map knows the clock of its media
+        let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
+        return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
+    }
+}
+
+/// The body of a response, which is cut when a key of it ends.
+struct WatchedBody: Sendable {
+    fileprivate let content: SessionContent
+    /// The keys of the response.
+    let use: KeyUse
+    /// Closes the connection.
+    fileprivate let cut: @Sendable () -> Void
+
+    /// Sends the body, or a part of it.
+    func send(_ body: () async throws -> Void) async throws { try await content.watched(use, cut: cut, body) }
+}
+
+extension Trace.Channel {
+    /// The playlist proxy.
+    static let proxy = Trace.Channel("proxy")
+}
+
+extension RenditionName {
+    /// Reads query fields.
+    init(_ query: Query) throws(ProxyError) { self = try SegmentName(query).rendition }
+}
