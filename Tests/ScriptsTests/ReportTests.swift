@@ -212,7 +212,9 @@ struct `scripts/test-report` {
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             let isFolder = unsafe entry.pointee.d_type == DT_DIR
-            if !isFolder { found.append("\(folder)/\(name)") } else if !name.hasPrefix(".") {
+            if !isFolder {
+                found.append("\(folder)/\(name)")
+            } else if !name.hasPrefix(".") {
                 found += files(in: "\(folder)/\(name)")
             }
         }
