@@ -111,7 +111,9 @@ extension ProxyError {
     package init(_ error: any Error, in name: String) {
         switch error {
         case let error as ProxyError: self = error
-        case let error as MediaError: self.init(Self.code(of: error), "\(name): \(error.message)")
+        case let error as MediaError:
+            let advice = error.code == .wrongKey ? "Check the key; if it is right, the media are damaged." : nil
+            self.init(Self.code(of: error), "\(name): \(error.message)", recommendation: advice)
         case let error as Malformed: self.init(.damaged, "\(name): \(error.description)")
         case let error as HTTPClientError:
             // a redirect that is not followed leads away from https, to plain http, or round in circles

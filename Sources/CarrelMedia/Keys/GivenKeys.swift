@@ -36,11 +36,15 @@ public struct GivenKeys: ContentKeySource {
                 keys[.id(bytes)] = key
             } else if let track = UInt32(id) {
                 keys[.track(track)] = key
-            } else {
+            } else if digits.isEmpty || digits.allSatisfy(\.isHexDigit) {
                 throw MediaError(
                     .badKey,
                     "\(Self.shown(id)) is neither a key id of 32 hexadecimal digits, nor a track, nor 'group', nor '*'"
                 )
+            } else {
+                // a content id or an address: media name one or the other
+                keys[.content(String(id))] = key
+                keys[.address(String(id))] = key
             }
         }
     }

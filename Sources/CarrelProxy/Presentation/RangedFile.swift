@@ -8,6 +8,8 @@ struct RangedFile: Sendable {
         var range: Range<Int64>
     }
 
+    /// The bytes in front of the first segment: the initialization segment in the clear, and the index.
+    let head: [UInt8]
     /// Segments of the file.
     let count: Int
     /// The segment at a place; ranges rise with places.
@@ -16,7 +18,7 @@ struct RangedFile: Sendable {
     /// Bytes up to the end of the last segment.
     var length: Int64 { segment(count - 1)?.range.upperBound ?? 0 }
 
-    /// The segment that has a byte; nil in front of the first one and between them.
+    /// The segment that has a byte; nil in the head and between segments.
     func segment(with byte: Int64) -> Segment? {
         var (low, high) = (0, count)
         while low < high {
@@ -52,6 +54,12 @@ actor RangedBytes: SegmentBytes {
     }
 
     func next() async throws -> [UInt8]? {
+        if rest.lowerBound < file.head.count, !rest.isEmpty {
+            let end = min(Int(rest.upperBound), file.head.count)
+            let piece = Array(file.head[Int(rest.lowerBound)..<end])
+            rest = Int64(end)..<rest.upperBound
+            return piece
+        }
         while !rest.isEmpty {
             if current == nil {
                 // what lies between segments is not in the playlist

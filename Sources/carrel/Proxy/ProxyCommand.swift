@@ -218,6 +218,7 @@ struct ProxyCommand: Command {
             timer.cancel()
         }
         var end = End.signal
+        var failure: SourceFailure?
         loop: for await event in events {
             var summary: SourceSummary?
             switch event {
@@ -225,7 +226,11 @@ struct ProxyCommand: Command {
                 end = reason
                 break loop
             case .checked(.failure(let error)):
-                guard isPrinted else { throw SourceFailure(error) }
+                // an origin that is away may come back while the player waits
+                guard isPrinted, error.code == .unavailable else {
+                    failure = SourceFailure(error)
+                    break loop
+                }
                 console.warning(error.message, hint: SourceFailure(error).hint)
                 continue
             case .checked(.success(let found)): summary = found
@@ -249,6 +254,7 @@ struct ProxyCommand: Command {
         }
         for task in work { task.cancel() }
         for task in work { await task.value }
+        if let failure { throw failure }
         return end
     }
 
@@ -311,6 +317,9 @@ private struct PlayerFailure: ReportableError {
         guard status == 127 else { return "the player ended with status \(status)" }
         return program.map { "there is no player '\($0)'" } ?? "there is no player"
     }
-    var hint: String? { status == 127 ? "install mpv, or name a player with --player" : nil }
-    var exitStatus: ExitStatus { .failure }
+    var hint: String? {
+        guard status == 127 else { return nil }
+        return program == nil ? "install mpv, or name a player with --player" : "name mpv, ffplay, vlc or chromium, where it is installed"
+    }
+    var exitStatus: ExitStatus { status == 127 && program != nil ? .usage : .failure }
 }
