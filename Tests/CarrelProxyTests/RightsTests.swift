@@ -233,6 +233,33 @@ import Testing
         await origin.stop()
     }
 
+    @Test(arguments: [true, false]) func `goes on while its rights are renewed`(isClear: Bool) async throws {
+        let package = try await Self.transport(isClear ? nil : .cissa)
+        let origin = try OriginServer(package.path)
+        let clock = ManualClock(Instant(milliseconds: 1_000_000_000_000))
+        let run = try ProxyRun()
+        let end = Locked<Instant?>(clock.now + .seconds(10))
+        var granted = StreamRights(keys: package.keys)
+        granted.renewedEnd = { end.withLock { $0 } }
+        let rights = TestRights(answering: .granted(granted))
+        let source = TestRights.url("\(origin.origin)/master.m3u8")
+        let session = try run.proxy.makeURL(source, .hls, rights: rights, clock: clock)
+        let segment = try #require(try await ProxyRun.segments(of: session).first)
+        #expect(try await ProxyRun.get(segment).status == 200)
+        // renewed in time, and late
+        clock.advance(by: .seconds(9))
+        end.withLock { $0 = clock.now + .seconds(10) }
+        clock.advance(by: .seconds(9))
+        #expect(try await ProxyRun.get(segment).status == 200)
+        clock.advance(by: .seconds(1))
+        try await ProxyRun.expectRefusal(segment, .expiredKey, 403, of: run)
+        end.withLock { $0 = clock.now + .seconds(10) }
+        for url in [session.url, segment] { #expect(try await ProxyRun.get(url).status == 200) }
+        #expect(rights.asked.count == 1)
+        await run.proxy.stop()
+        await origin.stop()
+    }
+
     @Test func `gives its rights back when its session ends, once, and never without rights`() async throws {
         let package = try await Self.transport(nil)
         let origin = try OriginServer(package.path)

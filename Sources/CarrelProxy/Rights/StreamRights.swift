@@ -32,6 +32,8 @@ public struct StreamRights: Sendable {
     public var extensions: [Extension]
     /// When the rights end; nil when they do not.
     public var end: Instant?
+    /// When the rights end as they are renewed, asked again and again; must not wait.
+    package var renewedEnd: (@Sendable () -> Instant?)?
     /// Is called once when the session has ended, such as to give the place of a stream back.
     public var release: @Sendable () async -> Void
 

@@ -11,6 +11,8 @@ final class KeyUse: Sendable {
 
     private struct State {
         var end: Instant?
+        /// The end of the rights, which may be renewed meanwhile.
+        var renewedEnd: (@Sendable () -> Instant?)?
         var isPending = false
         var refusal: ProxyError?
         /// Others whose keys this response uses too.
@@ -31,7 +33,12 @@ final class KeyUse: Sendable {
     }
 
     /// Notes the end of the rights by which the response goes out.
-    func note(end: Instant) { state.withLock { $0.end = min($0.end ?? end, end) } }
+    func note(_ rights: StreamRights) {
+        state.withLock { state in
+            if let end = rights.end { state.end = min(state.end ?? end, end) }
+            state.renewedEnd = rights.renewedEnd
+        }
+    }
 
     /// Forgets the end of keys, so that renewed ones count.
     func renew() { state.withLock { $0.end = nil } }
@@ -41,8 +48,9 @@ final class KeyUse: Sendable {
 
     /// When the first key ends; nil when none does.
     var end: Instant? {
-        let (end, joined) = state.withLock { ($0.end, $0.joined) }
-        return joined.reduce(into: end) { end, use in if let other = use.end { end = min(end ?? other, other) } }
+        let (end, renewed, joined) = state.withLock { ($0.end, $0.renewedEnd, $0.joined) }
+        let ends = [end, renewed?()] + joined.map(\.end)
+        return ends.compactMap { $0 }.min()
     }
 
     /// Notes why a key could not be requested.

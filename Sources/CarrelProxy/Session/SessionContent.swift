@@ -82,8 +82,8 @@ final class SessionContent: Sendable {
     /// - Throws: ``ProxyError``.
     func prepared(_ use: KeyUse) async throws -> Prepared {
         // the rights decide, over clear content too
-        if let end = try await settings.rights?.redeemed().end {
-            use.note(end: end)
+        if let rights = try await settings.rights?.redeemed() {
+            use.note(rights)
             try use.check(at: settings.clock.now)
         }
         let task = try state.withLock { state throws(ProxyError) in

@@ -4,6 +4,7 @@ import CarrelCrypto
 import CarrelMedia
 import CarrelPlayer
 import CarrelProxy
+import CarrelThreads
 
 /// Redeems the tokens of MS3 addresses by the player of this device, whose license decides over every key.
 struct PlayerRights: RightsSource {
@@ -23,15 +24,42 @@ struct PlayerRights: RightsSource {
         } catch {
             return error.isRetryable ? .unavailable(error.message) : .refused(error.message)
         }
-        return .granted(
-            StreamRights(
-                keys: LicensedKeys(session),
-                extensions: isOpen ? [.openOutput] : [],
-                end: session.result.until,
-                release: { await session.stop() }
-            )
+        let end = LicenseEnd(session)
+        var rights = StreamRights(keys: LicensedKeys(session), extensions: isOpen ? [.openOutput] : []) {
+            end.stop()
+            await session.stop()
+        }
+        rights.renewedEnd = { end.value }
+        return .granted(rights)
+    }
+}
+
+/// When a license ends, which moves as the license of a stream is renewed.
+private final class LicenseEnd: Sendable {
+    private let end: Locked<Instant?>
+    private let following: Locked<Task<Void, Never>?>
+
+    /// How often the license is decided again: a lease is renewed before it ends.
+    private static let interval = Duration.seconds(2)
+
+    init(_ session: LicenseSession) {
+        let end = Locked(session.result.until)
+        self.end = end
+        following = Locked(
+            Task.detached {
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: Self.interval)
+                    // a decision that cannot be made now leaves the last one
+                    guard let result = try? await session.check() else { continue }
+                    end.withLock { $0 = result.isGranted ? result.until : min($0 ?? .now(), .now()) }
+                }
+            }
         )
     }
+
+    var value: Instant? { end.withLock { $0 } }
+
+    func stop() { following.withLock { $0?.cancel() } }
 }
 
 /// The keys of a license, each while the license allows its use.
@@ -45,7 +73,8 @@ private struct LicensedKeys: ContentKeySource {
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard let id = keyID(name) else { return .unknown }
         do throws(PlayerError) {
-            return .granted(ContentKeyGrant(key: try await session.key(id), end: session.result.until))
+            // the rights have the end, which moves
+            return .granted(ContentKeyGrant(key: try await session.key(id)))
         } catch {
             return .refused(error.message)
         }
