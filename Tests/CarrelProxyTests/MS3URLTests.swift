@@ -55,6 +55,19 @@ struct `An MS3 address` {
         }
     }
 
+    @Test(arguments: [" ", "\u{feff}", "\t\u{200b}", "x", "./"]) func `behind other characters shows its token in no error`(
+        before: String
+    ) throws {
+        let proxy = try PlaylistProxy()
+        try proxy.start()
+        for scheme in ["https", "ms3"] {
+            let text = before + TestRights.url("https://cdn.example/film.mpd", scheme: scheme)
+            #expect(MS3URL.seems(text) == !"x./".contains(before))
+            let error = try #require(throws: ProxyError.self) { try proxy.makeURL(text, .dash, rights: TestRights()) }
+            #expect(!"\(error) \(error.message) \(error.recommendation)".contains(TestRights.token), "\(error)")
+        }
+    }
+
     @Test func `is taken out of the words of others however its token is written`() throws {
         let written = "%41AwAAwAAAxkAAlRXPGAA%45CBR0l7K"
         let url = try MS3URL("https://rights.example/r/?x=1&b=\(written)#https%3A%2F%2Fcdn.example%2Ffilm.mpd")

@@ -71,13 +71,19 @@ struct MediaOrigin: Sendable {
                 }
                 path = decoded
             }
-            guard let real = unsafe realpath(path, nil) else { throw ProxyError(.unavailable, "\(path) cannot be opened") }
+            // an address that was mistyped may hold a token
+            let shown = path.contains { $0 == "?" || $0 == "#" } ? Self.shown(path) : path
+            guard let real = unsafe realpath(path, nil) else { throw ProxyError(.unavailable, "\(shown) cannot be opened") }
             defer { unsafe free(real) }
             self.source = unsafe String(cString: real)
             address = LocalReference.address(ofFile: self.source)
             var status = stat()
             if unsafe stat(real, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                throw ProxyError(.unavailable, "\(path) is a folder", recommendation: "Name the file in it that is to be played.")
+                throw ProxyError(
+                    .unavailable,
+                    "\(shown) is a folder",
+                    recommendation: "Name the file in it that is to be played."
+                )
             }
             place = .folder(LocalReference.folder(ofFile: self.source))
         }

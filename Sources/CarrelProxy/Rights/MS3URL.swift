@@ -46,6 +46,9 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// - Parameter source: as a caller of the proxy names it.
     /// - Returns: true for malformed ones too, so that no token of theirs goes to a server as a part of an ordinary address.
     package static func seems(_ source: String) -> Bool {
+        // characters that are not seen in front of an address make no path of it
+        let scalars = source.unicodeScalars.drop { Self.isUnseen($0) }.reversed().drop { Self.isUnseen($0) }
+        let source = String(String.UnicodeScalarView(scalars.reversed()))
         let start = source.prefix(8).lowercased()
         if start.hasPrefix("ms3:") { return true }
         guard start.hasPrefix("https://") || start.hasPrefix("http://") else { return false }
@@ -59,6 +62,13 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
         }
         let path = parts[0].prefix { $0 != "?" }.lowercased()
         return path.hasSuffix("/ms3/rights/") || path.hasSuffix("/ms3/rights")
+    }
+
+    private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 
     /// The address at which the token is redeemed, with the token: always `https`. It is for the rights service alone.
