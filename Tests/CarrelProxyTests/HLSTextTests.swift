@@ -123,6 +123,18 @@ struct `Subtitles of an HLS source` {
         }
     }
 
+    @Test(arguments: Coding.allCases) func `go out in the clear where the output is encrypted`(coding: Coding) async throws {
+        let package = try await ProtectedPackage { $0.scheme = .cbcs }
+        try Self.add(coding, isEncrypted: false, to: package)
+        let run = try ProxyRun { $0.encryptsOutput = true }
+        let session = try run.proxy.makeURL(package.playlist, .hls, keys: package.keys)
+        // no key line says otherwise
+        let list = try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?text=0"))
+        #expect(!list.contains("EXT-X-KEY"))
+        for text in try await Self.texts(session) { #expect(text.hasPrefix("WEBVTT\n")) }
+        await run.proxy.stop()
+    }
+
     @Test(arguments: Coding.allCases) func `beside transport streams keep the clock of these`(coding: Coding) async throws {
         let package = try await ProtectedPackage { options in
             options.isTransport = true

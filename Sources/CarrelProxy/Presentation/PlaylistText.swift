@@ -90,7 +90,7 @@ struct PlaylistText {
         playlist.isEnded = list.isEnded
         playlist.kind = list.isEnded && rules == .rfc ? .vod : nil
         playlist.iFramesOnly = name.isPictures
-        let kind = name.text != nil && name.video == nil && name.audio == nil ? "vtt" : isFragmented ? "m4s" : "ts"
+        let kind = name.isText ? "vtt" : isFragmented ? "m4s" : "ts"
         let file = kind == "vtt" ? "text.vtt?" : "segment.\(kind)?"
         var initialization: MediaSegment.Initialization?
         playlist.segments.reserveCapacity(list.segments.count)

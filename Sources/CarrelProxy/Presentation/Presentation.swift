@@ -71,6 +71,9 @@ package struct RenditionName: Sendable, Hashable {
     /// Whether it lists sync pictures alone.
     package var isPictures = false
 
+    /// Whether it has subtitles alone, which go out as WebVTT.
+    var isText: Bool { text != nil && video == nil && audio == nil }
+
     init(video: Int? = nil, audio: Int? = nil, text: Int? = nil, isPictures: Bool = false) {
         self.video = video
         self.audio = audio

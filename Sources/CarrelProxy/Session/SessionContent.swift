@@ -277,7 +277,8 @@ final class SessionContent: Sendable {
         use.join(media.uses)
         let began = ContinuousClock.now
         var bytes = media.bytes
-        if options.encryptsOutput, let name { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
+        // subtitles have no key in their playlist
+        if options.encryptsOutput, let name, !name.rendition.isText { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
         // what was sent is not held: samples may have megabytes
         let first = Locked(try await bytes.next())
         try use.check(at: settings.clock.now)
