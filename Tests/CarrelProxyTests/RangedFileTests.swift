@@ -1,7 +1,8 @@
 import CarrelBytes
+import CarrelHLS
 import CarrelHTTP
 import CarrelHTTPClient
-import CarrelProxy
+@testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing
@@ -85,6 +86,17 @@ struct `A file with an index` {
         for change in [{ $0.rules = .seed }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
             let run = try ProxyRun {
                 $0.output = .fragments
+    @Test(arguments: [RenditionName(video: 0), RenditionName(text: 0)])
+    func `is named by byte ranges where its bytes keep their places, which those of subtitles do not`(name: RenditionName) throws
+    {
+        var list = SegmentList()
+        list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2), byteRange: 700..<900)]
+        let text = try PlaylistText(rules: .rfc, isFragmented: true, isEncrypted: false).media(list, of: name)
+        let lines = String(decoding: text, as: UTF8.self)
+        #expect(lines.contains("track.mp4?") == !name.isText && lines.contains("BYTERANGE") == !name.isText)
+        #expect(lines.contains("text.vtt?") == name.isText)
+    }
+
                 $0.rules = .rfc
                 change(&$0)
             }

@@ -290,6 +290,8 @@ final class DASHPresentation: Presentation {
     }
 
     func file(of name: SegmentName) async throws -> RangedFile {
+        // subtitles go out as WebVTT, which has other lengths
+        guard !name.rendition.isText else { throw SegmentName.unknown }
         let manifest = try await reader.known()
         guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main),
             let stream = manifest.stream(track, inPeriod: period),

@@ -107,7 +107,7 @@ struct PlaylistText {
             var entry = MediaSegment(uri: uri, duration: segment.duration)
             entry.discontinuity = segment.isDiscontinuity
             entry.isGap = segment.isGap
-            if let range = segment.byteRange, isFragmented, !isEncrypted, !name.isPictures, rules == .rfc {
+            if let range = segment.byteRange, kind == "m4s", !isEncrypted, !name.isPictures, rules == .rfc {
                 entry.uri = "track.mp4?\(segment.name.fileQuery)"
                 entry.byteRange = MediaSegment.ByteRange(offset: UInt64(range.lowerBound), length: UInt64(range.count))
             }
