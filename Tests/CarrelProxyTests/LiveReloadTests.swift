@@ -53,6 +53,24 @@ struct `A live DASH source of a made origin` {
         await run.proxy.stop()
     }
 
+    @Test func `keeps its numbers when its rights end and are renewed`() async throws {
+        let (clock, end) = (ManualClock(.now()), Locked<Instant?>(nil))
+        var granted = StreamRights()
+        granted.renewedEnd = { end.withLock { $0 } }
+        let rights = TestRights(answering: .granted(granted))
+        let session = try run.proxy.makeURL(TestRights.url(origin.url("live.mpd")), .dash, rights: rights, clock: clock)
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?video=0&audio=0")
+        origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 10..<13)]).text)
+        #expect(LiveList(try await ProxyRun.text(list)) == LiveList(0, 0, [20, 22, 24]))
+        origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 11..<14)]).text)
+        try await Task.sleep(for: .milliseconds(1050))
+        end.withLock { $0 = clock.now }
+        try await ProxyRun.expectRefusal(list, .expiredKey, 403, of: run)
+        end.withLock { $0 = nil }
+        #expect(LiveList(try await ProxyRun.text(list)) == LiveList(1, 0, [22, 24, 26]))
+        await run.proxy.stop()
+    }
+
     @Test func `ends at the end that was known from the beginning, not before`() async throws {
         let manifest = LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 98, end: 100, window: 10)
         #expect(try await !reload(manifest).isEnded)

@@ -134,7 +134,8 @@ final class SessionContent: Sendable {
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key counts when the source is looked into again
             if error.code == .expiredKey {
-                state.withLock { $0.preparing = nil }
+                // playlists hold no keys, and the numbers of live segments go on
+                if source.type == .singleFile { state.withLock { $0.preparing = nil } }
                 (settings.keys as? SessionKeys)?.use.renew()
             }
             report(error)
