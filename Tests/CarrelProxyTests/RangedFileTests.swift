@@ -13,9 +13,12 @@ struct `A file with an index` {
         return try run.proxy.makeURL(path, .dash, keys: keys)
     }
 
-    private static func get(_ url: String, _ range: String?) async throws -> (status: Int, body: [UInt8], range: String?) {
+    private static func get(_ url: String, _ range: String?, condition: String? = nil) async throws -> (
+        status: Int, body: [UInt8], range: String?
+    ) {
         var request = ClientRequest(url, maxResponseBytes: 64 << 20)
         if let range { request.headers["Range"] = range }
+        if let condition { request.headers["If-Range"] = condition }
         let response = try await HTTPClient().send(request)
         return (response.status.rawValue, response.body, response.headers["Content-Range"])
     }
@@ -77,15 +80,12 @@ struct `A file with an index` {
         #expect(try await Self.get(url, "bytes=0-10").status == 404)
         #expect(try await Self.get(url, "bytes=999999999-").status == 416)
         #expect(try await Self.get(url, nil).status == 416)
+        #expect(try await Self.get(url, "bytes=\(first)-", condition: "\"tag\"").status == 416)
         #expect(try await Self.get(url, "bytes=\(first)-\(first),\(first + 5)-\(first + 6)").status == 416)
         #expect(try await Self.get(url.replacing("video=0", with: "video=7"), "bytes=\(first)-").status == 404)
         await run.proxy.stop()
     }
 
-    @Test func `has an address for each segment by the rules of older players, and where the output is encrypted`() async throws {
-        for change in [{ $0.rules = .seed }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
-            let run = try ProxyRun {
-                $0.output = .fragments
     @Test(arguments: [RenditionName(video: 0), RenditionName(text: 0)])
     func `is named by byte ranges where its bytes keep their places, which those of subtitles do not`(name: RenditionName) throws
     {
@@ -97,6 +97,10 @@ struct `A file with an index` {
         #expect(lines.contains("text.vtt?") == name.isText)
     }
 
+    @Test func `has an address for each segment by the rules of older players, and where the output is encrypted`() async throws {
+        for change in [{ $0.rules = .seed }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
+            let run = try ProxyRun {
+                $0.output = .fragments
                 $0.rules = .rfc
                 change(&$0)
             }

@@ -236,7 +236,10 @@ final class SessionContent: Sendable {
         _ presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
-        guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1 else {
+        // a file without a tag has no condition under which a range counts
+        guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
+            request.http.headers["If-Range"] == nil
+        else {
             let fields: HTTPFields = ["Content-Range": "bytes */\(file.length)"]
             return HTTPError(.rangeNotSatisfiable, "http.range", "it is read by one range of its playlist", headers: fields)
                 .response(requestID: request.http.id)
