@@ -342,8 +342,30 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
-        for session in sessions { await session.released() }
+        await Self.release(sessions)
         await server.stop()
+    }
+
+    /// The longest time that the end of a proxy waits for rights services.
+    private static let releaseLimit = Duration.seconds(5)
+
+    /// Returns when the rights of all sessions were given back, or that took too long: an app's own client may not listen.
+    private static func release(_ sessions: [ProxySession]) async {
+        let (waiting, ended) = AsyncStream<Void>.makeStream()
+        let releasing = Task {
+            await withTaskGroup { group in
+                for session in sessions { group.addTask { await session.released() } }
+            }
+            ended.finish()
+        }
+        let timer = Task {
+            try await Task.sleep(for: releaseLimit)
+            releasing.cancel()
+            ended.finish()
+        }
+        // also where the caller was cancelled
+        await Task { for await _ in waiting {} }.value
+        timer.cancel()
     }
 
     /// The last error of any session, once.

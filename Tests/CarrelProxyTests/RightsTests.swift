@@ -279,6 +279,43 @@ import Testing
         await origin.stop()
     }
 
+    @Test func `ends in time where giving rights back takes for ever, and late rights are given back too`() async throws {
+        let package = try await Self.transport(nil)
+        let origin = try OriginServer(package.path)
+        let run = try ProxyRun()
+        let source = TestRights.url("\(origin.origin)/master.m3u8")
+        let (forever, gone) = AsyncStream<Void>.makeStream()
+        defer { gone.finish() }
+        for _ in 0..<3 {
+            // a client that does not listen when it is cancelled
+            let rights = TestRights(
+                answering: .granted(StreamRights { await Task.detached { for await _ in forever {} }.value })
+            )
+            #expect(try await ProxyRun.get(try run.proxy.makeURL(source, .hls, rights: rights).url).status == 200)
+        }
+        let late = SlowRights()
+        let session = try run.proxy.makeURL(source, .hls, rights: late)
+        let asking = Task { try? await ProxyRun.get(session.url) }
+        try await eventually { late.isAsked }
+        let began = ContinuousClock.now
+        await run.proxy.stop()
+        #expect((.seconds(4)...Duration.seconds(12)).contains(began.duration(to: .now)))
+        #expect(late.releases == 1)
+        _ = await asking.value
+        await origin.stop()
+    }
+
+    @Test func `is given back before the end of its proxy, however late it was granted`() async throws {
+        let run = try ProxyRun()
+        let late = SlowRights()
+        let session = try run.proxy.makeURL(TestRights.url("https://127.0.0.1:9/film.mpd"), .dash, rights: late)
+        let asking = Task { try? await ProxyRun.get(session.url) }
+        try await eventually { late.isAsked }
+        await run.proxy.stop()
+        #expect(late.releases == 1)
+        _ = await asking.value
+    }
+
     // MARK: - The token
 
     @Test(arguments: [false, true]) func `shows its token in no address, response, error and trace`(isLong: Bool) async throws {

@@ -51,3 +51,23 @@ final class TestRights: RightsSource {
         "\(scheme)://rights.example:8443/hms/ms3/rights/?b=\(token)#\(PercentEncoding.encode(content))"
     }
 }
+
+/// A rights service that grants a while after it is asked, even to a session that has ended.
+final class SlowRights: RightsSource {
+    private let state = Locked((isAsked: false, releases: 0))
+
+    var isAsked: Bool { state.withLock { $0.isAsked } }
+    /// How often rights were given back.
+    var releases: Int { state.withLock { $0.releases } }
+
+    func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer {
+        state.withLock { $0.isAsked = true }
+        await Task.detached { try? await Task.sleep(for: .seconds(1)) }.value
+        return .granted(
+            StreamRights { [state] in
+                // a request of a task that was cancelled would not be sent
+                if !Task.isCancelled { state.withLock { $0.releases += 1 } }
+            }
+        )
+    }
+}

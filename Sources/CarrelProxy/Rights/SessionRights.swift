@@ -7,7 +7,9 @@ final class SessionRights: ContentKeySource {
     private struct State {
         var redeeming: Task<StreamRights, any Error>?
         var granted: StreamRights?
-        var releasing: Task<Void, Never>?
+        /// Calls of the source that the end of a proxy waits for.
+        var calls: [UInt64: Task<Void, Never>] = [:]
+        var serial: UInt64 = 0
         var isEnded = false
     }
 
@@ -59,7 +61,7 @@ final class SessionRights: ContentKeySource {
                 return state.isEnded
             }
             if isLate {
-                await rights.release()
+                call { await rights.release() }
                 throw ProxyError(.ended, "the session has ended")
             }
             if let unknown = rights.unknown {
@@ -81,11 +83,12 @@ final class SessionRights: ContentKeySource {
     private func answer() async -> RightsAnswer {
         let (signal, done) = AsyncStream<Void>.makeStream()
         let slot = Locked(Answer.awaited)
-        let asking = Task { [source, url, client] in
+        let asking = call { [self] in
             let answer = await source.redeem(url, client: client)
             let isLate = !slot.withLock { $0.take(answer) }
             done.finish()
-            if isLate, case .granted(let rights) = answer { await rights.release() }
+            // this one was cancelled
+            if isLate, case .granted(let rights) = answer { call { await rights.release() } }
         }
         let timer = Task { [limit] in
             try await Task.sleep(for: limit)
@@ -137,27 +140,38 @@ final class SessionRights: ContentKeySource {
         }
     }
 
+    /// Calls the source. What such a call takes is not in the hands of the proxy.
+    @discardableResult
+    private func call(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        state.withLock { state in
+            state.serial &+= 1
+            let serial = state.serial
+            let task = Task {
+                await body()
+                self.state.withLock { _ = $0.calls.removeValue(forKey: serial) }
+            }
+            state.calls[serial] = task
+            return task
+        }
+    }
+
     /// Begins to give the rights back.
     func end() {
-        let task = state.withLock { state in
+        let (task, rights) = state.withLock { state in
             state.isEnded = true
-            if let rights = state.granted.take() { state.releasing = Task { await rights.release() } }
-            return state.redeeming
+            return (state.redeeming, state.granted.take())
         }
+        if let rights { call { await rights.release() } }
         task?.cancel()
     }
 
-    /// The longest time that the end of a proxy waits for a rights service.
-    private static let releaseLimit = Duration.seconds(5)
-
-    /// Returns when the rights were given back, or that took too long.
+    /// Returns when the rights were given back, late ones too. Cancelling the task cancels the calls of the source.
     func released() async {
-        guard let task = state.withLock({ $0.releasing }) else { return }
-        let timer = Task {
-            try await Task.sleep(for: Self.releaseLimit)
-            task.cancel()
+        await withTaskCancellationHandler {
+            _ = await state.withLock { $0.redeeming }?.result
+            while let task = state.withLock({ $0.calls.values.first }) { await task.value }
+        } onCancel: {
+            for task in state.withLock({ Array($0.calls.values) }) { task.cancel() }
         }
-        await task.value
-        timer.cancel()
     }
 }
