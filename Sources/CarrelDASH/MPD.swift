@@ -55,12 +55,13 @@ package struct MPD: Sendable, Hashable {
     }
 
     /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one, or
-    /// the end of the presentation. The first one starts at zero if it does not say.
+    /// the end of the presentation. The first one starts at zero if it does not say. No start is later than 2⁴⁰ seconds.
     package var timings: [Timing] {
         var timings: [Timing] = []
         for period in periods {
             let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
-            let start = period.start ?? end
+            // durations of many periods add up to more than any clock counts
+            let start = (period.start ?? end).map { min($0, .seconds(1 << 40)) }
             let isEarly = kind == .dynamic && start == nil && !timings.isEmpty
             timings.append(
                 Timing(start: start ?? timings.last?.start ?? .zero, duration: period.duration, isEarly: isEarly)

@@ -59,7 +59,7 @@ struct Manifest: Sendable {
             guard count > 0, let last = segments[count - 1] else { return true }
             // the next one lasts as long as this one, about
             guard let time = segments.availabilityTime(of: count - 1, in: mpd) else { return false }
-            return time + (last.duration ?? .zero) <= now
+            return time + SegmentPlaces.Place(last).duration <= now
         }
     }
 

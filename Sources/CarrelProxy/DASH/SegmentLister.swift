@@ -118,7 +118,7 @@ struct SegmentLister: Sendable {
         }
         let segments = try manifest.segments(of: stream)
         if information.timeline == nil, information.duration != nil {
-            return segments[0]?.duration.map { RegularDuration(duration: $0) }
+            return segments[0].flatMap { $0.duration == nil ? nil : RegularDuration(duration: SegmentPlaces.Place($0).duration) }
         }
         // the last one may end with its period
         let places = try await places(stream).places.dropLast()

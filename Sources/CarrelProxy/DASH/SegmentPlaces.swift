@@ -33,8 +33,8 @@ struct SegmentPlaces: Sendable {
         init(index: Int64, time: Int64, start: Duration, duration: Duration, url: String, range: Range<Int64>) {
             self.index = index
             self.time = time
-            self.start = start
-            self.duration = duration
+            self.start = Self.bounded(start)
+            self.duration = Self.bounded(duration)
             self.url = url
             self.range = range
         }
