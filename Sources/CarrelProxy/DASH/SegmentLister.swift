@@ -25,6 +25,8 @@ struct SegmentLister: Sendable {
     /// A period that does not have the rendition has gaps in their place, so that all renditions keep in step.
     func pairs(_ name: RenditionName) async throws -> SegmentPairs {
         var pairs = SegmentPairs(name)
+        // a list holds what each track of it may have
+        var (room, audioRoom) = (SegmentPlaces.limit, SegmentPlaces.limit)
         let last = manifest.timings.lastIndex { !$0.isEarly }
         for period in manifest.timings.indices where !manifest.timings[period].isEarly {
             let place = manifest.name(ofPeriod: period)
@@ -33,15 +35,15 @@ struct SegmentLister: Sendable {
             guard let main else {
                 if let audio {
                     // audio goes out alone where pictures would be with it
-                    pairs.add(try await places(audio), nil, period: place, as: RenditionName(audio: name.audio))
+                    pairs.add(try await places(audio, &room), nil, period: place, as: RenditionName(audio: name.audio))
                 } else if let other = try reference(period) {
-                    pairs.addGaps(try await places(other), period: place)
+                    pairs.addGaps(try await places(other, &room), period: place)
                 }
                 continue
             }
-            let first = try await places(main)
+            let first = try await places(main, &room)
             var second: SegmentPlaces?
-            if let audio { second = try await places(audio) }
+            if let audio { second = try await places(audio, &audioRoom) }
             pairs.add(first, second, period: place, isLive: isLive, isGrowing: isLive && period == last)
         }
         return pairs
@@ -56,16 +58,29 @@ struct SegmentLister: Sendable {
     }
 
     /// The segments of a stream that exist now.
-    private func places(_ stream: MPDStream) async throws -> SegmentPlaces {
+    ///
+    /// - Parameters:
+    ///   - stream: the representation.
+    ///   - room: how many there may be; less by those that there are.
+    private func places(_ stream: MPDStream, _ room: inout Int) async throws -> SegmentPlaces {
         let segments = try manifest.segments(of: stream)
-        if let index = try await indexes.index(of: stream, segments) { return SegmentPlaces(index, of: stream) }
+        if let index = try await indexes.index(of: stream, segments) {
+            try take(index.entries.count, of: stream, &room)
+            return SegmentPlaces(index, of: stream)
+        }
         var range = isLive ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
         // a window without a limit would make every list longer than the one before
         if isLive { range = range.suffix(Self.liveLimit) }
-        guard range.count <= SegmentPlaces.limit else {
-            throw ProxyError(.manifest, "representation '\(stream.id)' has more than \(SegmentPlaces.limit) segments")
-        }
+        try take(range.count, of: stream, &room)
         return SegmentPlaces(segments, range, of: stream)
+    }
+
+    private func take(_ count: Int, of stream: MPDStream, _ room: inout Int) throws(ProxyError) {
+        guard count <= room else {
+            let limit = SegmentPlaces.limit
+            throw ProxyError(.manifest, "a list has more than \(limit) segments, up to those of representation '\(stream.id)'")
+        }
+        room -= count
     }
 
     // MARK: - Alignment
@@ -121,7 +136,8 @@ struct SegmentLister: Sendable {
             return segments[0].flatMap { $0.duration == nil ? nil : RegularDuration(duration: SegmentPlaces.Place($0).duration) }
         }
         // the last one may end with its period
-        let places = try await places(stream).places.dropLast()
+        var room = SegmentPlaces.limit
+        let places = try await places(stream, &room).places.dropLast()
         guard places.count >= Self.leastRegular, let first = places.first?.duration, places.allSatisfy({ $0.duration == first })
         else { return nil }
         return RegularDuration(duration: first, count: places.count)

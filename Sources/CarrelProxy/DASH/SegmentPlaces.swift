@@ -40,8 +40,8 @@ struct SegmentPlaces: Sendable {
         }
     }
 
-    /// Segments of one representation, at most: two weeks of two seconds each.
-    static let limit = 1 << 20
+    /// Segments of a list in all its periods, at most: four days of two seconds each.
+    static let limit = 200_000
 
     var places: [Place]
     /// Whether they lie in one file, as its index says.
