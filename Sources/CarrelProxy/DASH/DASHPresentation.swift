@@ -20,7 +20,8 @@ final class DASHPresentation: Presentation {
     private struct LiveLists {
         /// The numbers of segments, by their tracks.
         var sequences: [String: SegmentSequence] = [:]
-        /// Streams that had a rendition, for periods that do not.
+        /// Streams that had the main track of a rendition, for periods that do not. Tracks alone are counted: addresses name any
+        /// combination of them.
         var streams: [RenditionName: MPDStream] = [:]
     }
 
@@ -215,11 +216,11 @@ final class DASHPresentation: Presentation {
         else { throw SegmentName.unknown }
         for other in Array((0...period).reversed()) + Array(manifest.timings.indices.dropFirst(period + 1)) {
             guard let stream = manifest.stream(track, inPeriod: other) else { continue }
-            lists.withLock { $0.streams[name.rendition] = stream }
+            lists.withLock { $0.streams[name.rendition.main] = stream }
             return stream
         }
         // the last period that had it has left the live window
-        guard let stream = lists.withLock({ $0.streams[name.rendition] }) else { throw SegmentName.unknown }
+        guard let stream = lists.withLock({ $0.streams[name.rendition.main] }) else { throw SegmentName.unknown }
         return stream
     }
 

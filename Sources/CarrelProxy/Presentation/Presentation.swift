@@ -74,6 +74,12 @@ package struct RenditionName: Sendable, Hashable {
     /// Whether it has subtitles alone, which go out as WebVTT.
     var isText: Bool { text != nil && video == nil && audio == nil }
 
+    /// The one track by which its segments are cut: pictures, or text, or audio.
+    var main: RenditionName {
+        if video != nil { return RenditionName(video: video, isPictures: isPictures) }
+        return text != nil ? RenditionName(text: text) : RenditionName(audio: audio)
+    }
+
     init(video: Int? = nil, audio: Int? = nil, text: Int? = nil, isPictures: Bool = false) {
         self.video = video
         self.audio = audio

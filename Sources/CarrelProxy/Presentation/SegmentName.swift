@@ -87,6 +87,9 @@ package struct SegmentName: Sendable, Hashable {
             }
         }
         guard index >= 0, audioIndex >= 0 else { throw Self.unknown }
+        // no playlist has text beside other tracks, or audio beside sync pictures
+        let isAlone = rendition.text == nil || rendition.video == nil && rendition.audio == nil && !rendition.isPictures
+        guard isAlone, !rendition.isPictures || rendition.audio == nil else { throw Self.unknown }
     }
 
     static let unknown = ProxyError(.missing, "no playlist of this session has such a segment")
