@@ -12,6 +12,9 @@ actor ManifestReader {
     private var asked: ContinuousClock.Instant?
     private var failure: (any Error)?
     private var clock = ManifestClock()
+    /// Since when every MPD that came was published before the one that is held.
+    private var olderSince: ContinuousClock.Instant?
+    private let longestReturn: Duration
     /// When a clock is asked again.
     private var clockDue = ContinuousClock.now
 
@@ -26,9 +29,16 @@ actor ManifestReader {
     /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
     private static let patience = Duration.seconds(2)
     private static let clockPatience = Duration.seconds(3)
+    /// Servers that are asked for the time, at most, and the time that they take together: the playlist waits for them.
+    private static let clockLimit = 4
+    private static let clocksPatience = Duration.seconds(6)
 
-    init(_ origin: MediaOrigin) {
+    /// - Parameters:
+    ///   - origin: has the MPD.
+    ///   - longestReturn: an older MPD that comes for this long is the one that counts: an encoder has set its clock.
+    init(_ origin: MediaOrigin, longestReturn: Duration = .seconds(30)) {
         self.origin = origin
+        self.longestReturn = longestReturn
     }
 
     /// The time by the MPD's clock.
@@ -82,8 +92,13 @@ actor ManifestReader {
             let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
             if new.mpd.kind == .dynamic { await readClock(new) }
             failure = nil
-            // what was published before is not newer
-            if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old { return held }
+            // what was published before is not newer, unless nothing else comes any more
+            if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old {
+                let since = olderSince ?? .now
+                olderSince = since
+                if since + longestReturn > .now { return held }
+            }
+            olderSince = nil
             held = new
             return new
         } catch {
@@ -108,15 +123,21 @@ actor ManifestReader {
     /// The time in the MPD itself costs nothing: each MPD tells it.
     private func readClock(_ manifest: Manifest) async {
         let isDue = clockDue <= .now
+        var room = Self.clockLimit
+        let deadline = ContinuousClock.now + Self.clocksPatience
         for clock in manifest.mpd.clocks {
             if let time = clock.time { return self.clock.take(time, at: manifest.requested) }
             guard isDue else { continue }
             for server in clock.servers where [.httpDate, .httpISO, .httpNTP, .httpHead].contains(clock.method) {
+                guard room > 0, deadline > .now else { break }
+                room -= 1
                 let address = origin.resolve(server, against: manifest.url)
                 let origin = origin
                 let asked = ContinuousClock.now
-                let answer = try? await within(Self.clockPatience) { try await Self.time(of: clock, at: address, origin) }
-                guard let time = (answer ?? nil) ?? nil else { continue }
+                let answer = try? await cancelling(after: Self.clockPatience) {
+                    try await Self.time(of: clock, at: address, origin)
+                }
+                guard let time = answer ?? nil else { continue }
                 // the server looked at its clock in the middle of the exchange
                 self.clock.set(time, at: asked + asked.duration(to: .now) / 2)
                 clockDue = .now + Self.clockPeriod

@@ -3,9 +3,12 @@ import CarrelDASH
 
 /// Elements of an MPD that lie elsewhere (xlink, ISO/IEC 23009-1 §5.5.3): each is loaded once, from the origin of the MPD alone.
 enum RemoteElements {
-    /// Elements that are loaded, at most, and bytes of one.
+    /// Elements that are loaded, at most, bytes of one, and of all.
     private static let countLimit = 100
     private static let limit = 8 << 20
+    private static let totalLimit = 16 << 20
+    /// All are loaded within this time: a player waits for its playlist.
+    private static let patience = Duration.seconds(20)
 
     /// The MPD with its remote elements.
     ///
@@ -23,20 +26,33 @@ enum RemoteElements {
                 throw Malformed("MPD has more than \(countLimit) remote elements", at: 0)
             }
             var resolutions: [MPDResolution] = []
+            var room = totalLimit
+            let deadline = ContinuousClock.now + patience
             for reference in references.list {
                 guard let address = reference.url else {
                     resolutions.append(.content([]))
                     continue
                 }
-                guard origin.isSameOrigin(address, url), let content = try? await origin.load(address, limit: limit).bytes else {
+                guard origin.isSameOrigin(address, url), let content = await content(at: address, deadline, origin) else {
                     resolutions.append(.failed)
                     continue
                 }
+                guard content.count <= room else {
+                    throw Malformed("remote elements of the MPD have more than \(totalLimit) bytes", at: 0)
+                }
+                room -= content.count
                 resolutions.append(.content(content))
             }
             return try references.resolved(resolutions)
         } catch {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
         }
+    }
+
+    private static func content(at address: String, _ deadline: ContinuousClock.Instant, _ origin: MediaOrigin) async -> [UInt8]?
+    {
+        let time = ContinuousClock.now.duration(to: deadline)
+        guard time > .zero else { return nil }
+        return try? await cancelling(after: time) { try await origin.load(address, limit: limit).bytes }
     }
 }
