@@ -53,6 +53,43 @@ struct `Segment indexes of a session` {
         #expect(await cache.memory == 0)
     }
 
+    @Test func `are not waited for longer than their time`() async throws {
+        let cache = IndexCache(try media(), patience: .milliseconds(500))
+        let range = put("0", 1000)
+        origin.serve("0", .silent)
+        let url = origin.url("0")
+        let began = ContinuousClock.now
+        let error = await #expect(throws: ProxyError.self) { _ = try await cache.index(at: url, range) }
+        #expect(error?.code == .unavailable)
+        #expect(began.duration(to: .now) < .seconds(5))
+        try await eventually { origin.gone("0") != nil }
+    }
+
+    @Test func `are not loaded any more when the session ends`() async throws {
+        let range = put("0", 1000)
+        let set = """
+            <AdaptationSet mimeType="video/mp4"><Representation id="v" bandwidth="1" codecs="avc1.64000C">\
+            <BaseURL>0</BaseURL><SegmentBase indexRange="0-\(range.upperBound - 1)"/></Representation></AdaptationSet>
+            """
+        origin.put(
+            "made.mpd",
+            "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\"><Period duration=\"PT9S\">\(set)</Period></MPD>"
+        )
+        origin.serve("0", .silent)
+        let run = try ProxyRun()
+        let session = try run.proxy.makeURL(origin.url("made.mpd"), .dash)
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?video=0")
+        let request = Task { try await ProxyRun.get(list) }
+        try await eventually { origin.requests.contains("0") }
+        try await Task.sleep(for: .milliseconds(200))
+        session.end()
+        let ended = ContinuousClock.now
+        try await eventually { origin.gone("0") != nil }
+        #expect(ended.duration(to: .now) < .seconds(10))
+        _ = try? await request.value
+        await run.proxy.stop()
+    }
+
     @Test func `are loaded once for requests at the same time`() async throws {
         let cache = IndexCache(try media())
         let range = put("0", 20_000)

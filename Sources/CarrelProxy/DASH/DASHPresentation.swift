@@ -33,6 +33,13 @@ final class DASHPresentation: Presentation {
         indexes = IndexCache(origin)
     }
 
+    func end() {
+        Task { [reader, indexes] in
+            await reader.end()
+            await indexes.end()
+        }
+    }
+
     // MARK: - Tracks
 
     /// The tracks of the first period, chosen once.

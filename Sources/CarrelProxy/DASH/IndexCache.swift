@@ -9,6 +9,7 @@ actor IndexCache {
     private var held: [String: (index: StreamIndex, use: UInt64)] = [:]
     private var running: [String: Task<StreamIndex, any Error>] = [:]
     private var uses: UInt64 = 0
+    private var isEnded = false
     /// Bytes of all indexes that are kept.
     private(set) var memory = 0
 
@@ -16,13 +17,23 @@ actor IndexCache {
     private static let limit = 4 << 20
     private static let chainLength = 16 << 20
     private static let chainLimit = 1000
+    /// The time in which a chain is loaded.
+    private let patience: Duration
 
     /// - Parameters:
     ///   - origin: loads them.
     ///   - memoryLimit: bytes of all indexes that are kept, at most.
-    init(_ origin: MediaOrigin, memoryLimit: Int = 8 << 20) {
+    ///   - patience: the time in which an index with all that it leads to is loaded.
+    init(_ origin: MediaOrigin, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
         self.origin = origin
         self.memoryLimit = memoryLimit
+        self.patience = patience
+    }
+
+    /// Ends what is being loaded, and loads no more.
+    func end() {
+        isEnded = true
+        for task in running.values { task.cancel() }
     }
 
     /// The index of a representation.
@@ -54,8 +65,16 @@ actor IndexCache {
             return known
         }
         if let task = running[key] { return try await task.value }
-        let origin = origin
-        let task = Task { try await Self.load(url, range, origin) }
+        guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
+        let (origin, patience) = (origin, patience)
+        let task = Task {
+            let deadline = ContinuousClock.now + patience
+            do {
+                return try await cancelling(after: patience) { try await Self.load(url, range, origin) }
+            } catch  where deadline <= .now && !Task.isCancelled {
+                throw ProxyError(.unavailable, "\(MediaOrigin.shown(url)): the segment index takes longer than \(patience)")
+            }
+        }
         running[key] = task
         defer { running[key] = nil }
         let made = try await task.value

@@ -15,6 +15,7 @@ actor ManifestReader {
     /// Since when every MPD that came was published before the one that is held.
     private var olderSince: ContinuousClock.Instant?
     private let longestReturn: Duration
+    private var isEnded = false
     /// When a clock is asked again.
     private var clockDue = ContinuousClock.now
 
@@ -41,6 +42,12 @@ actor ManifestReader {
         self.longestReturn = longestReturn
     }
 
+    /// Ends what is being read, and reads no more.
+    func end() {
+        isEnded = true
+        running?.cancel()
+    }
+
     /// The time by the MPD's clock.
     var now: Instant { clock.now }
 
@@ -54,7 +61,7 @@ actor ManifestReader {
     func current(isList: Bool = false) async throws -> Manifest {
         if let held, !isDue(held, isList: isList) { return held }
         if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
-        let task = running ?? start()
+        let task = try running ?? start()
         guard let held else { return try await task.value }
         return ((try? await within(Self.patience) { try await task.value }) ?? nil) ?? self.held ?? held
     }
@@ -79,7 +86,8 @@ actor ManifestReader {
         }
     }
 
-    private func start() -> Task<Manifest, any Error> {
+    private func start() throws(ProxyError) -> Task<Manifest, any Error> {
+        guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
         asked = .now
         let task = Task { try await self.reload() }
         running = task

@@ -50,9 +50,15 @@ protocol Presentation: Sendable {
     /// - Returns: where its segments are.
     /// - Throws: ``ProxyError``: `proxy.missing` where segments are resources of their own.
     func file(of name: SegmentName) async throws -> RangedFile
+
+    /// Ends the requests that no response waits for: the session has ended.
+    func end()
 }
 
 extension Presentation {
+    /// Nothing goes on by itself.
+    func end() {}
+
     /// Nil: nothing is opened ahead of files that are read in ranges.
     func next(after name: SegmentName) async -> SegmentName? { nil }
 

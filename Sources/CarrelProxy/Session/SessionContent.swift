@@ -54,6 +54,7 @@ final class SessionContent: Sendable {
             return state.preparing
         }
         task?.cancel()
+        Task { if case .presentation(let presentation) = try await task?.value { presentation.end() } }
         ahead.end()
         settings.threads.end()
         settings.rights?.end()
