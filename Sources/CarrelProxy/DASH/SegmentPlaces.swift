@@ -7,7 +7,7 @@ struct SegmentPlaces: Sendable {
     /// One of them.
     struct Place: Sendable {
         var index: Int64
-        /// In units of the stream.
+        /// Its name: in units of the stream, with the place in its segment sequence added, whose segments share their time.
         var time: Int64
         var start: Duration
         var duration: Duration
@@ -19,7 +19,7 @@ struct SegmentPlaces: Sendable {
 
         init(_ segment: MPDSegment) {
             index = Int64(segment.index)
-            time = segment.time
+            time = SegmentPlaces.name(of: segment)
             start = Self.bounded(segment.start)
             duration = Self.bounded(segment.duration ?? .zero)
             url = segment.url
@@ -46,6 +46,8 @@ struct SegmentPlaces: Sendable {
     var places: [Place]
     /// Whether they lie in one file, as its index says.
     private(set) var isIndexed = false
+    /// Whether a timeline of a live source lists them: their places move when it loses its first ones.
+    var isMoving = false
 
     init(_ segments: MPDSegments, _ range: Range<Int>, of stream: MPDStream) {
         places = []
@@ -84,16 +86,31 @@ struct SegmentPlaces: Sendable {
         }
     }
 
+    /// The time by which an address names a segment.
+    private static func name(of segment: MPDSegment) -> Int64 {
+        let (time, over) = segment.time.addingReportingOverflow(segment.subNumber ?? 0)
+        return over ? segment.time : time
+    }
+
     /// The segment that an address names: at its place, or, where a reload has moved it, at its time.
     static func segment(_ segments: MPDSegments, index: Int, time: Int64) -> MPDSegment? {
-        if let segment = segments[index], segment.time == time { return segment }
+        if let segment = segments[index], name(of: segment) == time { return segment }
         // places move as a timeline loses its first segments: times rise with places
-        var (low, high) = (0, segments.count ?? index + 1)
+        var (low, high) = (0, segments.count ?? 1)
+        if segments.count == nil {
+            // a timeline without an end goes on at least up to the time
+            while high < 1 << 40, let last = segments.timed(at: high - 1), name(of: last) < time { high *= 2 }
+        }
         while low < high {
             let middle = (low + high) / 2
-            guard let segment = segments[middle] else { return nil }
-            if segment.time == time { return segment }
-            if segment.time < time { low = middle + 1 } else { high = middle }
+            guard let segment = segments.timed(at: middle) else {
+                // behind the last time that there is
+                high = middle
+                continue
+            }
+            let name = name(of: segment)
+            if name == time { return segments[middle] }
+            if name < time { low = middle + 1 } else { high = middle }
         }
         return nil
     }
