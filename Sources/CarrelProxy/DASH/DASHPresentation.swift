@@ -107,6 +107,7 @@ final class DASHPresentation: Presentation {
         list.isEnded = manifest.isEnded(at: lister.now)
         list.segments = pairs.segments
         list.leastTarget = pairs.longest
+        list.hasInitializationsOfPeriods = true
         let group = tracks.group(of: rendition)
         guard !list.isEnded || lists.withLock({ $0.sequences[group] != nil }) else { return list }
         lists.withLock { lists in

@@ -113,7 +113,8 @@ struct PlaylistText {
             }
             if isFragmented, kind == "m4s" {
                 if segment.hasInitialization || initialization == nil {
-                    initialization = MediaSegment.Initialization(uri: "init.mp4?\(segment.name.query)")
+                    let query = list.hasInitializationsOfPeriods ? segment.name.fileQuery : segment.name.query
+                    initialization = MediaSegment.Initialization(uri: "init.mp4?\(query)")
                 }
                 entry.initialization = initialization
             }

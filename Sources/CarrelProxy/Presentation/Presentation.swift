@@ -153,6 +153,8 @@ struct SegmentList: Sendable {
     var isEnded = true
     /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
     var isTransportStream = false
+    /// Whether a period has one initialization segment for each rendition, so that these name it.
+    var hasInitializationsOfPeriods = false
     /// At least this target duration, in seconds: that of a live list never changes.
     var leastTarget: UInt64 = 0
 }
