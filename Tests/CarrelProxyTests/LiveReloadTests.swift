@@ -71,6 +71,49 @@ struct `A live DASH source of a made origin` {
         await run.proxy.stop()
     }
 
+    @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
+    func `names a segment and its initialization alike as long as they are listed`(output: PlaylistProxy.Output) async throws {
+        let run = try ProxyRun { $0.output = output }
+        let session = try run.proxy.makeURL(origin.url("live.mpd"), .dash)
+        let rendition = output == .fragments ? "video=0" : "video=0&audio=0"
+        let list = session.url.replacing("index.m3u8", with: "media.m3u8?\(rendition)")
+        var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<14)])
+        var known: [Substring] = []
+        for step in 0..<3 {
+            manifest.periods[0].segments = 10 + step..<14 + step
+            if step == 2 { manifest.isStatic = true }
+            origin.put("live.mpd", manifest.text)
+            try await Task.sleep(for: .milliseconds(1050))
+            let lines = try await ProxyRun.text(list).split(separator: "\n")
+            let addresses = lines.filter { !$0.hasPrefix("#") }
+            let maps = lines.filter { $0.hasPrefix("#EXT-X-MAP") }
+            #expect(addresses.count == 4)
+            if step > 0 { #expect(addresses.dropLast() == known.dropFirst()) }
+            known = addresses
+            if output == .fragments { #expect(maps == ["#EXT-X-MAP:URI=\"init.mp4?period=0&video=0\""]) }
+        }
+        await run.proxy.stop()
+    }
+
+    @Test func `opens the next segment of a timeline before the player asks for it`() async throws {
+        var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<14)])
+        try put((10..<16).flatMap { ["v-0-\($0 * 2000).m4s", "a-0-\($0 * 2000).m4s"] })
+        _ = try await reload(manifest)
+        manifest.periods[0].segments = 11..<15
+        _ = try await reload(manifest)
+        let addresses = try await ProxyRun.addresses(list)
+        for place in 0..<3 {
+            #expect(try await ProxyRun.get(addresses[place]).status == 200)
+            let next = "v-0-\((12 + place) * 2000).m4s"
+            try await eventually { origin.requests.contains(next) }
+        }
+        #expect(try await ProxyRun.get(addresses[3]).status == 200)
+        for name in ["v-0-24000.m4s", "v-0-26000.m4s", "v-0-28000.m4s"] {
+            #expect(origin.requests.count { $0 == name } == 1, "\(name)")
+        }
+        await run.proxy.stop()
+    }
+
     @Test func `ends at the end that was known from the beginning, not before`() async throws {
         let manifest = LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 98, end: 100, window: 10)
         #expect(try await !reload(manifest).isEnded)

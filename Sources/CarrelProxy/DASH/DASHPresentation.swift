@@ -92,8 +92,19 @@ final class DASHPresentation: Presentation {
 
     // MARK: - Segments
 
+    /// Whether the source is live, or was: its addresses stay when it ends.
+    private func hasLiveNames(_ manifest: Manifest) -> Bool {
+        manifest.mpd.kind == .dynamic || lists.withLock { !$0.sequences.isEmpty }
+    }
+
     private func lister(_ manifest: Manifest, _ tracks: TrackChoice) async -> SegmentLister {
-        SegmentLister(manifest: manifest, tracks: tracks, indexes: indexes, now: await reader.now)
+        SegmentLister(
+            manifest: manifest,
+            tracks: tracks,
+            indexes: indexes,
+            now: await reader.now,
+            hasLiveNames: hasLiveNames(manifest)
+        )
     }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
@@ -116,6 +127,11 @@ final class DASHPresentation: Presentation {
             sequence.update(&list)
             lists.sequences[group] = sequence
         }
+        // the address of a segment stays while it is listed (RFC 8216 §6.2.1); it is found by its time
+        let first = Int64(clamping: list.mediaSequence)
+        for place in list.segments.indices where list.segments[place].hasMovingPlace {
+            list.segments[place].name.index = first + Int64(place)
+        }
         return list
     }
 
@@ -125,6 +141,9 @@ final class DASHPresentation: Presentation {
     private struct Found {
         var stream: MPDStream
         var place: SegmentPlaces.Place
+
+        /// Whether a timeline lists it.
+        var isTimed: Bool { stream.information?.timeline != nil }
     }
 
     private func find(_ track: Manifest.Track?, _ period: Int, index: Int64, time: Int64, _ manifest: Manifest) async throws
@@ -268,8 +287,14 @@ final class DASHPresentation: Presentation {
         }
         guard let main = places.first else { return nil }
         var next = name
-        (next.index, next.time) = (main.index, main.time)
-        if places.count > 1 { (next.audioIndex, next.audioTime) = (places[1].index, places[1].time) }
+        next.time = main.time
+        // as the list names it
+        let isLive = hasLiveNames(manifest)
+        next.index = isLive && found[0].isTimed ? name.index + 1 : main.index
+        if places.count > 1 {
+            next.audioTime = places[1].time
+            next.audioIndex = isLive && found[1].isTimed ? 0 : places[1].index
+        }
         return next
     }
 

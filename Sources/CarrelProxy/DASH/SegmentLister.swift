@@ -8,6 +8,8 @@ struct SegmentLister: Sendable {
     let indexes: IndexCache
     /// By the MPD's clock.
     let now: Instant
+    /// Whether the source is live, or was.
+    let hasLiveNames: Bool
 
     /// Segments of a live list, at most: eleven hours of two seconds each.
     private static let liveLimit = 20_000
@@ -72,7 +74,9 @@ struct SegmentLister: Sendable {
         // a window without a limit would make every list longer than the one before
         if isLive { range = range.suffix(Self.liveLimit) }
         try take(range.count, of: stream, &room)
-        return SegmentPlaces(segments, range, of: stream)
+        var places = SegmentPlaces(segments, range, of: stream)
+        places.isMoving = hasLiveNames && stream.information?.timeline != nil
+        return places
     }
 
     private func take(_ count: Int, of stream: MPDStream, _ room: inout Int) throws(ProxyError) {

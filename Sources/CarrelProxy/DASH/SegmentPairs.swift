@@ -47,7 +47,7 @@ struct SegmentPairs {
                     if Self.distance(other.start, segment.start) > half { isAligned = false }
                     // audio that lasts longer lies beside the next segment of pictures too
                     if place + 1 < main.places.count, other.end - segment.end > half { isAligned = false }
-                    made.audioIndex = other.index
+                    made.audioIndex = audio.isMoving ? 0 : other.index
                     made.audioTime = other.time
                 } else if isGrowing {
                     break
@@ -63,6 +63,7 @@ struct SegmentPairs {
             var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
             entry.isDiscontinuity = isLater && place == 0
             entry.hasInitialization = place == 0
+            entry.hasMovingPlace = main.isMoving
             if main.isIndexed, audio == nil { entry.byteRange = segment.range }
             append(entry)
         }
@@ -81,6 +82,7 @@ struct SegmentPairs {
             var entry = SegmentList.Segment(name: made, start: segment.start, duration: segment.duration)
             entry.isDiscontinuity = isLater && place == 0
             entry.isGap = true
+            entry.hasMovingPlace = places.isMoving
             append(entry)
         }
     }

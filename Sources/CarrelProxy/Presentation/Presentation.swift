@@ -140,6 +140,8 @@ struct SegmentList: Sendable {
         var isGap = false
         /// Whether the initialization segment changes here.
         var hasInitialization = false
+        /// Whether its place in the source changes when others leave it, so that it does not name it.
+        var hasMovingPlace = false
         /// Its part of the file of its rendition and period, where the origin has one file too.
         var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).

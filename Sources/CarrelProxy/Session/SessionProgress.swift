@@ -14,7 +14,7 @@ public struct SessionProgress: Sendable {
     public var runBegan: ContinuousClock.Instant?
     /// Bits a second of the last segment of ``media``; nil where its duration is not known.
     public var bitrate: Int?
-    /// The place of that segment in its period, from 0.
+    /// The place of that segment in its period, from 0; of a live timeline its place since the session began to list it.
     public var segment: Int64?
     /// How long the source is, as its last playlist has it; nil of a live source.
     public var duration: Duration?
@@ -81,6 +81,8 @@ struct SentMedia: Sendable {
     }
 
     private func follows(_ name: SegmentName, _ before: SegmentName) -> Bool {
-        name.period == before.period ? name.index == before.index + 1 : name.period > before.period && name.index == 0
+        // numbers of a live timeline go on in the next period
+        if name.period == before.period || name.index > 0 { return name.index == before.index + 1 }
+        return name.period > before.period
     }
 }
