@@ -59,11 +59,7 @@ struct SegmentLister: Sendable {
         return nil
     }
 
-    /// The segments of a stream that exist now.
-    ///
-    /// - Parameters:
-    ///   - stream: the representation.
-    ///   - room: how many there may be; less by those that there are.
+    /// The segments of a stream that exist now: not more than there is room for, which they take.
     private func places(_ stream: MPDStream, _ room: inout Int) async throws -> SegmentPlaces {
         let segments = try manifest.segments(of: stream)
         if let index = try await indexes.index(of: stream, segments) {
