@@ -7,9 +7,14 @@ import Testing
 struct `The first picture of a segment` {
     private static let folder = "media/dash/number-clear"
 
-    private static func picture(_ bytes: [UInt8], _ form: FileSegments.Form, piece: Int) throws -> [UInt8]? {
+    private static func picture(
+        _ bytes: [UInt8],
+        _ form: FileSegments.Form,
+        piece: Int,
+        duration: Duration = .seconds(2)
+    ) throws -> [UInt8]? {
         let tracks = try MP4File(BytesReader(try Fixtures.bytes("\(folder)/v-init.mp4"))).tracks
-        var picture = try FirstPicture(of: tracks, as: form, duration: .seconds(2))
+        var picture = try FirstPicture(of: tracks, as: form, duration: duration)
         var at = 0
         while at < bytes.count {
             let part = Array(bytes[at..<min(bytes.count, at + piece)])
@@ -33,6 +38,14 @@ struct `The first picture of a segment` {
         }
         #expect(low > whole.count / 2 && low < bytes.count)
         #expect(try Self.picture(Array(bytes[..<low]), form, piece: .max / 2) == whole)
+    }
+
+    @Test func `is shown as long as a fragment can say, whatever its playlist says`() throws {
+        let bytes = try Fixtures.bytes("\(Self.folder)/v-0001.m4s")
+        let longest = try #require(try Self.picture(bytes, .fragment, piece: .max / 2, duration: .seconds(Int32.max)))
+        for duration in [Duration.seconds(Int64(1) << 60), .seconds(Int64.max)] {
+            #expect(try Self.picture(bytes, .fragment, piece: .max / 2, duration: duration) == longest)
+        }
     }
 
     @Test func `is refused where there are no pictures`() throws {

@@ -64,7 +64,9 @@ package struct FirstPicture {
             decodeTime: time,
             entry: sample.entry
         )
-        let units = max(1, min((duration * Int(track.timescale)).components.seconds, Int64(Int32.max)))
+        // a playlist may name any duration, and a product of it has to stay one
+        let shown = max(.zero, min(duration, .seconds(Int32.max)))
+        let units = max(1, min((shown * Int(track.timescale)).components.seconds, Int64(Int32.max)))
         let fits = fragment.append(
             size: range.count,
             duration: units,
