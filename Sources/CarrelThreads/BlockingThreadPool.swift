@@ -8,8 +8,10 @@ package final class BlockingThreadPool: Sendable {
     private let queue: WorkQueue
     private let count: Int
     private let starter: ThreadStarter
-    /// Threads that the system refused so far.
+    /// Threads that are not started yet, or that the system refused.
     private let missing: Atomic<Int>
+    /// Held while threads are started.
+    private let starting = Locked(())
 
     /// - Parameters:
     ///   - name: shown by `ps -T`, where the kernel keeps 15 characters, and in ``counts()``.
@@ -37,17 +39,18 @@ package final class BlockingThreadPool: Sendable {
     /// - Returns: whether there is a thread.
     @discardableResult
     private func startMissing() -> Bool {
-        while true {
-            let known = missing.load(ordering: .relaxed)
-            guard known > 0 else { return true }
-            // claimed before it starts, so that two callers do not start one too many
-            guard missing.compareExchange(expected: known, desired: known - 1, ordering: .relaxed).exchanged else { continue }
-            do throws(ThreadRefused) {
-                try starter.start(name: queue.name) { [queue] in queue.work() }
-            } catch {
-                missing.add(1, ordering: .relaxed)
-                return hasThread
+        guard missing.load(ordering: .relaxed) > 0 else { return true }
+        // one caller at a time: a thread that another has asked for may be refused yet, and work that counts on it would never run
+        return starting.withLock { _ in
+            while missing.load(ordering: .relaxed) > 0 {
+                do throws(ThreadRefused) {
+                    try starter.start(name: queue.name) { [queue] in queue.work() }
+                } catch {
+                    return hasThread
+                }
+                missing.subtract(1, ordering: .relaxed)
             }
+            return true
         }
     }
 

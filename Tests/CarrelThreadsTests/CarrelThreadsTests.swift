@@ -131,6 +131,33 @@ struct `Threads that the system refuses` {
         for i in 0..<100 { #expect(try await threads.run { i } == i) }
     }
 
+    @Test func `are an error of all work that comes while one is asked for`() async throws {
+        let (isOpen, asked) = (Locked(false), Locked(0))
+        let starter = ThreadStarter { _, _ throws(ThreadRefused) in
+            let isFirst = asked.withLock { asked in
+                asked += 1
+                return asked == 1
+            }
+            while !isFirst, !isOpen.withLock(\.self) { usleep(200) }
+            throw ThreadRefused(status: EAGAIN)
+        }
+        let threads = BlockingThreadPool(name: "gate-test", count: 1, starter: starter)
+        let (began, refused) = (Locked(0), Locked(0))
+        for _ in 0..<4 {
+            startThread(name: "gate-test") {
+                began.withLock { $0 += 1 }
+                do throws(QueueFull) { try threads.start {} } catch { refused.withLock { $0 += 1 } }
+            }
+        }
+        while began.withLock(\.self) < 4 || asked.withLock(\.self) < 2 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(50))
+        isOpen.withLock { $0 = true }
+        let end = ContinuousClock.now + .seconds(10)
+        while refused.withLock(\.self) < 4, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(refused.withLock(\.self) == 4)
+        #expect(threads.waiting == 0, "no work waits for a thread that there never was")
+    }
+
     @Test func `are missed by a pool of which others exist by nothing but speed`() async throws {
         let system = Scarce(1)
         let threads = BlockingThreadPool(name: "scarce-test", count: 4, starter: system.starter)
