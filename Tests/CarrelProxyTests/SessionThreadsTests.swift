@@ -1,3 +1,4 @@
+import CarrelBytes
 @testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -33,6 +34,19 @@ struct `Threads of a session` {
         #expect(try await sessions[0].runTask { 8 } == 8)
         for work in again { work.cancel() }
         try await eventually { sessions[1].count == 0 }
+    }
+
+    @Test func `are free before those who wait for their work go on`() async throws {
+        let threads = SessionThreads(SharedThreads(limit: 0, starter: .system))
+        let piece: [UInt8] = [1]
+        for i in 0..<2000 {
+            #expect(try await threads.run { i } == i)
+            #expect(threads.count == 0)
+            let bytes = try ThreadBytes(threads, name: "test") { sink in try sink.write(piece.rawSpan) }
+            #expect(try await bytes.next() == piece)
+            #expect(try await bytes.next() == nil)
+            #expect(threads.count == 0)
+        }
     }
 
     @Test func `are sixteen at most`() async throws {

@@ -21,15 +21,17 @@ final class ThreadBytes: SegmentBytes {
         let channel = PieceChannel(room)
         self.channel = channel
         self.name = name
-        try threads.start(work) {
+        try threads.start(work) { () -> (any Error)? in
             var sink = PieceSink(channel)
             do {
                 try make(&sink)
                 try sink.flush()
-                channel.end(nil)
+                return nil
             } catch {
-                channel.end(error)
+                return error
             }
+        } finish: { failure in
+            channel.end(failure)
         }
     }
 

@@ -67,6 +67,7 @@ final class SessionThreads: Sendable {
                     try start(work) {
                         let result = Swift.Result(catching: body)
                         outcome.withLock { $0 = result }
+                    } finish: {
                         unsafe continuation.resume()
                     }
                 } catch {
@@ -87,14 +88,20 @@ final class SessionThreads: Sendable {
     /// - Parameters:
     ///   - work: cancelling it ends what the body waits for.
     ///   - body: the work.
+    ///   - finish: gives the result to those who wait for it. The thread of the work is free for others then.
     /// - Throws: `proxy.busy` when there are too many threads.
-    func start(_ work: BlockingWork, _ body: @escaping @Sendable () -> Void) throws(ProxyError) {
+    func start<Outcome>(
+        _ work: BlockingWork,
+        _ body: @escaping @Sendable () -> Outcome,
+        finish: @escaping @Sendable (Outcome) -> Void = { _ in }
+    ) throws(ProxyError) {
         try begin(work)
         let use = KeyUse.current
         do throws(ThreadRefused) {
             try share.starter.start(name: "carrel-file") { [self] in
-                BlockingWork.$current.withValue(work) { KeyUse.$current.withValue(use, operation: body) }
+                let outcome = BlockingWork.$current.withValue(work) { KeyUse.$current.withValue(use, operation: body) }
                 end(work)
+                finish(outcome)
             }
         } catch {
             end(work)
