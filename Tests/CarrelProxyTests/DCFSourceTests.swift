@@ -205,4 +205,29 @@ struct `A DCF source` {
         #expect(run.codes == [.expiredKey])
         await run.proxy.stop()
     }
+
+    @Test func `that is replaced while it is read ends, and never mixes two versions`() async throws {
+        let bytes = try #require(Fixtures.bytes(at: try Fixtures.path("media/dcf/mp3.cbc.dcf")))
+        var other = bytes
+        other[bytes.count / 2] ^= 0xff
+        let changes: [(tag: String, bytes: [UInt8], isSame: Bool)] = [
+            ("\"one\"", bytes, true), ("\"two\"", other, false), ("\"one\"", bytes + [0], false), ("W/\"two\"", bytes, true),
+        ]
+        for change in changes {
+            let origin = MadeOrigin()
+            origin.put("film.dcf", bytes)
+            origin.setTag("film.dcf", "\"one\"")
+            let run = try ProxyRun()
+            let session = try run.proxy.makeURL(origin.url("film.dcf"), .singleFile, keys: Self.given())
+            let first = try await Self.request(session.url, .get, ["Range": "bytes=0-15"])
+            #expect(first.status.rawValue == 206)
+            origin.put("film.dcf", change.bytes)
+            origin.setTag("film.dcf", change.tag)
+            let end = bytes.count * 3 / 4
+            let rest = try? await Self.request(session.url, .get, ["Range": "bytes=\(end - 16)-\(end)"])
+            #expect((rest?.body.count == 17) == change.isSame, "\(change.tag)")
+            #expect((run.codes == []) == change.isSame)
+            await run.proxy.stop()
+        }
+    }
 }

@@ -30,6 +30,7 @@ final class MadeOrigin: Sendable {
         var files: [String: [UInt8]] = [:]
         var manners: [String: Manner] = [:]
         var dates: [String: String] = [:]
+        var tags: [String: String] = [:]
         var requests: [String] = []
         var sent: [String: Int] = [:]
         var gone: [String: ContinuousClock.Instant] = [:]
@@ -57,6 +58,8 @@ final class MadeOrigin: Sendable {
     func remove(_ path: String) { state.withLock { $0.files[path] = nil } }
     /// Sets the `Date` field of the response.
     func setDate(_ path: String, _ date: String) { state.withLock { $0.dates[path] = date } }
+    /// Sets the `ETag` field of the response, with its quotes.
+    func setTag(_ path: String, _ tag: String) { state.withLock { $0.tags[path] = tag } }
     func serve(_ path: String, _ manner: Manner) { state.withLock { $0.manners[path] = manner } }
 
     /// Whether every connection is closed without a response.
@@ -96,6 +99,7 @@ final class MadeOrigin: Sendable {
         guard var body = file ?? folder.flatMap({ Fixtures.bytes(at: "\($0)/\(path)") }) else { return connection.respond(404) }
         var status = 200
         var fields = state.withLock { $0.dates[path] }.map { ["Date: \($0)"] } ?? []
+        fields += state.withLock { $0.tags[path] }.map { ["ETag: \($0)"] } ?? []
         if let range = request["Range"]?.split(separator: "=").last?.split(separator: "-").compactMap({ Int($0) }),
             range.count == 2,
             range[0] < body.count

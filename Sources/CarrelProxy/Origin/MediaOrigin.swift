@@ -301,14 +301,7 @@ struct MediaOrigin: Sendable {
         bytes: [UInt8], url: String
     ) {
         let stream = try await open(reference, range: range, isWhole: true)
-        var bytes: [UInt8] = []
-        while let piece = try await stream.next() {
-            guard bytes.count + piece.count <= limit else {
-                throw ProxyError(.wrongLength, "\(Self.shown(reference)) is longer than \(limit) bytes")
-            }
-            if bytes.isEmpty { bytes = piece } else { bytes += piece }
-        }
-        return (bytes, stream.url ?? reference)
+        return (try await stream.rest(limit: limit), stream.url ?? reference)
     }
 
     /// The real path of a file below the folder.

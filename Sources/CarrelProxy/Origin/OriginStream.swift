@@ -14,7 +14,7 @@ final class OriginStream: Sendable {
 
     private let source: Source
     /// The part of a local file that is still to come.
-    private let rest: Locked<Range<Int64>>
+    private let unread: Locked<Range<Int64>>
     /// The resource, as errors show it.
     let name: String
     /// Bytes that come, where that is known.
@@ -22,14 +22,14 @@ final class OriginStream: Sendable {
 
     init(_ stream: ClientStream, name: String) {
         source = .remote(stream)
-        rest = Locked(0..<0)
+        unread = Locked(0..<0)
         self.name = name
         length = stream.response.length
     }
 
     init(_ file: LocalFile, _ range: Range<Int64>, name: String) {
         source = .local(file)
-        rest = Locked(range)
+        unread = Locked(range)
         self.name = name
         length = Int64(range.count)
     }
@@ -49,6 +49,29 @@ final class OriginStream: Sendable {
         return HTTPSource.totalLength(stream.response.headers["Content-Range"])
     }
 
+    /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
+    var validator: String? {
+        guard case .remote(let stream) = source else { return nil }
+        return stream.response.headers["ETag"].flatMap { $0.hasPrefix("\"") ? $0 : nil }
+            ?? stream.response.headers["Last-Modified"]
+    }
+
+    /// All bytes that are still to come.
+    ///
+    /// - Parameter limit: bytes at most.
+    /// - Returns: the bytes.
+    /// - Throws: `proxy.wrong-length` when there are more; what ``next()`` throws.
+    func rest(limit: Int) async throws(ProxyError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let piece = try await next() {
+            guard bytes.count + piece.count <= limit else {
+                throw ProxyError(.wrongLength, "\(name) is longer than \(limit) bytes")
+            }
+            if bytes.isEmpty { bytes = piece } else { bytes += piece }
+        }
+        return bytes
+    }
+
     /// The next bytes, at most 256 KiB; nil at the end. One caller at a time.
     func next() async throws(ProxyError) -> [UInt8]? {
         switch source {
@@ -60,10 +83,10 @@ final class OriginStream: Sendable {
                 throw cut
             }
         case .local(let file):
-            let range = rest.withLock { rest in
-                let end = min(rest.upperBound, rest.lowerBound + MediaOrigin.pieceLength)
-                let piece = rest.lowerBound..<end
-                rest = end..<rest.upperBound
+            let range = unread.withLock { unread in
+                let end = min(unread.upperBound, unread.lowerBound + MediaOrigin.pieceLength)
+                let piece = unread.lowerBound..<end
+                unread = end..<unread.upperBound
                 return piece
             }
             guard !range.isEmpty else { return nil }
@@ -76,7 +99,7 @@ final class OriginStream: Sendable {
     /// Ends the transfer.
     func cancel() {
         if case .remote(let stream) = source { stream.cancel() }
-        rest.withLock { $0 = 0..<0 }
+        unread.withLock { $0 = 0..<0 }
     }
 }
 
