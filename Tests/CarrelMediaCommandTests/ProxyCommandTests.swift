@@ -50,6 +50,31 @@ struct `The command proxy` {
         #expect(result.errorText.contains("a segment was sent"))
     }
 
+    @Test func `starts a browser of its own, which one that runs already does not replace`() async throws {
+        let directory = TemporaryDirectory()
+        let notes = directory.file("notes")
+        // notes its words, and whether its profile is there
+        let player = directory.write(
+            "chromium",
+            """
+            #!/bin/sh
+            folder=$(printf '%s\\n' "$@" | sed -n 's/^--user-data-dir=//p')
+            test -d "$folder" && touch "$folder/lock" && printf '%s\\n' "$folder" "$@" > '\(notes)'
+            """
+        )
+        try await checkProcess(["chmod", "+x", player])
+        for _ in 0..<2 {
+            let result = try await runProcess(try Self.command("--play", "--player", player), timeout: .seconds(30))
+            #expect(result.status == .exited(0), "\(result.errorText)")
+            let words = String(decoding: directory.read("notes") ?? [], as: UTF8.self).split(separator: "\n")
+            #expect(words.last?.hasSuffix("/player.html") == true)
+            let folder = try #require(words.first)
+            #expect(words.count { $0 == "--user-data-dir=\(folder)" } == 1)
+            var status = stat()
+            #expect(unsafe stat(String(folder), &status) != 0)
+        }
+    }
+
     @Test func `names what is wrong with a source`() async throws {
         let missing = try await runProcess([try CarrelProgram.path(), "proxy", "/no/such/film.mp4"], timeout: .seconds(30))
         #expect(missing.status == .exited(66) && missing.errorText.contains("/no/such/film.mp4 cannot be opened"))

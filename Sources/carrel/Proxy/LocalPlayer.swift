@@ -28,7 +28,9 @@ struct LocalPlayer: Sendable {
     /// - Returns: the player's exit status; 127 when there is none.
     func play(_ url: String, page: String) async -> Int32 {
         for program in programs {
-            guard let pid = Self.start(program, url, page: page) else { continue }
+            let profile = Self.isChromium(program) ? Self.newProfile() : nil
+            defer { if let profile { Self.remove(profile) } }
+            guard let pid = Self.start(program, url, page: page, profile) else { continue }
             return await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     startThread(name: "player") {
@@ -43,17 +45,43 @@ struct LocalPlayer: Sendable {
         return 127
     }
 
+    /// The name of a program without its folder.
+    private static func name(_ program: String) -> String { program.split(separator: "/").last.map(String.init) ?? program }
+
+    private static func isChromium(_ program: String) -> Bool {
+        ["chromium", "chromium-browser", "google-chrome"].contains(name(program))
+    }
+
+    /// A new folder for a browser: one that runs already would take the page, and the one started here would end.
+    private static func newProfile() -> String? {
+        let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        let path = unsafe strdup("\(folder)/carrel-player-XXXXXX")
+        defer { unsafe free(path) }
+        guard let path = unsafe path, unsafe mkdtemp(path) != nil else { return nil }
+        return unsafe String(cString: path)
+    }
+
+    /// Removes a folder that processes of the browser may still write to.
+    private static func remove(_ folder: String) {
+        for _ in 0..<100 {
+            unsafe clinux_remove_tree(folder)
+            guard unsafe access(folder, F_OK) == 0 else { return }
+            usleep(10_000)
+        }
+    }
+
     /// Starts a player; nil when there is none of that name.
-    private static func start(_ program: String, _ url: String, page: String) -> Int32? {
-        let name = program.split(separator: "/").last.map(String.init) ?? program
+    private static func start(_ program: String, _ url: String, page: String, _ profile: String?) -> Int32? {
         var input: String?
         let arguments: [String]
-        switch name {
+        switch name(program) {
         // the address goes to standard input, where no command line shows it
         case "mpv": (arguments, input) = (["--playlist=-", "--really-quiet"], url + "\n")
         case "ffplay": arguments = ["-autoexit", "-loglevel", "warning", url]
         case "vlc", "cvlc": arguments = ["--play-and-exit", "--quiet", url]
-        case "chromium", "chromium-browser", "google-chrome": arguments = ["--new-window", page]
+        case _ where isChromium(program):
+            let own = profile.map { ["--user-data-dir=\($0)", "--no-first-run", "--no-default-browser-check"] } ?? []
+            arguments = own + ["--new-window", page]
         default: arguments = [url]
         }
         var ends: [Int32] = [-1, -1]
