@@ -34,7 +34,7 @@ struct `The command proxy` {
         let bad = try await runProcess(try Self.command("--play", "--player", "false"), timeout: .seconds(30))
         #expect(bad.status == .exited(1) && bad.errorText.contains("the player ended with status 1"))
         let missing = try await runProcess(try Self.command("--play", "--player", "no-such-player"), timeout: .seconds(30))
-        #expect(missing.status == .exited(1) && missing.errorText.contains("there is no player 'no-such-player'"))
+        #expect(missing.status == .exited(64) && missing.errorText.contains("there is no player 'no-such-player'"))
         #expect(missing.text == "")
         let idle = try await runProcess(try Self.command("--player", "true"), timeout: .seconds(30))
         #expect(idle.status == .exited(64) && idle.errorText.contains("--player needs --play"))
@@ -101,6 +101,7 @@ struct `The command proxy` {
             ("\(media)/src/note.txt", 65, "note.txt is of no kind", "Name a playlist"),
             ("\(media)/cenc", 66, "is a folder", "Name the file"),
             ("\(media)/none.mpd", 66, "cannot be opened", "Check the path"),
+            ("ftp://example.org/film.mpd", 64, "scheme 'ftp'", "Use https"), ("", 64, "the source is empty", ""),
             ("https://no-such-host.invalid/film.mpd", 66, "no-such-host.invalid", "Check the path or the network"),
         ]
         for (source, status, words, hint) in wrong {

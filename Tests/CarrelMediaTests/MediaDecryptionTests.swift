@@ -70,11 +70,22 @@ struct `The decryption of a file` {
         let clear = try Fixtures.bytes("media/src/av-h264-aac.mp4")
         await #expect(throws: MediaError(.unsupported, "")) { _ = try await Self.decrypt(clear, GivenKeys()) }
         var keys = GivenKeys()
-        for text in ["", "1", "1:", "1:00", ":00112233445566778899aabbccddeeff", "*:x0112233445566778899aabbccddeeff"] {
+        for text in [
+            "", "1", "1:", "1:00", "00112233445566778899aabbccddee:00112233445566778899aabbccddeeff",
+            ":00112233445566778899aabbccddeeff", "*:x0112233445566778899aabbccddeeff",
+        ] {
             #expect(throws: MediaError(.badKey, "")) { try keys.add(text) }
         }
         for text in ["1", "*", "group", "00112233-4455-6677-8899-AABBCCDDEEFF"] {
             try keys.add("\(text):00112233445566778899aabbccddeeff")
+        }
+        for (text, name) in [
+            ("cid:film@x", ContentKeyName.content("cid:film@x")), ("https://k.example/1", .address("https://k.example/1")),
+        ] {
+            guard case .unknown = await GivenKeys().key(name) else { Issue.record("a key that was not given"); continue }
+            var one = GivenKeys()
+            try one.add("\(text):00112233445566778899aabbccddeeff")
+            guard case .granted = await one.key(name) else { Issue.record("no key for \(text)"); continue }
         }
     }
 }

@@ -313,14 +313,17 @@ final class DASHPresentation: Presentation {
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
         let stream = try stream(name, try await reader.current())
+        let bytes = try await clearInitialization(of: stream)
+        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+    }
+
+    private func clearInitialization(of stream: MPDStream) async throws -> [UInt8] {
         let initialization = try await initializations.initialization(of: stream)
-        let bytes: [UInt8]
         do {
-            bytes = try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys).clearInitialization
+            return try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys).clearInitialization
         } catch {
             throw ProxyError(error, in: "the initialization segment of representation '\(stream.id)'")
         }
-        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
     func file(of name: SegmentName) async throws -> RangedFile {
@@ -331,7 +334,10 @@ final class DASHPresentation: Presentation {
             let stream = manifest.stream(track, inPeriod: period),
             let index = try await indexes.index(of: stream, try manifest.segments(of: stream))
         else { throw SegmentName.unknown }
-        return RangedFile(count: index.entries.count) { place in
+        let headLength = SegmentPlaces(index, of: stream, 0..<1).places.first?.range?.lowerBound ?? 0
+        return RangedFile(count: index.entries.count, headLength: headLength) { [self] in
+            try await head(of: stream, length: headLength)
+        } segments: { place in
             guard let found = SegmentPlaces(index, of: stream, place..<place + 1).places.first, let range = found.range else {
                 return nil
             }
@@ -341,6 +347,22 @@ final class DASHPresentation: Presentation {
             )
         }
     }
+
+    /// The bytes of one file in front of its segments, in the clear.
+    private func head(of stream: MPDStream, length: Int64) async throws -> [UInt8] {
+        var head: [UInt8] = []
+        // an initialization segment that lies elsewhere has its own address
+        if stream.initialization?.byteRange?.offset ?? 0 == 0, stream.initialization.map({ $0.url == stream.baseURL }) ?? true {
+            head = try await clearInitialization(of: stream)
+        }
+        guard head.count < length else { return head }
+        let rest = Int64(head.count)..<length
+        return head
+            + (try await SegmentOpening(origin: origin).resource(stream.baseURL, range: rest, limit: Self.headLimit).bytes)
+    }
+
+    /// Bytes in front of the segments of a file, at most.
+    private static let headLimit = 8 << 20
 
     /// Whether a representation is a WebVTT file, or several of them.
     private static func isTextFile(_ stream: MPDStream) -> Bool { stream.properties.mimeType?.lowercased() == "text/vtt" }

@@ -71,6 +71,15 @@ struct MediaOrigin: Sendable {
                 }
                 path = decoded
             }
+            guard !source.isEmpty else { throw ProxyError(.usage, "the source is empty") }
+            if source.firstRange(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\//)?.lowerBound == source.startIndex, path == source {
+                let scheme = source.prefix { $0 != ":" }
+                throw ProxyError(
+                    .usage,
+                    "sources of the scheme '\(scheme)' are not known",
+                    recommendation: "Use https, or a file."
+                )
+            }
             // an address that was mistyped may hold a token
             let shown = path.contains { $0 == "?" || $0 == "#" } ? Self.shown(path) : path
             guard let real = unsafe realpath(path, nil) else { throw ProxyError(.unavailable, "\(shown) cannot be opened") }

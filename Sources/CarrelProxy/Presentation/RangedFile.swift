@@ -8,12 +8,40 @@ struct RangedFile: Sendable {
         var range: Range<Int64>
     }
 
-    /// The bytes in front of the first segment: the initialization segment in the clear, and the index.
-    let head: [UInt8]
+    private let readHead: @Sendable () async throws -> [UInt8]
+    /// Bytes in front of the first segment.
+    let headLength: Int64
     /// Segments of the file.
-    let count: Int
+    private let count: Int
     /// The segment at a place; ranges rise with places.
-    let segment: @Sendable (Int) -> Segment?
+    private let segment: @Sendable (Int) -> Segment?
+
+    /// - Parameters:
+    ///   - count: of segments.
+    ///   - headLength: bytes in front of the first segment.
+    ///   - head: reads them.
+    ///   - segments: the segment at a place.
+    init(
+        count: Int,
+        headLength: Int64,
+        head: @escaping @Sendable () async throws -> [UInt8],
+        segments: @escaping @Sendable (Int) -> Segment?
+    ) {
+        self.count = count
+        self.headLength = headLength
+        readHead = head
+        segment = segments
+    }
+
+    /// The bytes in front of the first segment: the initialization segment in the clear, and the index.
+    ///
+    /// - Returns: all of them.
+    /// - Throws: ``ProxyError``.
+    func head() async throws -> [UInt8] {
+        let bytes = try await readHead()
+        guard bytes.count == headLength else { throw ProxyError(.wrongLength, "a file is shorter than its index says") }
+        return bytes
+    }
 
     /// Bytes up to the end of the last segment.
     var length: Int64 { segment(count - 1)?.range.upperBound ?? 0 }
@@ -54,11 +82,11 @@ actor RangedBytes: SegmentBytes {
     }
 
     func next() async throws -> [UInt8]? {
-        if rest.lowerBound < file.head.count, !rest.isEmpty {
-            let end = min(Int(rest.upperBound), file.head.count)
-            let piece = Array(file.head[Int(rest.lowerBound)..<end])
-            rest = Int64(end)..<rest.upperBound
-            return piece
+        if rest.lowerBound < file.headLength, !rest.isEmpty {
+            let head = try await file.head()
+            let part = rest.clamped(to: 0..<file.headLength)
+            rest = part.upperBound..<rest.upperBound
+            return Array(head[Int(part.lowerBound)..<Int(part.upperBound)])
         }
         while !rest.isEmpty {
             if current == nil {

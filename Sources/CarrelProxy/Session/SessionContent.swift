@@ -107,7 +107,11 @@ final class SessionContent: Sendable {
         case .hls: return .presentation(HLSPresentation(origin, settings))
         case .singleFile:
             switch try await FileSourceKind(origin, settings) {
-            case .container(let content): return .bytes(content)
+            case .container(let content):
+                guard !options.encryptsOutput else {
+                    throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
+                }
+                return .bytes(content)
             case .presentation(let presentation): return .presentation(presentation)
             }
         }

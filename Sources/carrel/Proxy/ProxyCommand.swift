@@ -319,7 +319,8 @@ private struct PlayerFailure: ReportableError {
     }
     var hint: String? {
         guard status == 127 else { return nil }
-        return program == nil ? "install mpv, or name a player with --player" : "name mpv, ffplay, vlc or chromium, where it is installed"
+        return program == nil
+            ? "install mpv, or name a player with --player" : "name mpv, ffplay, vlc or chromium, where it is installed"
     }
     var exitStatus: ExitStatus { status == 127 && program != nil ? .usage : .failure }
 }
