@@ -99,18 +99,16 @@ struct `A live DASH source of a made origin` {
         var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<14)])
         try put((10..<16).flatMap { ["v-0-\($0 * 2000).m4s", "a-0-\($0 * 2000).m4s"] })
         _ = try await reload(manifest)
-        manifest.periods[0].segments = 11..<15
-        _ = try await reload(manifest)
-        let addresses = try await ProxyRun.addresses(list)
-        for place in 0..<3 {
-            #expect(try await ProxyRun.get(addresses[place]).status == 200)
-            let next = "v-0-\((12 + place) * 2000).m4s"
+        for first in 11..<13 {
+            // the segment is named by the list as it is then
+            manifest.periods[0].segments = first..<first + 4
+            _ = try await reload(manifest)
+            let address = try #require(try await ProxyRun.addresses(list).first)
+            #expect(try await ProxyRun.get(address).status == 200)
+            let next = "v-0-\((first + 1) * 2000).m4s"
             try await eventually { origin.requests.contains(next) }
         }
-        #expect(try await ProxyRun.get(addresses[3]).status == 200)
-        for name in ["v-0-24000.m4s", "v-0-26000.m4s", "v-0-28000.m4s"] {
-            #expect(origin.requests.count { $0 == name } == 1, "\(name)")
-        }
+        #expect(origin.requests.count { $0 == "v-0-24000.m4s" } == 1)
         await run.proxy.stop()
     }
 
