@@ -68,6 +68,38 @@ struct `A policy` {
         }
     }
 
+    @Test(arguments: policies) func `judges each variant by itself`(policy: PlaylistProxy.Policy) async throws {
+        // the second variant is clear, or has fragments whose protection no key line names
+        let clear = try await ProtectedPackage { $0.scheme = nil }
+        let unnamed = try await ProtectedPackage { $0.scheme = .cenc }
+        for (package, isClear) in [(clear, true), (unnamed, false)] {
+            let protected = try await Self.transport(.aes128)
+            let lines = try package.text("video-1.m3u8").split(separator: "\n").filter { !$0.hasPrefix("#EXT-X-KEY") }
+            protected.write("second.m3u8", lines.joined(separator: "\n").replacing("video-1/", with: "second-") + "\n")
+            for name in ["init.mp4", "1.m4s"] {
+                let bytes = try #require(package.directory.read("out/video-1/\(name)"))
+                _ = protected.directory.write("out/second-\(name)", bytes)
+            }
+            let variant = "#EXT-X-STREAM-INF:BANDWIDTH=100000,CODECS=\"avc1.64000c\"\nsecond.m3u8\n"
+            protected.write("master.m3u8", try protected.text("master.m3u8") + variant)
+            let run = try ProxyRun { $0.policy = policy }
+            let session = try run.proxy.makeURL(protected.playlist, .hls, keys: package.keys)
+            #expect(try await ProxyRun.get(session.url).status == 200)
+            let base = session.url.replacing("index.m3u8", with: "")
+            #expect(try await ProxyRun.get(base + "media.m3u8?video=0").status == 200)
+            let paths = ["media.m3u8?video=1", "segment.ts?period=0&video=1&n=0&t=0"]
+            for path in paths {
+                switch policy {
+                case .usual where isClear, .seed where isClear:
+                    try await ProxyRun.expectRefusal(base + path, .clearContent, 403, of: run)
+                case .seed: try await ProxyRun.expectRefusal(base + path, .unsupported, 415, of: run)
+                default: #expect(try await ProxyRun.get(base + path).status == 200)
+                }
+            }
+            await run.proxy.stop()
+        }
+    }
+
     @Test func `of the seed refuses a method that only a later playlist has`() async throws {
         let package = try await Self.transport(.aes128)
         package.write("audio-1.m3u8", try package.text("audio-1.m3u8").replacing("METHOD=AES-128", with: "METHOD=SAMPLE-AES"))

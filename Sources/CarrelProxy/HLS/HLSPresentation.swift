@@ -10,11 +10,15 @@ final class HLSPresentation: Presentation {
     private struct Top: Sendable {
         var outline = Outline()
         var sources: [RenditionName: String] = [:]
+        /// Whether audio is what is protected, and pictures beside it are clear.
+        var hasClearPictures = false
     }
 
     private struct State {
         var top: Top?
         var playlists: [RenditionName: HeldPlaylist] = [:]
+        /// Those that the policy takes.
+        var admitted: Set<RenditionName> = []
         /// The numbers behind the last restart of the source.
         var newest = LiveNumbers()
         /// Initialization sections, by their addresses and ranges.
@@ -30,8 +34,6 @@ final class HLSPresentation: Presentation {
 
     /// Bytes of an initialization section, at most.
     private static let initializationLimit = 1 << 20
-    /// Bytes in which scrambled packets are looked for, at least.
-    private static let scrambledLimit = 1 << 20
     /// Bytes of a segment of subtitles, at most.
     private static let textLimit = 16 << 20
     /// How long an origin that fails is asked for a playlist, and for a live one of which the last list can be played.
@@ -67,7 +69,9 @@ final class HLSPresentation: Presentation {
                 }
             }
             // packets may be scrambled where no key line speaks of them
-            if methods.isEmpty, place == 0, try await isScrambled(held) { methods = [.scrambledTransportStream] }
+            if methods.isEmpty, place == 0, try await ScrambledSegment.isFirst(of: held, origin) {
+                methods = [.scrambledTransportStream]
+            }
             for method in methods where !found.contains(method) { found.append(method) }
         }
         return found
@@ -97,9 +101,13 @@ final class HLSPresentation: Presentation {
             // pictures may be in the clear beside protected audio
             guard let audio = made.outline.audio.first?.name, let source = made.sources[audio] else { throw error }
             try await check(try await self.playlist(audio, source))
+            made.hasClearPictures = true
         }
         made.outline.isLive = !held.playlist.isEnded
-        state.withLock { [made] in $0.top = made }
+        state.withLock { [made] state in
+            state.top = made
+            state.admitted.insert(first)
+        }
         return made
     }
 
@@ -173,7 +181,8 @@ final class HLSPresentation: Presentation {
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled, and fragments encrypted, where no key line speaks of them
-            if try await isScrambled(held) || settings.takesClearContent { return }
+            if settings.takesClearContent { return }
+            if try await ScrambledSegment.isFirst(of: held, origin) { return }
             guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
             guard settings.policy != .seed else {
                 throw ProxyError(.unsupported, "fragments without a key line are not taken by this policy")
@@ -181,6 +190,19 @@ final class HLSPresentation: Presentation {
             return
         }
         try checkMethods(held.playlist)
+    }
+
+    /// Refuses a playlist that the policy does not take, when it is read first: each variant is judged by itself.
+    ///
+    /// Subtitles are clear as a rule, and so may audio be beside protected pictures, or pictures beside protected audio.
+    private func admit(_ name: RenditionName, _ held: HeldPlaylist, _ top: Top) async throws {
+        guard name.text == nil, held.playlist.segments.contains(where: { !$0.isGap }),
+            !state.withLock({ $0.admitted.contains(name) })
+        else { return }
+        do { try await check(held) } catch let error as ProxyError where error.code == .clearContent {
+            guard (name.audio == nil) == top.hasClearPictures else { throw error }
+        }
+        state.withLock { _ = $0.admitted.insert(name) }
     }
 
     /// Refuses every method that the policy does not take.
@@ -201,26 +223,6 @@ final class HLSPresentation: Presentation {
         do { return try SegmentDecryption.isEncrypted(initialization) } catch {
             throw ProxyError(error, in: "an initialization section")
         }
-    }
-
-    private func isScrambled(_ held: HeldPlaylist) async throws -> Bool {
-        guard let first = held.playlist.segments.first(where: { !$0.isGap }), first.initialization == nil else { return false }
-        let stream = try await origin.open(origin.resolve(first.uri, against: held.url), range: Self.range(first))
-        defer { stream.cancel() }
-        var head: [UInt8] = []
-        while head.count < Self.scrambledLimit, let piece = try await stream.next() {
-            head += piece
-            if ScrambledSegment.isScrambled(head) { return true }
-            guard ScrambledSegment.isTransportStream(head) else { return false }
-        }
-        return false
-    }
-
-    private static func range(_ segment: MediaSegment) -> Range<Int64>? { segment.byteRange.flatMap { range(of: $0) } }
-
-    private static func range(of range: MediaSegment.ByteRange) -> Range<Int64>? {
-        guard range.offset < 1 << 62, range.length < 1 << 62 else { return nil }
-        return Int64(range.offset)..<Int64(range.offset + range.length)
     }
 
     // MARK: - Media playlists
@@ -264,16 +266,20 @@ final class HLSPresentation: Presentation {
     }
 
     private func playlist(_ name: RenditionName) async throws -> HeldPlaylist {
-        guard let source = try await top().sources[name] else { throw SegmentName.unknown }
-        return try await playlist(name, source)
+        let top = try await top()
+        guard let source = top.sources[name] else { throw SegmentName.unknown }
+        let held = try await playlist(name, source)
+        try await admit(name, held, top)
+        return held
     }
 
     /// The playlist that was read last.
     private func known(_ name: RenditionName) async throws -> HeldPlaylist {
         // what the policy refuses has a playlist, and no segments
-        _ = try await top()
-        if let held = state.withLock({ $0.playlists[name] }) { return held }
-        return try await playlist(name)
+        let top = try await top()
+        guard let held = state.withLock({ $0.playlists[name] }) else { return try await playlist(name) }
+        try await admit(name, held, top)
+        return held
     }
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
@@ -335,7 +341,7 @@ final class HLSPresentation: Presentation {
             // a server behind another may not have the newest yet
             opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
-        let stream = try await opening.open(url, range: Self.range(segment))
+        let stream = try await opening.open(url, range: segment.byteRange?.range)
         // packets that are not scrambled pass as they are
         if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
             return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
@@ -362,24 +368,15 @@ final class HLSPresentation: Presentation {
             return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
-        return try await decryption.plain(as: initialization != nil ? "video/mp4" : Self.contentType(of: segment.uri))
+        return try await decryption.plain(
+            as: initialization != nil ? "video/mp4" : SegmentDecryption.contentType(of: segment.uri)
+        )
     }
 
     /// Whether the media of the source are fragments that become transport streams, with a clock of their own.
     private func isRemuxed() async throws -> Bool {
         guard settings.output == .transportStream, let first = try await top().outline.variants.first?.name else { return false }
         return try await playlist(first).playlist.segments.first?.initialization != nil
-    }
-
-    /// The media type of a segment that needs no initialization section, by its name: audio may come without a container (RFC 8216 §3.4).
-    private static func contentType(of uri: String) -> String {
-        switch URIReference(uri).path.lowercased().split(separator: ".").last {
-        case "aac": "audio/aac"
-        case "mp3": "audio/mpeg"
-        case "ac3": "audio/ac3"
-        case "ec3": "audio/eac3"
-        default: "video/mp2t"
-        }
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
@@ -420,10 +417,10 @@ final class HLSPresentation: Presentation {
         let initialization = try await initialization(segment, held) ?? []
         guard !initialization.isEmpty, initialization.first != 0x47 else {
             guard key == nil || key?.method == .sampleAES else { return nil }
-            let picture = TransportPicture(segment: segment, url: url, range: Self.range(segment), tables: initialization)
+            let picture = TransportPicture(segment: segment, url: url, range: segment.byteRange?.range, tables: initialization)
             return try await picture.media(origin, held.playlist, key, number, keys)
         }
-        let stream = try await SegmentOpening(origin: origin).open(url, range: Self.range(segment))
+        let stream = try await SegmentOpening(origin: origin).open(url, range: segment.byteRange?.range)
         let request = PictureRequest(
             stream: stream,
             form: settings.output == .fragments ? .fragment : .transportStream,
@@ -441,7 +438,7 @@ final class HLSPresentation: Presentation {
     private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist) async throws -> [UInt8]? {
         guard let initialization = segment.initialization else { return nil }
         let url = origin.resolve(initialization.uri, against: held.url)
-        let range = initialization.byteRange.flatMap { Self.range(of: $0) }
+        let range = initialization.byteRange?.range
         let place = "\(url) \(range.map { "\($0)" } ?? "")"
         if let known = state.withLock({ $0.initializations[place] }) { return known }
         let bytes = try await clearWhole(
