@@ -81,6 +81,38 @@ import Testing
         return isEnded ? text + "#EXT-X-ENDLIST\n" : text
     }
 
+    @Test func `names an initialization section alike in all its lists`() async throws {
+        let folder = "media/dash/number-clear"
+        let origin = MadeOrigin()
+        for name in ["one", "two"] { origin.put("\(name).mp4", try Fixtures.bytes("\(folder)/v-init.mp4")) }
+        let run = try ProxyRun { options in
+            options.policy = .open
+            options.output = .fragments
+        }
+        let session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
+        func reload(_ numbers: Range<Int>, _ map: String) async throws -> String {
+            let list = Self.list(numbers).split(separator: "\n").map {
+                $0.hasPrefix("#EXT-X-KEY") ? "#EXT-X-MAP:URI=\"\(map)\"" : $0.replacing(".ts", with: ".m4s")
+            }
+            origin.put("live.m3u8", list.joined(separator: "\n") + "\n")
+            try await Task.sleep(for: .milliseconds(600))
+            let text = try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0"))
+            let lines = text.split(separator: "\n").filter { $0.hasPrefix("#EXT-X-MAP") }
+            #expect(lines.count == 1, "\(text)")
+            return session.url.replacing("index.m3u8", with: lines.first?.split(separator: "\"").dropFirst().first ?? "")
+        }
+        let first = try await reload(10..<14, "one.mp4")
+        #expect(try await ProxyRun.get(first).status == 200)
+        #expect(try await reload(12..<16, "one.mp4") == first)
+        let second = try await reload(20..<24, "two.mp4")
+        #expect(second != first)
+        // a player may have an older list
+        for url in [first, second] { #expect(try await ProxyRun.get(url).status == 200) }
+        #expect(try await ProxyRun.get(first.replacing("t=", with: "t=1")).status == 404)
+        #expect(run.codes == [.windowPassed])
+        await run.proxy.stop()
+    }
+
     /// The numbers of a list, as its addresses have them.
     private static func numbers(_ text: String) -> (list: LiveList, numbers: [Int]) {
         let numbers = text.split(separator: "\n").filter { !$0.hasPrefix("#") }

@@ -23,6 +23,8 @@ final class HLSPresentation: Presentation {
         var newest = LiveNumbers()
         /// Initialization sections, by their addresses and ranges.
         var initializations: [String: [UInt8]] = [:]
+        /// Initialization sections that lists of live sources had.
+        var places: [SegmentName: InitializationPlace] = [:]
         /// Has keys of the session, and, unless the policy forbids it, those of key servers.
         var keys: any ContentKeySource
     }
@@ -259,6 +261,7 @@ final class HLSPresentation: Presentation {
                 // the same addresses may have other initialization sections and keys
                 state.newest = new.numbers
                 state.initializations = [:]
+                state.places = [:]
                 state.keys = Self.keys(origin, settings)
             }
             return new
@@ -300,6 +303,10 @@ final class HLSPresentation: Presentation {
             made.isGap = segment.isGap
             made.hasInitialization = segment.initialization != initialization
             initialization = segment.initialization
+            if made.hasInitialization || place == 0, let known = InitializationPlace(segment, held) {
+                made.initialization = known.name(rendition)
+                if !playlist.isEnded { note(known, rendition) }
+            }
             made.date = segment.programDateTime
             list.segments.append(made)
         }
@@ -319,6 +326,22 @@ final class HLSPresentation: Presentation {
         }
         guard name.index < held.end else { throw SegmentName.unknown }
         return (held.playlist.segments[held.place(of: name.index)], held)
+    }
+
+    /// A segment with an initialization section; that of a player with an older list too.
+    private func segment(initializedBy name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
+        guard name.time != 0 else { return try await segment(name) }
+        let held = try await known(name.rendition)
+        let found = InitializationPlace(name, in: held) ?? state.withLock { $0.places[name] }
+        guard let found else { throw ProxyError(.windowPassed, "the initialization section is not in the live window any more") }
+        return (found.segment, found.held)
+    }
+
+    private func note(_ place: InitializationPlace, _ rendition: RenditionName) {
+        state.withLock { state in
+            if state.places.count >= Self.heldLimit { state.places = [:] }
+            state.places[place.name(rendition)] = place
+        }
     }
 
     func next(after name: SegmentName) async -> SegmentName? {
@@ -380,7 +403,7 @@ final class HLSPresentation: Presentation {
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
-        let (segment, held) = try await segment(name)
+        let (segment, held) = try await segment(initializedBy: name)
         guard let initialization = try await initialization(segment, held) else { throw SegmentName.unknown }
         let bytes: [UInt8]
         do {

@@ -113,7 +113,8 @@ struct PlaylistText {
             }
             if isFragmented, kind == "m4s" {
                 if segment.hasInitialization || initialization == nil {
-                    let query = list.hasInitializationsOfPeriods ? segment.name.fileQuery : segment.name.query
+                    let named = segment.initialization ?? segment.name
+                    let query = list.hasInitializationsOfPeriods ? named.fileQuery : named.query
                     initialization = MediaSegment.Initialization(uri: "init.mp4?\(query)")
                 }
                 entry.initialization = initialization

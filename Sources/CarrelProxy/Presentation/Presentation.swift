@@ -142,6 +142,8 @@ struct SegmentList: Sendable {
         var hasInitialization = false
         /// Whether its place in the source changes when others leave it, so that it does not name it.
         var hasMovingPlace = false
+        /// The name of its initialization segment, where that is not its own.
+        var initialization: SegmentName?
         /// Its part of the file of its rendition and period, where the origin has one file too.
         var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).
