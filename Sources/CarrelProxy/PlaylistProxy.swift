@@ -131,6 +131,8 @@ public final class PlaylistProxy: Sendable {
         var hasStarted = false
         var origin: String?
         var sessions: [ObjectIdentifier: ProxySession] = [:]
+        /// Sessions that have ended, until their rights are given back.
+        var ended: [ObjectIdentifier: ProxySession] = [:]
         var lastError: ProxyError?
     }
 
@@ -330,9 +332,17 @@ public final class PlaylistProxy: Sendable {
     }
 
     private func end(_ session: ProxySession) {
-        state.withLock { _ = $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
+        let id = ObjectIdentifier(session)
+        state.withLock { state in
+            state.sessions[id] = nil
+            state.ended[id] = session
+        }
         session.end()
         server.remove(session.loopback)
+        Task { [state] in
+            await session.released()
+            state.withLock { $0.ended[id] = nil }
+        }
     }
 
     /// Ends all sessions, and stops listening.
@@ -342,7 +352,7 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
-        await Self.release(sessions)
+        await Self.release(state.withLock { Array($0.ended.values) })
         await server.stop()
     }
 

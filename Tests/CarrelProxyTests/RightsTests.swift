@@ -305,12 +305,14 @@ import Testing
         await origin.stop()
     }
 
-    @Test func `is given back before the end of its proxy, however late it was granted`() async throws {
+    @Test(arguments: [false, true])
+    func `is given back before the end of its proxy, however late it was granted`(endsBefore: Bool) async throws {
         let run = try ProxyRun()
         let late = SlowRights()
         let session = try run.proxy.makeURL(TestRights.url("https://127.0.0.1:9/film.mpd"), .dash, rights: late)
         let asking = Task { try? await ProxyRun.get(session.url) }
         try await eventually { late.isAsked }
+        if endsBefore { session.end() }
         await run.proxy.stop()
         #expect(late.releases == 1)
         _ = await asking.value
