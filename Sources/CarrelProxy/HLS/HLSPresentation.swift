@@ -31,7 +31,7 @@ final class HLSPresentation: Presentation {
 
     private let origin: MediaOrigin
     private let settings: SessionSettings
-    private let loader: PlaylistLoader
+    let loader: PlaylistLoader
     private let state: Locked<State>
 
     /// Bytes of an initialization section, at most.

@@ -36,4 +36,14 @@ actor PlaylistLoader {
         defer { running[url] = nil }
         return try await task.value
     }
+
+    /// Cancels the requests that are under way: their session has ended.
+    func end() {
+        for task in running.values { task.cancel() }
+    }
+}
+
+extension HLSPresentation {
+    /// Cancels the loads of playlists.
+    func end() { Task { [loader] in await loader.end() } }
 }
