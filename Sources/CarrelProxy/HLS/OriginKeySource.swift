@@ -17,11 +17,15 @@ struct OriginKeySource: ContentKeySource {
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard case .address(let address) = name else { return .unknown }
         guard !origin.isRemote else { return await remote.key(name) }
-        // an address of another kind is not a file: the caller may have its key
-        guard LocalReference.isAbsolute(address) || address.lowercased().hasPrefix("file:") else { return .unknown }
+        // an address of another kind is not a file
+        guard LocalReference.isAbsolute(address) || MediaOrigin.isURL(address) || address.lowercased().hasPrefix("file:") else {
+            return .unknown
+        }
         let bytes: [UInt8]
         do throws(ProxyError) { bytes = try await origin.load(address, limit: Self.keyLimit).bytes } catch {
-            KeyUse.current?.note(error)
+            let advice = "Pass the key itself: a playlist on this machine names keys in its own folder alone."
+            let refusal = error.code == .address ? ProxyError(.address, error.message, recommendation: advice) : error
+            KeyUse.current?.note(refusal)
             return .refused(error.message)
         }
         guard bytes.count == 16 || bytes.count == 32 else {
