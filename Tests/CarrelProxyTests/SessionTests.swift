@@ -143,6 +143,11 @@ struct `Sessions of a proxy` {
         let error = try #require(run.proxy.takeLastError())
         #expect(page.contains("This cannot be played") && page.contains("<p>\(error.recommendation)</p>"))
         #expect(!page.contains("<video"))
+        // without a key its playlists are there, and its segments are not
+        let (path, _) = try `A DASH source`.source("timeline-cenc")
+        let locked = try await ProxyRun.get(try run.proxy.makeURL(path, .dash).pageURL)
+        #expect(locked.status == 403 && run.proxy.takeLastError()?.code == .missingKey)
+        #expect(String(decoding: locked.body, as: UTF8.self).contains("no key is given"))
         await run.proxy.stop()
     }
 }

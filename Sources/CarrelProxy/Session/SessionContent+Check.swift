@@ -21,7 +21,12 @@ extension SessionContent {
         for use in [use] + media.uses { try use.check(at: now) }
     }
 
-    private func summary(_ use: KeyUse) async throws -> SourceSummary {
+    /// The facts of the source, whose first segments are opened.
+    ///
+    /// - Parameter use: gets the keys that they need.
+    /// - Returns: the facts.
+    /// - Throws: what a player would get.
+    func summary(_ use: KeyUse) async throws -> SourceSummary {
         switch try await prepared(use) {
         case .bytes(let content):
             var summary = SourceSummary(.dcf)

@@ -174,9 +174,9 @@ final class SessionContent: Sendable {
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
             return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
-        case .presentation(let presentation) where path == "player.html":
-            // a source that cannot be read is told on the page
-            _ = try await presentation.outline()
+        case .presentation where path == "player.html":
+            // a source that cannot be played is told on the page
+            _ = try await summary(use)
             return PlayerPage.playing("index.m3u8\(sourceQuery)")
         case .presentation(let presentation):
             if path == "content" { return .redirect(to: "index.m3u8\(sourceQuery)", status: .temporaryRedirect) }
@@ -228,7 +228,7 @@ final class SessionContent: Sendable {
         case "track.mp4":
             let name = try SegmentName(request.http.query)
             return try await inTime(use) { [self] in
-                try await part(of: try await presentation.file(of: name), request, presentation, use)
+                try await part(of: name, request, presentation, use)
             }
         default: throw SegmentName.unknown
         }
@@ -236,11 +236,12 @@ final class SessionContent: Sendable {
 
     /// A part of a file of fragments, which a playlist names by its range.
     private func part(
-        of file: RangedFile,
+        of name: SegmentName,
         _ request: SessionRequest,
         _ presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
+        let file = try await presentation.file(of: name)
         // a file without a tag has no condition under which a range counts
         guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
             request.http.headers["If-Range"] == nil
@@ -252,7 +253,7 @@ final class SessionContent: Sendable {
         var body = ResponseBody.empty
         if let range = ranges.resolve(length: file.length).first {
             let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
-            body = try await served(media, nil, use, request, length: range.count).body
+            body = try await served(media, nil, use, request, "\(name.fileQuery) \(range)", length: range.count).body
         }
         return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
     }
@@ -281,6 +282,7 @@ final class SessionContent: Sendable {
         _ name: SegmentName?,
         _ use: KeyUse,
         _ request: SessionRequest,
+        _ resource: String = "init",
         length: Int? = nil
     ) async throws -> HTTPResponse {
         use.join(media.uses)
@@ -309,7 +311,7 @@ final class SessionContent: Sendable {
                     .now(),
                     "a segment was sent",
                     [
-                        .init("segment", .name(name?.query ?? "init")), .init("bytes", .number(count)),
+                        .init("segment", .name(name?.query ?? resource)), .init("bytes", .number(count)),
                         .init("took", .duration(began.duration(to: .now))),
                     ]
                 )
