@@ -21,6 +21,8 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     private let settings: UnsafeMutablePointer<cmhd_settings>
     /// The exchanges whose header is still coming.
     private var heads = AwaitedHeads<Exchange>()
+    /// Whether the connection that completes next had no room for the head of its response.
+    private var lacksRoom = false
 
     /// - Parameters:
     ///   - core: shared with the other workers.
@@ -77,20 +79,37 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         unsafe settings.deallocate()
     }
 
-    /// Notes that the header of an exchange is on its way.
-    func awaitHead(of exchange: Exchange) {
-        heads.add(exchange)
-    }
-
     /// The header has come, or never will.
     func endHead(of exchange: Exchange) {
         heads.end(exchange)
     }
 
-    /// The library is about to answer a request by itself. A length that it does not read we answer, once.
-    func endRefused(forItsLength: Bool) {
-        let refused = heads.endRefused(\.hasWholeHead)
-        if forItsLength { refused?.refuseLength() }
+    /// The library is about to answer a request by itself, or to close its connection. A length that it does not read we answer, once.
+    func hear(_ refusal: cmhd_refusal) {
+        switch refusal {
+        case CMHD_NO_ROOM: lacksRoom = true
+        case CMHD_REFUSED_LENGTH: heads.endRefused(\.hasWholeHead)?.refuseLength()
+        default: _ = heads.endRefused(\.hasWholeHead)
+        }
+    }
+
+    /// Whether the connection that completes now had no room for the head of its response.
+    func takeLackOfRoom() -> Bool {
+        defer { lacksRoom = false }
+        return lacksRoom
+    }
+
+    /// Begins an exchange, which its connection holds until ``end(_:_:)``.
+    func begin(_ exchange: Exchange) {
+        core.inFlight.wrappingAdd(1, ordering: .relaxed)
+        heads.add(exchange)
+        exchange.connection.handle.exchange = exchange
+    }
+
+    func end(_ exchange: Exchange, _ code: MHD_RequestTerminationCode) {
+        exchange.complete(code)
+        exchange.connection.handle.exchange = nil
+        core.inFlight.wrappingSubtract(1, ordering: .relaxed)
     }
 
     /// Takes a connection over, or closes it and returns false: then its end is not reported.
@@ -123,11 +142,11 @@ private func targetCallback(
     else { return nil }
     let worker = unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue()
     let known = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
-    worker.core.inFlight.wrappingAdd(1, ordering: .relaxed)
     let place = unsafe HeadLayout.Part(start: UInt(bitPattern: target), count: strlen(target))
-    let exchange = unsafe Exchange(worker, known, MHDConnection(connection), target: String(cString: target), at: place)
-    worker.awaitHead(of: exchange)
-    return unsafe Unmanaged.passRetained(exchange).toOpaque()
+    let exchange = unsafe Exchange(worker, known, target: String(cString: target), at: place)
+    unsafe cmhd_hide_query(target)
+    worker.begin(exchange)
+    return unsafe Unmanaged.passUnretained(exchange).toOpaque()
 }
 
 private func accessCallback(
@@ -152,8 +171,8 @@ private func accessCallback(
     )
 }
 
-private func refusedCallback(_ context: UnsafeMutableRawPointer, _ isForItsLength: Bool) {
-    unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue().endRefused(forItsLength: isForItsLength)
+private func refusedCallback(_ context: UnsafeMutableRawPointer, _ refusal: cmhd_refusal) {
+    unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue().hear(refusal)
 }
 
 private func completedCallback(
@@ -164,9 +183,8 @@ private func completedCallback(
 ) {
     guard let pointer = unsafe stored?.pointee else { return }
     unsafe stored?.pointee = nil
-    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-    exchange.complete(code)
-    exchange.worker.core.inFlight.wrappingSubtract(1, ordering: .relaxed)
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    exchange.worker.end(exchange, code)
 }
 
 private func connectionCallback(
@@ -185,6 +203,7 @@ private func connectionCallback(
         let known = unsafe Connection(
             id: core.nextConnectionID(),
             descriptor: cmhd_descriptor(connection),
+            handle: MHDConnection(connection),
             isTLS: worker.isTLS,
             credentials: credentials,
             deadline: Monotonic.milliseconds() + core.limits.header
@@ -199,6 +218,8 @@ private func connectionCallback(
         guard let pointer = unsafe stored?.pointee else { return }
         unsafe stored?.pointee = nil
         let known = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
+        known.handle.end()
+        if let exchange = known.handle.exchange { worker.end(exchange, .REQUEST_TERMINATED_WITH_ERROR) }
         core.registry.remove(known)
         core.connections.remove(known.descriptor)
     @unknown default: break

@@ -74,6 +74,17 @@ import Testing
         }
     }
 
+    @Test func `refuses a query of too many parameters, and a target that leaves no room`() async throws {
+        try await Self.withTLS { port, folder in
+            let curl = ["curl", "-sSi", "--cacert", folder.file("certificate.pem")]
+            let many = (0..<300).map { "x\($0)=y" }.joined(separator: "&")
+            for target in ["scheme?\(many)", String(repeating: "a", count: 14_000)] {
+                let answer = try await runProcess(curl + ["https://localhost:\(port)/\(target)"])
+                #expect(answer.text.hasPrefix("HTTP/1.1 414 ") && answer.text.contains("request.uri-too-long"), "\(answer.text)")
+            }
+        }
+    }
+
     @Test func `answers an upload that is refused on its way`() async throws {
         try await Self.withTLS { port, folder in
             let upload = folder.write("upload", [UInt8](repeating: 9, count: 8_000_000))

@@ -10,6 +10,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/// What the library reports in its messages before it ends a request without our callbacks.
+enum cmhd_refusal {
+    /// The library responds to a request.
+    CMHD_REFUSED,
+    /// The library responds to a request whose Content-Length it cannot read.
+    CMHD_REFUSED_LENGTH,
+    /// The memory of a connection has no room for the head of our response: the connection is about to complete without it.
+    CMHD_NO_ROOM,
+};
+
 /// The callbacks and limits of a daemon. Strings may be NULL: no TLS.
 struct cmhd_settings {
     void *_Nonnull context;
@@ -17,8 +27,8 @@ struct cmhd_settings {
     MHD_RequestCompletedCallback _Nonnull completed;
     MHD_NotifyConnectionCallback _Nonnull connection;
     void *_Nullable (*_Nonnull target)(void *_Nullable, const char *_Nullable, struct MHD_Connection *_Nullable);
-    /// Called before the library answers a request by itself: true for a Content-Length that it does not read.
-    void (*_Nonnull refused)(void *_Nonnull, bool);
+    /// Called on the daemon's thread, before the connection's own callbacks.
+    void (*_Nonnull refused)(void *_Nonnull, enum cmhd_refusal);
     size_t connection_memory;
     unsigned int connection_limit;
     const char *_Nullable tls_key;
@@ -33,14 +43,26 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
     return text ? strlen(text) : 0;
 }
 
+/// Ends a query after its question mark. The library then splits no parameters, which would each take memory of the connection, and
+/// whose error it ignores: a request with more of them than fit would wait without end.
+///
+/// Only in the target callback, with its text, which lies in the connection's own buffer.
+static inline void cmhd_hide_query(const char *_Nonnull target) {
+    char *mark = strchr((char *)target, '?');
+    if (mark && mark[1]) mark[1] = 0;
+}
+
 /// Hears the library's messages. It says so before it answers a request by itself, without asking us, and first why.
 static inline void cmhd_hear(void *_Nullable context, const char *_Nullable format, va_list arguments) {
-    (void)arguments;
     const struct cmhd_settings *settings = context;
     // "Failed to parse `Content-Length' header", "Too large value of 'Content-Length' header"
     if (!settings || !format) return;
-    if (strstr(format, "Content-Length' header")) settings->refused(settings->context, true);
-    if (strstr(format, "Error processing request")) settings->refused(settings->context, false);
+    if (strstr(format, "Content-Length' header")) settings->refused(settings->context, CMHD_REFUSED_LENGTH);
+    if (strstr(format, "Error processing request")) settings->refused(settings->context, CMHD_REFUSED);
+    if (strcmp(format, "%s\n") == 0) {  // a text that says why a connection is closed
+        const char *text = va_arg(arguments, const char *);
+        if (text && strstr(text, "failed to create response header")) settings->refused(settings->context, CMHD_NO_ROOM);
+    }
 }
 
 /// A daemon with one thread of its own that is given its connections. The settings stay where they are as long as it runs.

@@ -18,6 +18,7 @@ final class Connection: Sendable {
 
     let id: UInt64
     let descriptor: Int32
+    let handle: MHDConnection
     let peer: Peer
     let isTLS: Bool
     let phase = Atomic(Phase.idle)
@@ -34,8 +35,16 @@ final class Connection: Sendable {
     /// Whether `waiting` was set; only the connection's thread asks.
     private let isWaiting = Atomic(false)
 
-    init(id: UInt64, descriptor: Int32, isTLS: Bool, credentials: TLSCredentials? = nil, deadline: Int64) {
+    init(
+        id: UInt64,
+        descriptor: Int32,
+        handle: MHDConnection,
+        isTLS: Bool,
+        credentials: TLSCredentials? = nil,
+        deadline: Int64
+    ) {
         self.id = id
+        self.handle = handle
         self.credentials = credentials
         self.descriptor = descriptor
         self.isTLS = isTLS
@@ -62,11 +71,11 @@ final class Connection: Sendable {
         return unsafe clinux_socket_address(descriptor, 1, &address) == 0 ? IPAddress(address) : nil
     }
 
-    /// The certificate that the client showed in the handshake; it is verified for the first request.
+    /// The certificate that the client showed in the handshake; it is verified for the first request. Nil without a certificate, and if the
+    /// listener asks for none.
     ///
-    /// - Parameter handle: of this connection, in one of its callbacks.
-    /// - Returns: nil without one, and where the listener asks for none.
-    func clientCertificate(_ handle: MHDConnection) -> ClientCertificate? {
+    /// Only in one of the connection's callbacks.
+    var clientCertificate: ClientCertificate? {
         guard credentials != nil else { return nil }
         return certificate.withLock { certificate in
             if let known = certificate { return known }

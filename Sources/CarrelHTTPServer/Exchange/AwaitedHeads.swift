@@ -2,7 +2,8 @@
 ///
 /// The library reports a refusal without its connection. It reads the connections of a worker one after the other: between the end of a
 /// header and its request or its refusal it looks at no other. So of all that are awaited, the refused one alone has its whole header, as
-/// long as those that were refused before are awaited no more.
+/// long as those that were refused before are awaited no more. A head leaves the set with its exchange, at the latest when its connection
+/// closes: the library frees the connection then.
 struct AwaitedHeads<Head: AnyObject> {
     private var heads: [Head] = []
 

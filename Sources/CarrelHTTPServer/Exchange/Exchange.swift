@@ -18,7 +18,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     let worker: Worker
     let connection: Connection
     let started = Monotonic.nanoseconds()
-    private let handle: MHDConnection
+    private var handle: MHDConnection { connection.handle }
     private let target: String
     private let targetPlace: HeadLayout.Part
 
@@ -52,10 +52,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private let isAbandoned = Atomic(false)
     private let isSuspended = Atomic(false)
 
-    init(_ worker: Worker, _ connection: Connection, _ handle: MHDConnection, target: String, at place: HeadLayout.Part) {
+    init(_ worker: Worker, _ connection: Connection, target: String, at place: HeadLayout.Part) {
         self.worker = worker
         self.connection = connection
-        self.handle = handle
         self.target = target
         targetPlace = place
         peer = connection.peer
@@ -111,10 +110,11 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         do throws(HTTPError) {
             let head = try handle.head(layout)
             let headers = head.fields
+            try HeadRoom.check(target: target, headers, byteCount: handle.headByteCount)
             let framing = try head.check(method: method, version: version)
             var scheme = connection.isTLS ? "https" : "http"
             var authority = head.host ?? "localhost"
-            let certificate = try core.forwarding.certificate(peer, headers) ?? connection.clientCertificate(handle)
+            let certificate = try core.forwarding.certificate(peer, headers) ?? connection.clientCertificate
             if core.forwarding.trusts(peer) {
                 peer = core.forwarding.client(headers) ?? peer
                 scheme = core.forwarding.scheme(headers) ?? scheme
@@ -156,7 +156,12 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         } catch {
             // A client that sends a body all the same has to be heard out, or it would not read the answer.
             hasOpenBody = true
-            return send(worker.router.response(error, toTarget: target, requestID: id), closing: true)
+            let response = worker.router.response(error, toTarget: target, requestID: id)
+            guard error.status != .uriTooLong, error.status != .headerFieldsTooLarge else {
+                sendLast(response)  // the library may have no room for its head
+                return .NO
+            }
+            return send(response, closing: true)
         }
     }
 
@@ -177,6 +182,18 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         self.reply = reply
         stage = .answered
         wasSentWhole = handle.sendLast(reply.text())
+    }
+
+    /// The library has no room for the head of the response, of which nothing was sent.
+    private func sendPast() {
+        guard stage == .answered, !wasSentWhole, let reply else { return }
+        hasOpenBody = true
+        if reply.isShort {
+            wasSentWhole = handle.sendLast(reply.text())
+        } else {
+            let error = HTTPError(.internalServerError, "http.internal")
+            sendLast(worker.router.response(error, toTarget: target, requestID: id))
+        }
     }
 
     private func uploadBody(_ length: Int?) -> RequestBody {
@@ -277,7 +294,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     private func queueReply() -> MHD_Result {
         stage = .answered
-        return unsafe reply?.queue(on: handle.raw) ?? .NO
+        return reply?.queue(on: handle) ?? .NO
     }
 
     /// Suspends the connection until ``wake()``, immediately if `isReady` or if the client is gone. Only inside a callback.
@@ -298,6 +315,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     func complete(_ code: MHD_RequestTerminationCode) {
         connection.endWait()
         worker.endHead(of: self)
+        if worker.takeLackOfRoom() { sendPast() }
         let wasSent = code == .REQUEST_TERMINATED_COMPLETED_OK || wasSentWhole
         if hasOpenBody, wasSent { worker.core.closing.take(connection.descriptor) }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }

@@ -2,33 +2,55 @@ import CMicroHTTPD
 import CarrelHTTP
 import Glibc
 
-/// libmicrohttpd's handle of a connection. Valid from the request's first callback to its last, and while suspended.
+/// libmicrohttpd's handle of a connection, for as long as the library has it.
+///
+/// Exchanges, tasks and bodies may outlive the connection, so they share this object, and ``end()`` takes the handle from all of them: each
+/// call is without effect from then on. Other threads only resume a suspended connection, which the library does not close.
 @safe
-struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all that other threads do, and that is allowed
-    let raw: OpaquePointer
+final class MHDConnection: @unchecked Sendable {  // its variables are the daemon's thread's, but for a resumption (see above)
+    private var raw: OpaquePointer?
+    /// The request whose response is not sent yet. The library forgets to complete some of them: the connection's end completes those.
+    var exchange: Exchange?
 
     init(_ raw: OpaquePointer) {
         unsafe self.raw = raw
     }
 
+    /// The library is about to free the connection.
+    func end() {
+        unsafe raw = nil
+    }
+
     /// Stops looking at the socket. Only inside a callback of this connection.
     func suspend() {
+        guard let raw = unsafe raw else { return }
         unsafe MHD_suspend_connection(raw)
     }
 
     /// Looks at the socket again. Once for each suspension, from any thread.
     func resume() {
+        guard let raw = unsafe raw else { return }
         unsafe MHD_resume_connection(raw)
     }
 
+    /// Hands over a response; the library takes its own reference to it.
+    func queue(_ response: OpaquePointer, _ status: HTTPStatus) -> MHD_Result {
+        guard let raw = unsafe raw else { return .NO }
+        return unsafe MHD_queue_response(raw, UInt32(status.rawValue), response)
+    }
+
     /// Bytes from the method to the end of the header; 0 before all of it has come.
-    var headByteCount: Int { unsafe cmhd_header_size(raw) }
+    var headByteCount: Int {
+        guard let raw = unsafe raw else { return 0 }
+        return unsafe cmhd_header_size(raw)
+    }
 
     /// Sends bytes past the library, where it takes no response any more, and ends our direction. Only on the daemon's thread, with nothing
     /// of another response left to send.
     ///
     /// - Returns: whether the socket took all of them.
     func sendLast(_ bytes: [UInt8]) -> Bool {
+        guard let raw = unsafe raw else { return false }
         let count = unsafe bytes.withUnsafeBytes { unsafe cmhd_send(raw, $0.baseAddress, $0.count) }
         unsafe shutdown(cmhd_descriptor(raw), Int32(SHUT_WR))
         return count == bytes.count
@@ -36,6 +58,7 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
 
     /// The certificate that the client showed in the handshake, on a listener that asks for one.
     var clientCertificate: ClientCertificate? {
+        guard let raw = unsafe raw else { return nil }
         var (count, status) = (0, UInt32(0))
         guard let start = unsafe cmhd_peer_certificate(raw, &count, &status) else { return nil }
         guard status == 0, 1...ClientCertificate.maxByteCount ~= count else { return .untrusted }
@@ -52,8 +75,10 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
             throw HTTPError(.badRequest, "http.requestLine", "one blank parts the method, the target and the version")
         }
         var head = PlacedHead(layout: layout)
-        unsafe withUnsafeMutablePointer(to: &head) { head in
-            _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, head)
+        if let raw = unsafe raw {
+            unsafe withUnsafeMutablePointer(to: &head) { head in
+                _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, head)
+            }
         }
         guard head.layout.isWhole(byteCount: headByteCount) else {
             throw HTTPError(.badRequest, "http.field", "a header line is folded, has a NUL, or ends in a bare line feed")

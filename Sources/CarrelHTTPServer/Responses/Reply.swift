@@ -25,14 +25,23 @@ final class Reply {
     }
 
     /// Hands the response to libmicrohttpd, on the connection's thread.
-    func queue(on connection: OpaquePointer) -> MHD_Result {
+    func queue(on connection: MHDConnection) -> MHD_Result {
         guard let made = unsafe make() else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
         guard unsafe addHeaders(to: made) else {
             response = HTTPError(.internalServerError, "http.internal").response(requestID: exchange.id)
             return .NO
         }
-        return unsafe MHD_queue_response(connection, UInt32(response.status.rawValue), made)
+        return unsafe connection.queue(made, response.status)
+    }
+
+    /// Whether ``text()`` is all of the response, and short enough for a socket to take it at once.
+    var isShort: Bool {
+        switch response.body {
+        case .empty: true
+        case .bytes(let bytes): isHead || bytes.count <= 32 * 1024
+        case .file, .grouped, .pull, .stream: false
+        }
     }
 
     /// The response as it goes over the wire, for where the library takes none. A body that is not in memory is left out.
