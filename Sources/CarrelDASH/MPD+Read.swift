@@ -2,6 +2,9 @@ package import CarrelBytes
 import CarrelXML
 
 extension MPD {
+    /// Entries of timelines that are walked through for the numbers of all representations together, at most.
+    private static let timelineLimit = 4 << 20
+
     /// Reads an MPD.
     ///
     /// Elements and attributes that are not known are passed over. Name spaces of the elements do not count: early MPDs have others.
@@ -31,10 +34,11 @@ extension MPD {
             throw Malformed(fault.what, at: MarkupScanner.offset(ofElement: fault.element, in: bytes))
         }
         guard let mpd = visitor.mpd else { throw Malformed("document is not an MPD", at: 0) }
+        var timelines = MPDTimelines(keepsRuns: false, workLimit: timelineLimit)
         try mpd.forEachStream(url: nil) { stream throws(Malformed) in
             do throws(Malformed) {
                 try stream.checkAddresses()
-                if stream.hasInformationOfItsOwn { _ = try MPDSegments(stream, keepsRuns: false) }
+                if stream.hasInformationOfItsOwn { _ = try stream.segments(&timelines) }
             } catch {
                 let place = stream.place
                 let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0

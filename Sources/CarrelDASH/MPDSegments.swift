@@ -71,9 +71,9 @@ package struct MPDSegments: Sendable {
 
     /// - Parameters:
     ///   - stream: the representation.
-    ///   - keepsRuns: false for a check of the numbers alone.
+    ///   - timelines: the runs of timelines that were made before.
     /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    init(_ stream: MPDStream, keepsRuns: Bool = true) throws(Malformed) {
+    init(_ stream: MPDStream, _ timelines: inout MPDTimelines) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1
         guard 1...0xffff_ffff ~= timescale else { throw Malformed("timescale is out of range", at: 0) }
@@ -97,7 +97,7 @@ package struct MPDSegments: Sendable {
             let list = information.segments ?? []
             guard !Self.hasSequences(information) else { throw Malformed("list of segments has segment sequences", at: 0) }
             addresses = .list(list)
-            let runs = try Self.runs(information, length, most: list.count, keepsRuns: keepsRuns)
+            let runs = try Self.runs(information, length, most: list.count, &timelines)
             self.runs = runs
         case .template:
             guard let media = information.media else {
@@ -110,7 +110,7 @@ package struct MPDSegments: Sendable {
                 throw Malformed("segment sequences need a template with $SubNumber$", at: 0)
             }
             addresses = .template(media, hasTimeline: information.timeline != nil)
-            let runs = try Self.runs(information, length, most: nil, keepsRuns: keepsRuns)
+            let runs = try Self.runs(information, length, most: nil, &timelines)
             self.runs = runs
         }
         guard let last = runs.last else {
@@ -130,7 +130,7 @@ package struct MPDSegments: Sendable {
         _ information: SegmentInformation,
         _ length: Int64?,
         most: Int?,
-        keepsRuns: Bool
+        _ timelines: inout MPDTimelines
     ) throws(Malformed) -> [Run] {
         let start = information.startNumber ?? 1
         guard start.magnitude < latest.magnitude else { throw Malformed("number of a segment is out of range", at: 0) }
@@ -141,7 +141,7 @@ package struct MPDSegments: Sendable {
             limit = min(limit ?? .max, Int(max(0, count + 1)))
         }
         if let timeline = information.timeline {
-            return try TimelineRuns.make(timeline, information.presentationTimeOffset ?? 0, length, start, limit, keepsRuns)
+            return try timelines.runs(of: timeline, information.presentationTimeOffset ?? 0, length, start, limit)
         }
         let offset = information.presentationTimeOffset ?? 0
         guard let duration = information.duration else {

@@ -89,7 +89,16 @@ package struct MPDStream: Sendable {
     /// The segments.
     ///
     /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    package func segments() throws(Malformed) -> MPDSegments { try MPDSegments(self) }
+    package func segments() throws(Malformed) -> MPDSegments {
+        var timelines = MPDTimelines()
+        return try segments(&timelines)
+    }
+
+    /// The segments, with runs that other representations of the MPD share.
+    ///
+    /// - Parameter timelines: the runs of timelines that were made before.
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }
 
 extension MPD {

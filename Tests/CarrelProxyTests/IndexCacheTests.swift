@@ -26,7 +26,7 @@ struct `Segment indexes of a session` {
     private func requests(_ name: String) -> Int { origin.requests.count { $0 == name } }
 
     @Test func `take no more memory than their bound, and those that were used last are kept`() async throws {
-        let cache = IndexCache(try media())
+        let cache = IndexCache(try media(), SessionThreads.forTests)
         var ranges: [Range<Int64>] = []
         for number in 0..<12 { ranges.append(put("\(number)", 60_000)) }
         for number in 0..<12 {
@@ -44,7 +44,7 @@ struct `Segment indexes of a session` {
     }
 
     @Test func `larger than the bound are not kept`() async throws {
-        let cache = IndexCache(try media(), memoryLimit: 10_000)
+        let cache = IndexCache(try media(), SessionThreads.forTests, memoryLimit: 10_000)
         let range = put("0", 1000)
         for time in 1...2 {
             #expect(try await cache.index(at: origin.url("0"), range).entries.count == 1000)
@@ -54,7 +54,7 @@ struct `Segment indexes of a session` {
     }
 
     @Test func `are not waited for longer than their time`() async throws {
-        let cache = IndexCache(try media(), patience: .milliseconds(500))
+        let cache = IndexCache(try media(), SessionThreads.forTests, patience: .milliseconds(500))
         let range = put("0", 1000)
         origin.serve("0", .silent)
         let url = origin.url("0")
@@ -91,7 +91,7 @@ struct `Segment indexes of a session` {
     }
 
     @Test func `are loaded once for requests at the same time`() async throws {
-        let cache = IndexCache(try media())
+        let cache = IndexCache(try media(), SessionThreads.forTests)
         let range = put("0", 20_000)
         let url = origin.url("0")
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -102,7 +102,7 @@ struct `Segment indexes of a session` {
     }
 
     @Test func `have the times and places of their subsegments`() async throws {
-        let cache = IndexCache(try media())
+        let cache = IndexCache(try media(), SessionThreads.forTests)
         let range = put("0", 3)
         let entries = try await cache.index(at: origin.url("0"), range).entries
         #expect(entries.map(\.time) == [96_000, 192_256, 288_512])
@@ -113,7 +113,7 @@ struct `Segment indexes of a session` {
     }
 
     @Test func `that are damaged, or lead nowhere, are errors of the manifest`() async throws {
-        let cache = IndexCache(try media())
+        let cache = IndexCache(try media(), SessionThreads.forTests)
         let range = put("0", 3)
         var other = SegmentIndex.Reference(size: 0x7fff_ffff, duration: 1)
         other.isIndex = true

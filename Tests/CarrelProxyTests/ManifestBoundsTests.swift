@@ -42,7 +42,7 @@ struct `The bounds of a manifest` {
         manifest.clock =
             "<UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:http-iso:2014\" value=\"\(servers.joined(separator: " "))\"/>\n"
         origin.put("live.mpd", manifest.text)
-        _ = try await ManifestReader(try media()).current()
+        _ = try await ManifestReader(try media(), SessionThreads.forTests).current()
         #expect(origin.requests == ["live.mpd"] + servers.prefix(4))
     }
 
@@ -72,7 +72,7 @@ struct `The bounds of a manifest` {
     }
 
     @Test func `let an older manifest count that keeps coming`() async throws {
-        let reader = ManifestReader(try media(), longestReturn: .seconds(2))
+        let reader = ManifestReader(try media(), SessionThreads.forTests, longestReturn: .seconds(2))
         var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<13)], published: 30)
         origin.put("live.mpd", manifest.text)
         let newest = try await reader.current().mpd.publishTime

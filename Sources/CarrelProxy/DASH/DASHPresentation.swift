@@ -13,8 +13,16 @@ final class DASHPresentation: Presentation {
     /// A live segment may be late by its duration, at most by this.
     private static let longestWait = Duration.seconds(10)
 
-    private let choice = Locked<TrackChoice?>(nil)
+    private let choice: Locked<TrackChoice?>
+    private let alignment = Locked<Alignment?>(nil)
     private let lists = Locked(LiveLists())
+
+    /// Whether segments of pictures and audio go out together, as a manifest has them.
+    private struct Alignment {
+        /// When the manifest was requested.
+        var manifest: ContinuousClock.Instant
+        var decision: Task<Bool, any Error>
+    }
 
     /// The facts of live playlists that last over reloads.
     private struct LiveLists {
@@ -28,12 +36,19 @@ final class DASHPresentation: Presentation {
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
         self.settings = settings
-        reader = ManifestReader(origin)
+        let (choice, threads) = (Locked<TrackChoice?>(nil), settings.threads)
+        self.choice = choice
+        reader = ManifestReader(origin, threads) { manifest in
+            guard let tracks = choice.withLock({ $0 }) else { return nil }
+            let played = tracks.video + tracks.audio
+            return (try? await threads.compute { try manifest.spentTime(of: played) }) ?? nil
+        }
         initializations = InitializationCache(origin)
-        indexes = IndexCache(origin)
+        indexes = IndexCache(origin, threads)
     }
 
     func end() {
+        alignment.withLock { $0 }?.decision.cancel()
         Task { [reader, indexes] in
             await reader.end()
             await indexes.end()
@@ -53,36 +68,56 @@ final class DASHPresentation: Presentation {
 
     var kind: SourceSummary.Kind { .dash }
 
+    /// The protections of the first pictures and the first audio: those of other tracks are the same, or their segments tell.
     func protections() async throws -> [MediaProtection] {
         let manifest = try await reader.current()
-        let tracks = try tracks(manifest)
-        var found: [MediaProtection] = []
-        for track in tracks.video + tracks.audio {
-            let descriptors = manifest.stream(track, inPeriod: 0)?.properties.contentProtections ?? []
-            let schemes = descriptors.filter { $0.system == .commonEncryption }.map { $0.value ?? "cenc" }
-            let all: [MediaProtection] =
-                schemes.isEmpty
-                ? descriptors.map { .other($0.system?.rawValue ?? "unknown") } : schemes.map { .commonEncryption($0) }
-            for protection in all where !found.contains(protection) { found.append(protection) }
+        return try await settings.threads.compute { [self] () throws -> [MediaProtection] in
+            let tracks = try self.tracks(manifest)
+            var found: [MediaProtection] = []
+            var known: Set<MediaProtection> = []
+            for track in [tracks.video.first, tracks.audio.first].compactMap({ $0 }) {
+                let descriptors = manifest.stream(track, inPeriod: 0)?.properties.contentProtections ?? []
+                let schemes = descriptors.filter { $0.system == .commonEncryption }.map { $0.value ?? "cenc" }
+                let all: [MediaProtection] =
+                    schemes.isEmpty
+                    ? descriptors.map { .other($0.system?.rawValue ?? "unknown") } : schemes.map { .commonEncryption($0) }
+                for protection in all where known.insert(protection).inserted { found.append(protection) }
+            }
+            return found
         }
-        return found
     }
 
     func outline() async throws -> Outline {
         let manifest = try await reader.current()
-        let tracks = try tracks(manifest)
+        let tracks = try await settings.threads.compute { [self] in try self.tracks(manifest) }
         var outline = tracks.outline
         outline.isLive = !manifest.isEnded(at: await reader.now)
         guard !tracks.video.isEmpty, !tracks.audio.isEmpty, !outline.variants[0].hasAudioGroup else { return outline }
         // what is not cut alike cannot go out together
-        let lister = await lister(manifest, tracks)
-        guard try await !lister.isAligned() else { return outline }
+        guard try await !isAligned(manifest, tracks) else { return outline }
         guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
         choice.withLock { $0 = apart }
         var demuxed = apart.outline
         demuxed.isLive = outline.isLive
         return demuxed
+    }
+
+    /// Whether segments of pictures and audio go out together: decided once for each manifest, whoever waits for it.
+    private func isAligned(_ manifest: Manifest, _ tracks: TrackChoice) async throws -> Bool {
+        let lister = await lister(manifest, tracks)
+        let decision = alignment.withLock { known in
+            if let known, known.manifest == manifest.requested { return known.decision }
+            known?.decision.cancel()
+            let decision = Task { [threads = settings.threads] in try await threads.compute { try await lister.isAligned() } }
+            known = Alignment(manifest: manifest.requested, decision: decision)
+            return decision
+        }
+        do { return try await decision.value } catch {
+            // an index that did not come may come with the next request
+            alignment.withLock { if $0?.decision == decision { $0 = nil } }
+            throw error
+        }
     }
 
     private static func isNotAligned(_ tracks: TrackChoice) -> ProxyError {
@@ -109,6 +144,10 @@ final class DASHPresentation: Presentation {
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
         let manifest = try await reader.current(isList: true)
+        return try await settings.threads.compute { [self] in try await list(rendition, manifest) }
+    }
+
+    private func list(_ rendition: RenditionName, _ manifest: Manifest) async throws -> SegmentList {
         let tracks = try tracks(manifest)
         let lister = await lister(manifest, tracks)
         let pairs = try await lister.pairs(rendition)
@@ -166,6 +205,10 @@ final class DASHPresentation: Presentation {
 
     /// The streams of a segment; none in a period that does not have the rendition.
     private func find(_ name: SegmentName, _ manifest: Manifest) async throws -> [Found] {
+        try await settings.threads.compute { [self] in try await findStreams(name, manifest) }
+    }
+
+    private func findStreams(_ name: SegmentName, _ manifest: Manifest) async throws -> [Found] {
         let tracks = try tracks(manifest)
         guard let period = manifest.period(named: name.period) else {
             throw manifest.mpd.kind == .dynamic
@@ -227,7 +270,7 @@ final class DASHPresentation: Presentation {
             let text = Array("WEBVTT\n\n".utf8)
             return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
-        let stream = try stream(name, manifest)
+        let stream = try await stream(name, manifest)
         let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
         do {
             let bytes = try EmptySegment.bytes(of: try await initializations.initialization(of: stream), as: form)
@@ -238,7 +281,11 @@ final class DASHPresentation: Presentation {
     }
 
     /// The stream of a rendition in a period; where that does not have it, in the nearest one before, or behind.
-    private func stream(_ name: SegmentName, _ manifest: Manifest) throws(ProxyError) -> MPDStream {
+    private func stream(_ name: SegmentName, _ manifest: Manifest) async throws -> MPDStream {
+        try await settings.threads.compute { [self] in try findStream(name, manifest) }
+    }
+
+    private func findStream(_ name: SegmentName, _ manifest: Manifest) throws(ProxyError) -> MPDStream {
         guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main)
         else { throw SegmentName.unknown }
         for other in Array((0...period).reversed()) + Array(manifest.timings.indices.dropFirst(period + 1)) {
@@ -312,7 +359,7 @@ final class DASHPresentation: Presentation {
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
-        let stream = try stream(name, try await reader.current())
+        let stream = try await stream(name, try await reader.current())
         let bytes = try await clearInitialization(of: stream)
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
@@ -330,10 +377,13 @@ final class DASHPresentation: Presentation {
         // subtitles go out as WebVTT, which has other lengths
         guard !name.rendition.isText else { throw SegmentName.unknown }
         let manifest = try await reader.known()
-        guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main),
-            let stream = manifest.stream(track, inPeriod: period),
-            let index = try await indexes.index(of: stream, try manifest.segments(of: stream))
-        else { throw SegmentName.unknown }
+        let (stream, index) = try await settings.threads.compute { [self] () async throws -> (MPDStream, StreamIndex) in
+            guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main),
+                let stream = manifest.stream(track, inPeriod: period),
+                let index = try await indexes.index(of: stream, try manifest.segments(of: stream))
+            else { throw SegmentName.unknown }
+            return (stream, index)
+        }
         let headLength = SegmentPlaces(index, of: stream, 0..<1).places.first?.range?.lowerBound ?? 0
         return RangedFile(count: index.entries.count, headLength: headLength) { [self] in
             try await head(of: stream, length: headLength)

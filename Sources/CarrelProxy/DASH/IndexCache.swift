@@ -5,6 +5,7 @@ import CarrelMP4
 /// Segment indexes, each loaded once. Those that were used last are kept.
 actor IndexCache {
     private let origin: MediaOrigin
+    private let threads: SessionThreads
     private let memoryLimit: Int
     private var held: [String: (index: StreamIndex, use: UInt64)] = [:]
     private var running: [String: Task<StreamIndex, any Error>] = [:]
@@ -22,10 +23,12 @@ actor IndexCache {
 
     /// - Parameters:
     ///   - origin: loads them.
+    ///   - threads: read them.
     ///   - memoryLimit: bytes of all indexes that are kept, at most.
     ///   - patience: the time in which an index with all that it leads to is loaded.
-    init(_ origin: MediaOrigin, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
+    init(_ origin: MediaOrigin, _ threads: SessionThreads, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
         self.origin = origin
+        self.threads = threads
         self.memoryLimit = memoryLimit
         self.patience = patience
     }
@@ -66,11 +69,13 @@ actor IndexCache {
         }
         if let task = running[key] { return try await task.value }
         guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
-        let (origin, patience) = (origin, patience)
+        let (origin, threads, patience) = (origin, threads, patience)
         let task = Task {
             let deadline = ContinuousClock.now + patience
             do {
-                return try await cancelling(after: patience) { try await Self.load(url, range, origin) }
+                return try await cancelling(after: patience) {
+                    try await threads.compute { try await Self.load(url, range, origin) }
+                }
             } catch  where deadline <= .now && !Task.isCancelled {
                 throw ProxyError(.unavailable, "\(MediaOrigin.shown(url)): the segment index takes longer than \(patience)")
             }

@@ -20,11 +20,24 @@ struct Manifest: Sendable {
     /// The periods without the sets for fast play, and with them alone.
     private let playedPeriods: [MPDPeriod]
     private let fastPeriods: [MPDPeriod]
-    private let sequences = Sequences()
+    private let cache = Cache()
 
-    /// The segments of streams, by the streams' places, each made once.
-    private final class Sequences: Sendable {
-        let made = Locked<[Int: MPDSegments]>([:])
+    /// What is made of the manifest when it is needed.
+    private final class Cache: Sendable {
+        let sequences = Locked(Sequences())
+        let spent = Locked<Instant??>(nil)
+    }
+
+    /// The segments of streams, by the streams' places.
+    private struct Sequences {
+        var made: [Int: MPDSegments] = [:]
+        var timelines = MPDTimelines()
+
+        /// Runs of timelines that are kept, and what a stream counts among them.
+        private static let limit = 300_000
+        private static let streamCost = 8
+
+        var isFull: Bool { timelines.count + made.count * Self.streamCost > Self.limit }
     }
 
     init(_ mpd: MPD, url: String, requested: ContinuousClock.Instant) {
@@ -50,17 +63,37 @@ struct Manifest: Sendable {
         return time >= end
     }
 
-    /// Whether pictures or audio should have a segment by now that follows the last one here: only the next manifest has it.
-    func isSpent(at now: Instant) -> Bool {
-        guard let period = timings.lastIndex(where: { !$0.isEarly }) else { return true }
-        return streams[period].values.contains { stream in
-            guard mpd.periods[period].adaptationSets[stream.place.adaptationSet].kind != "text" else { return false }
-            guard let segments = try? segments(of: stream), let count = segments.count else { return false }
-            guard count > 0, let last = segments[count - 1] else { return true }
+    /// The time at which pictures or audio should have a segment that follows the last one here: only the next manifest has it.
+    ///
+    /// The work grows with the timelines of the tracks, and is done once.
+    /// - Parameter tracks: pictures and audio that are played.
+    /// - Returns: by the manifest's clock; nil while segments go on without an end.
+    /// - Throws: `CancellationError`.
+    func spentTime(of tracks: [Track]) throws -> Instant? {
+        if let known = cache.spent.withLock({ $0 }) { return known }
+        let made = try findSpentTime(of: tracks)
+        cache.spent.withLock { $0 = .some(made) }
+        return made
+    }
+
+    private func findSpentTime(of tracks: [Track]) throws -> Instant? {
+        let always = Instant(milliseconds: 0)
+        guard let period = timings.lastIndex(where: { !$0.isEarly }) else { return always }
+        // the last segment alone counts
+        var timelines = MPDTimelines(keepsRuns: false)
+        var earliest: Instant?
+        for track in tracks {
+            try Task.checkCancellation()
+            guard let stream = stream(track, inPeriod: period), let segments = try? stream.segments(&timelines),
+                let count = segments.count
+            else { continue }
+            guard count > 0, let last = segments[count - 1] else { return always }
             // the next one lasts as long as this one, about
-            guard let time = segments.availabilityTime(of: count - 1, in: mpd) else { return false }
-            return time + SegmentPlaces.Place(last).duration <= now
+            guard let time = segments.availabilityTime(of: count - 1, in: mpd) else { continue }
+            let end = time + SegmentPlaces.Place(last).duration
+            earliest = min(earliest ?? end, end)
         }
+        return earliest
     }
 
     /// When a period begins, in milliseconds: its name in addresses.
@@ -74,15 +107,21 @@ struct Manifest: Sendable {
     /// - Throws: `proxy.manifest`.
     func segments(of stream: MPDStream) throws(ProxyError) -> MPDSegments {
         let key = stream.place.period << 40 | Self.key(stream.place.adaptationSet, stream.place.representation)
-        if let known = sequences.made.withLock({ $0[key] }) { return known }
         do throws(Malformed) {
-            let made = try stream.segments()
-            sequences.made.withLock { $0[key] = made }
-            return made
+            return try cache.sequences.withLock { sequences throws(Malformed) in
+                if let known = sequences.made[key] { return known }
+                if sequences.isFull { sequences = Sequences() }
+                let made = try stream.segments(&sequences.timelines)
+                sequences.made[key] = made
+                return made
+            }
         } catch {
             throw ProxyError(.manifest, "representation '\(stream.id)': \(error.what)")
         }
     }
+
+    /// Gives back the memory of what was made of the manifest, which is made again when it is needed.
+    func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
     /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
     func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {

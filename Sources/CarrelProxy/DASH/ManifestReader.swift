@@ -6,6 +6,9 @@ import CarrelThreads
 /// Reads an MPD, and a dynamic one again when that is due and a player wants its playlist. Concurrent calls share one request.
 actor ManifestReader {
     private let origin: MediaOrigin
+    private let threads: SessionThreads
+    /// Finds when the tracks that are played should have a segment that a manifest does not have.
+    private let spentTime: @Sendable (Manifest) async -> Instant?
     private var held: Manifest?
     private var running: Task<Manifest, any Error>?
     /// When the MPD was asked for last, and whether that failed.
@@ -36,10 +39,19 @@ actor ManifestReader {
 
     /// - Parameters:
     ///   - origin: has the MPD.
+    ///   - threads: read it.
     ///   - longestReturn: an older MPD that comes for this long is the one that counts: an encoder has set its clock.
-    init(_ origin: MediaOrigin, longestReturn: Duration = .seconds(30)) {
+    ///   - spentTime: finds when the tracks that are played should have a segment that a manifest does not have.
+    init(
+        _ origin: MediaOrigin,
+        _ threads: SessionThreads,
+        longestReturn: Duration = .seconds(30),
+        spentTime: @escaping @Sendable (Manifest) async -> Instant? = { _ in nil }
+    ) {
         self.origin = origin
+        self.threads = threads
         self.longestReturn = longestReturn
+        self.spentTime = spentTime
     }
 
     /// Ends what is being read, and reads no more.
@@ -59,7 +71,7 @@ actor ManifestReader {
     /// - Returns: the MPD, and where it was found.
     /// - Throws: ``ProxyError``.
     func current(isList: Bool = false) async throws -> Manifest {
-        if let held, !isDue(held, isList: isList) { return held }
+        if let held, !(await isDue(held, isList: isList)) { return self.held ?? held }
         if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
         let task = try running ?? start()
         guard let held else { return try await task.value }
@@ -75,14 +87,18 @@ actor ManifestReader {
     }
 
     /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
-    private func isDue(_ manifest: Manifest, isList: Bool) -> Bool {
+    private func isDue(_ manifest: Manifest, isList: Bool) async -> Bool {
         guard let asked else { return true }
         let age = asked.duration(to: .now)
         guard age >= Self.leastPeriod else { return false }
         switch manifest.mpd.reload {
         case .never: return false
         case .whenNeeded: return isList
-        case .after(let period): return age >= period || isList && age >= period / Self.earlyDivisor && manifest.isSpent(at: now)
+        case .after(let period):
+            if age >= period { return true }
+            guard isList, age >= period / Self.earlyDivisor, let time = await spentTime(manifest), time <= now else { return false }
+            // another call may have begun to read it meanwhile
+            return running != nil || self.asked == asked
         }
     }
 
@@ -117,12 +133,16 @@ actor ManifestReader {
 
     private func read(_ url: String) async throws -> Manifest {
         let requested = ContinuousClock.now
-        var (bytes, address) = try await origin.load(url, limit: Self.limit)
-        bytes = try await RemoteElements.inserted(into: bytes, of: address, origin)
-        do throws(Malformed) {
-            return Manifest(try MPD.parse(bytes.rawSpan, limit: Self.limit), url: address, requested: requested)
-        } catch {
-            throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+        let (bytes, address) = try await origin.load(url, limit: Self.limit)
+        // two manifests at a time, and what was made of one
+        held?.evict()
+        return try await threads.compute { [origin] in
+            let whole = try await RemoteElements.inserted(into: bytes, of: address, origin)
+            do throws(Malformed) {
+                return Manifest(try MPD.parse(whole.rawSpan, limit: Self.limit), url: address, requested: requested)
+            } catch {
+                throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+            }
         }
     }
 

@@ -36,6 +36,7 @@ struct SegmentPairs {
             main.places.removeFirst(gone)
         }
         let first = audio.map { audio in main.places.first.flatMap { Self.nearest(to: $0.start, in: audio.places) } ?? 0 } ?? 0
+        if segments.isEmpty { segments.reserveCapacity(main.places.count) }
         var before = Duration.zero
         for (place, segment) in main.places.enumerated() {
             var made = SegmentName(period: period, rendition ?? name, index: segment.index, time: segment.time)

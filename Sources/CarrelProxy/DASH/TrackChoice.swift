@@ -56,7 +56,14 @@ struct TrackChoice: Sendable {
         guard !video.isEmpty || !audio.isEmpty else {
             throw ProxyError(.unsupported, "the player has none of the codecs of the source")
         }
+        video = Array(video.prefix(Self.limit))
+        audio = Array(audio.prefix(Self.limit))
+        texts = Array(texts.prefix(Self.limit))
+        pictures = Array(pictures.prefix(Self.limit))
     }
+
+    /// Tracks of each kind that are offered, at most.
+    private static let limit = 64
 
     /// The same with audio beside the pictures.
     var apart: TrackChoice {

@@ -47,7 +47,7 @@ final class HLSPresentation: Presentation {
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
         self.settings = settings
-        loader = PlaylistLoader(origin)
+        loader = PlaylistLoader(origin, settings.threads)
         state = Locked(State(keys: Self.keys(origin, settings)))
     }
 
@@ -64,12 +64,7 @@ final class HLSPresentation: Presentation {
         var found: [MediaProtection] = []
         for (place, name) in [top.outline.variants.first?.name, top.outline.audio.first?.name].compactMap({ $0 }).enumerated() {
             let held = try await known(name)
-            var methods: [MediaProtection] = []
-            for segment in held.playlist.segments {
-                for key in segment.keys where methods.last != .hls(key.method.rawValue) {
-                    methods.append(.hls(key.method.rawValue))
-                }
-            }
+            var methods = try await settings.threads.compute { held.protections }
             // packets may be scrambled where no key line speaks of them
             if methods.isEmpty, place == 0, try await ScrambledSegment.isFirst(of: held, origin) {
                 methods = [.scrambledTransportStream]
@@ -86,7 +81,7 @@ final class HLSPresentation: Presentation {
         let (playlist, url) = try await loader.playlist(at: origin.address)
         var made = Top()
         switch playlist {
-        case .multivariant(let list): made = try read(list, url)
+        case .multivariant(let list): made = try await settings.threads.compute { [self] in try read(list, url) }
         case .media(let list):
             // two levels, even for one variant
             let name = RenditionName(video: 0)
@@ -287,6 +282,10 @@ final class HLSPresentation: Presentation {
 
     func segments(of rendition: RenditionName) async throws -> SegmentList {
         let held = try await playlist(rendition)
+        return try await settings.threads.compute { [self] in list(rendition, held) }
+    }
+
+    private func list(_ rendition: RenditionName, _ held: HeldPlaylist) -> SegmentList {
         let playlist = held.playlist
         var list = SegmentList()
         list.mediaSequence = UInt64(clamping: held.first)
@@ -332,7 +331,8 @@ final class HLSPresentation: Presentation {
     private func segment(initializedBy name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
         guard name.time != 0 else { return try await segment(name) }
         let held = try await known(name.rendition)
-        let found = InitializationPlace(name, in: held) ?? state.withLock { $0.places[name] }
+        let listed = try await settings.threads.compute { InitializationPlace(name, in: held) }
+        let found = listed ?? state.withLock { $0.places[name] }
         guard let found else { throw ProxyError(.windowPassed, "the initialization section is not in the live window any more") }
         return (found.segment, found.held)
     }
@@ -387,7 +387,7 @@ final class HLSPresentation: Presentation {
         )
         if name.rendition.text != nil {
             let isRemuxed = try await isRemuxed()
-            let text = try await decryption.text(limit: Self.textLimit, isRemuxed: isRemuxed)
+            let text = try await decryption.text(limit: Self.textLimit, isRemuxed: isRemuxed, settings.threads)
             return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
         }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }

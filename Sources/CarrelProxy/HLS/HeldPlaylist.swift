@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHLS
+import CarrelMedia
 
 /// A media playlist as it was read at one time, with the numbers that its segments have here.
 ///
@@ -65,6 +66,16 @@ struct HeldPlaylist: Sendable {
 
     /// The place of a segment in the list; outside of its places where the list has no such segment.
     func place(of number: Int64) -> Int { Int(clamping: number &- first) }
+
+    /// The methods of key lines, each once.
+    var protections: [MediaProtection] {
+        var methods: [MediaProtection] = []
+        var known: Set<EncryptionKey.Method> = []
+        for segment in playlist.segments {
+            for key in segment.keys where known.insert(key.method).inserted { methods.append(.hls(key.method.rawValue)) }
+        }
+        return methods
+    }
 
     // MARK: - Reloads
 

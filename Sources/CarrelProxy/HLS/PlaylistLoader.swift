@@ -4,13 +4,18 @@ import CarrelHLS
 /// Loads playlists of a source. Concurrent calls for one share a request.
 actor PlaylistLoader {
     private let origin: MediaOrigin
+    private let threads: SessionThreads
     private var running: [String: Task<(playlist: Playlist, url: String), any Error>] = [:]
 
     /// Bytes of a playlist, at most.
     private static let limit = 16 << 20
 
-    init(_ origin: MediaOrigin) {
+    /// - Parameters:
+    ///   - origin: has the playlists.
+    ///   - threads: read them.
+    init(_ origin: MediaOrigin, _ threads: SessionThreads) {
         self.origin = origin
+        self.threads = threads
     }
 
     /// The playlist at an address, as it is now. An origin that fails for a moment is asked again.
@@ -24,12 +29,14 @@ actor PlaylistLoader {
         if let task = running[url] { return try await task.value }
         var opening = SegmentOpening(origin: origin)
         opening.patience = patience
-        let task = Task { [opening] () async throws -> (playlist: Playlist, url: String) in
+        let task = Task { [opening, threads] () async throws -> (playlist: Playlist, url: String) in
             let (bytes, address) = try await opening.resource(url, limit: Self.limit)
-            do throws(Malformed) {
-                return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
-            } catch {
-                throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+            return try await threads.compute {
+                do throws(Malformed) {
+                    return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
+                } catch {
+                    throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+                }
             }
         }
         running[url] = task

@@ -68,9 +68,10 @@ struct SegmentDecryption: Sendable {
     /// - Parameters:
     ///   - limit: bytes of the segment, at most.
     ///   - isRemuxed: whether the media beside them get another clock.
+    ///   - threads: make the text.
     /// - Returns: the text.
     /// - Throws: ``ProxyError``.
-    func text(limit: Int, isRemuxed: Bool) async throws -> [UInt8] {
+    func text(limit: Int, isRemuxed: Bool, _ threads: SessionThreads) async throws -> [UInt8] {
         if let initialization {
             let decrypter: MediaSegmentDecrypter
             do { decrypter = try await Self.decrypter(key, number, initialization, keys) } catch {
@@ -79,12 +80,14 @@ struct SegmentDecryption: Sendable {
             let clear = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
             let bytes = try await Self.collected(DecryptedBytes(stream, decrypter, isChecked: isWhole), stream.name, limit)
             let origin = isRemuxed ? TransportRemuxer.origin : 0
-            do { return try await TextSegment.make(bytes, clear, origin: origin, keys) } catch {
+            do {
+                return try await threads.compute { try await TextSegment.make(bytes, clear, origin: origin, keys) }
+            } catch {
                 throw ProxyError(error, in: stream.name)
             }
         }
         let bytes = try await Self.collected(try await plain(as: "text/vtt").bytes, stream.name, limit)
-        return isRemuxed ? WebVTTClock.shifted(bytes) : bytes
+        return isRemuxed ? try await threads.compute { WebVTTClock.shifted(bytes) } : bytes
     }
 
     private static func collected(_ media: any SegmentBytes, _ name: String, _ limit: Int) async throws -> [UInt8] {

@@ -20,6 +20,15 @@ enum TextSegment {
         async throws -> [UInt8]
     {
         let bytes = try await opening.resource(source.url, range: source.range, limit: limit).bytes
+        return try await settings.threads.compute { try await made(bytes, of: source, range, settings) }
+    }
+
+    private static func made(
+        _ bytes: [UInt8],
+        of source: SegmentSource,
+        _ range: Range<Int64>,
+        _ settings: SessionSettings
+    ) async throws -> [UInt8] {
         // fragments keep the times of their media
         let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : 0 &- source.shift
         do {
@@ -73,6 +82,7 @@ enum TextSegment {
         fragments.end()
         let timescale = Int64(max(1, tracks[place].timescale))
         while let event = try fragments.next() {
+            try Task.checkCancellation()
             switch event {
             case .movie, .fragment: try await fragments.resolveKeys(from: keys)
             case .sample(let track, let sample, let range) where track == place:

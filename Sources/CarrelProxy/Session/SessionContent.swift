@@ -197,13 +197,16 @@ final class SessionContent: Sendable {
         )
         switch path {
         case "index.m3u8":
-            return playlist(try text.top(try await top(of: presentation), lines: settings.parameters.playlistLines))
+            let outline = try await top(of: presentation)
+            return playlist(
+                try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines) }
+            )
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
             if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
             if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
             let list = try await presentation.segments(of: name)
-            let made = try text.media(list, of: name)
+            let made = try await settings.threads.compute { try text.media(list, of: name) }
             state.withLock { $0.sent?.note(list, of: name) }
             if list.isEnded {
                 state.withLock { state in
@@ -386,6 +389,10 @@ final class SessionContent: Sendable {
         // a file of its own is known by its real path
         let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
         let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
+        return try await settings.threads.compute { [settings] in try Self.sidecar(bytes, settings) }
+    }
+
+    private static func sidecar(_ bytes: [UInt8], _ settings: SessionSettings) throws -> HTTPResponse {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }

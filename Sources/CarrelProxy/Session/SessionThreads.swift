@@ -33,6 +33,8 @@ final class SessionThreads: Sendable {
         var running: [ObjectIdentifier: BlockingWork] = [:]
         /// Those of them that have a thread of the share.
         var shared: Set<ObjectIdentifier> = []
+        /// Has the thread for work that grows with what the source sends.
+        var computing: BlockingExecutor?
         var isEnded = false
     }
 
@@ -127,6 +129,24 @@ final class SessionThreads: Sendable {
         }
     }
 
+    /// Runs work that grows with what the source sends: manifests, playlists, indexes, subtitles.
+    ///
+    /// The session has one thread for all such work, so that none of it delays other sessions, or the tasks of an app. Work that awaits
+    /// something gives the thread to other work meanwhile.
+    /// - Parameter body: the work; its loops check for cancellation.
+    /// - Returns: what the work returns.
+    /// - Throws: what the work throws; `proxy.ended` after the session; `proxy.busy` when the system has no thread.
+    func compute<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
+        let executor = try state.withLock { state throws(ProxyError) in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            let executor = state.computing ?? BlockingExecutor(name: "carrel-list", count: 1, starter: share.starter)
+            guard executor.hasThread else { throw ProxyError(.busy, "the system has no thread for the source") }
+            state.computing = executor
+            return executor
+        }
+        return try await executor.run(body)
+    }
+
     // MARK: - Bounds
 
     private func begin(_ work: BlockingWork) throws(ProxyError) {
@@ -155,6 +175,8 @@ final class SessionThreads: Sendable {
     func end() {
         let running = state.withLock { state in
             state.isEnded = true
+            // its thread ends with the work that it has
+            state.computing = nil
             return state.running.values
         }
         for work in running { work.cancel() }

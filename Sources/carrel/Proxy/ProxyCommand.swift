@@ -184,6 +184,9 @@ struct ProxyCommand: Command {
         case ended(End)
     }
 
+    /// The longest time from a signal to the end, in milliseconds: rights services and other servers may not respond.
+    private static let endLimit: UInt32 = 1700
+
     /// How long the address waits for the check of its source.
     private static let patience = Duration.seconds(3)
 
@@ -198,7 +201,7 @@ struct ProxyCommand: Command {
     ) async throws -> End {
         let (events, happened) = AsyncStream<Event>.makeStream()
         Task {
-            await stop.wait()
+            await stop.wait(endingWithin: Self.endLimit)
             happened.yield(.ended(.signal))
         }
         let checking = Task {

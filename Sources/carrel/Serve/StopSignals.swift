@@ -1,5 +1,6 @@
 import CLinux
 import CarrelThreads
+import Glibc
 
 /// SIGTERM and SIGINT as something to wait for. A second one ends the process.
 struct StopSignals {
@@ -9,11 +10,17 @@ struct StopSignals {
     }
 
     /// Returns when the first signal has come.
-    func wait() async {
+    ///
+    /// - Parameter limit: the longest time from the signal to the end of the process, in milliseconds, whatever its threads do; nil for no
+    ///   limit. A process that is ended in this way has status 0.
+    func wait(endingWithin limit: UInt32? = nil) async {
         await withCheckedContinuation { continuation in
             startThread(name: "signals") {
                 clinux_wait_for_stop()
                 continuation.resume()
+                guard let limit else { return }
+                usleep(limit * 1000)
+                _exit(0)
             }
         }
     }

@@ -1,0 +1,74 @@
+import CarrelBytes
+
+/// The runs of timelines, each made once for all representations that share it.
+///
+/// Thousands of representations may inherit one timeline of a hundred thousand entries.
+package struct MPDTimelines: Sendable {
+    /// A timeline by its storage, which `Made` keeps, and the numbers that its runs depend on.
+    private struct Key: Hashable {
+        var storage: Int
+        var count: Int
+        var offset: Int64
+        var length: Int64?
+        var startNumber: Int64
+        var limit: Int?
+    }
+
+    private struct Made: Sendable {
+        let timeline: [SegmentInformation.TimelineEntry]
+        let runs: [MPDSegments.Run]
+    }
+
+    private let keepsRuns: Bool
+    private let workLimit: Int
+    private var made: [Key: Made] = [:]
+    /// Entries that runs were made of.
+    private var work = 0
+    /// Runs that are kept.
+    package private(set) var count = 0
+
+    /// - Parameters:
+    ///   - keepsRuns: false for the last run of each timeline alone.
+    ///   - workLimit: entries of all timelines that runs are made of, at most.
+    package init(keepsRuns: Bool = true, workLimit: Int = .max) {
+        self.keepsRuns = keepsRuns
+        self.workLimit = workLimit
+    }
+
+    /// The runs of a timeline.
+    ///
+    /// - Parameters:
+    ///   - timeline: the entries.
+    ///   - offset: the media time at which the period begins.
+    ///   - length: of the period, in units of the timescale; nil when not known.
+    ///   - startNumber: of the first segment.
+    ///   - limit: most numbers of segments; nil for no limit.
+    /// - Returns: runs of segments of one duration; the last one alone where runs are not kept.
+    /// - Throws: for numbers out of range, and too much work; the place is zero.
+    mutating func runs(
+        of timeline: [SegmentInformation.TimelineEntry],
+        _ offset: Int64,
+        _ length: Int64?,
+        _ startNumber: Int64,
+        _ limit: Int?
+    ) throws(Malformed) -> [MPDSegments.Run] {
+        let storage = unsafe timeline.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+        let key = Key(
+            storage: storage,
+            count: timeline.count,
+            offset: offset,
+            length: length,
+            startNumber: startNumber,
+            limit: limit
+        )
+        if let known = made[key] { return known.runs }
+        guard timeline.count <= workLimit - work else {
+            throw Malformed("timelines of the MPD have too many entries together", at: 0)
+        }
+        work += timeline.count
+        let runs = try TimelineRuns.make(timeline, offset, length, startNumber, limit, keepsRuns)
+        made[key] = Made(timeline: timeline, runs: runs)
+        count += runs.count
+        return runs
+    }
+}

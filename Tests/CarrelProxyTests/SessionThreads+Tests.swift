@@ -1,0 +1,7 @@
+import CarrelThreads
+@testable import CarrelProxy
+
+extension SessionThreads {
+    /// The threads of a session that shares none.
+    static var forTests: SessionThreads { SessionThreads(SharedThreads(limit: 0, starter: .system)) }
+}
