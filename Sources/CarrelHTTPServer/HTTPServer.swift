@@ -96,20 +96,23 @@ package final class HTTPServer: Sendable {
             ]
             let interval = min(1000, max(10, (deadlines.map(\.milliseconds).min() ?? 4000) / 4))
             let cut = core.metrics.cut
-            core.watch.start(
+            try core.watch.start(
                 interval: interval,
                 stalledWriter: configuration.stalledWriter.milliseconds,
                 header: core.limits.header,
-                readRate: Int64(configuration.minimumReadRate)
+                readRate: Int64(configuration.minimumReadRate),
+                configuration.threads
             ) {
                 cut.add(UInt64($0))
             }
-            core.closing.start()
-            acceptor.start(ConnectionDispatcher(core, plain, secure, asking).take)
+            try core.closing.start(configuration.threads)
+            try acceptor.start(configuration.threads, ConnectionDispatcher(core, plain, secure, asking).take)
             let workers = plain + secure + asking.joined()
             running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: workers, sites: sites) }
         } catch {
             for worker in plain + secure + asking.joined() { worker.stop() }
+            core.watch.stop()
+            core.closing.stop()
             throw error
         }
         return bound
@@ -148,12 +151,14 @@ package final class HTTPServer: Sendable {
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.registry.all { connection.hangUp() }
         await withCheckedContinuation { continuation in
-            startThread(name: "http-stop") {
+            let stop = { @Sendable in
                 for worker in running.workers { worker.stop() }
                 core.watch.stop()
                 core.closing.stop()
                 continuation.resume()
             }
+            // without a thread, this one waits for the workers
+            do { try configuration.threads.start(name: "http-stop", stop) } catch { stop() }
         }
     }
 }

@@ -16,6 +16,8 @@ final class MadeOrigin: Sendable {
         case silent
         /// Not even a head.
         case mute
+        /// As it should be, after so many milliseconds.
+        case late(UInt32)
         /// The connection is reset behind so many bytes, of the length that was said.
         case reset(after: Int)
         /// The connection ends behind so many bytes, of the length that was said.
@@ -114,6 +116,10 @@ final class MadeOrigin: Sendable {
         case .mute:
             while connection.read() != nil {}
             return false
+        case .late(let milliseconds):
+            usleep(milliseconds * 1000)
+            guard connection.write(head) else { return false }
+            return send(body, path, connection, state, piece: 64 << 10)
         case .silent:
             connection.write(head)
             while connection.read() != nil {}

@@ -1,4 +1,5 @@
 @testable import CarrelProxy
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
@@ -12,15 +13,17 @@ struct `Requests of a session` {
     @Test func `are as many as its limit, and take nothing from other sessions`() async throws {
         let origin = MadeOrigin(folder: try Fixtures.path(Self.folder))
         let run = try ProxyRun { options in
-            options.requestLimit = 3
+            options.requestLimit = 2
             options.connectionLimit = 8
         }
         let session = try run.proxy.makeURL(origin.url("manifest.mpd"), .dash)
         let segments = try await ProxyRun.addresses(session.url.replacing("index.m3u8", with: "media.m3u8?video=0&audio=0"))
-        origin.serve("v-0002.m4s", .silent)
+        let silent = (1...2).map { "v-000\($0 + 1).m4s" }
+        try #require(segments.count > 2)
+        for path in silent { origin.serve(path, .silent) }
         let client = HTTPClient()
-        let waiting = (0..<3).map { _ in Task { try await client.send(ClientRequest(segments[1])) } }
-        try await eventually { origin.requests.count { $0 == "v-0002.m4s" } == 3 }
+        let waiting = segments[1...2].map { segment in Task { try await client.send(ClientRequest(segment)) } }
+        try await eventually { silent.allSatisfy { origin.requests.contains($0) } }
         let refused = try await ProxyRun.get(segments[0])
         #expect(refused.status == 503 && refused.headers["Retry-After"] == "1")
         #expect(run.codes == [.busy])
@@ -29,10 +32,10 @@ struct `Requests of a session` {
         for task in waiting { task.cancel() }
         for task in waiting { _ = await task.result }
         // what has ended makes room
-        try await eventually { origin.gone("v-0002.m4s") != nil }
         var status = 503
         for _ in 0..<500 where status == 503 { status = try await ProxyRun.get(segments[0]).status }
         #expect(status == 200)
+        try await eventually { silent.allSatisfy { origin.gone($0) != nil } }
         await run.proxy.stop()
     }
 }
@@ -65,6 +68,93 @@ struct `Segments that are open ahead` {
     }
 
     private static let name = SegmentName(RenditionName(video: 0), index: 1)
+
+    /// A presentation whose segments come when a test wants it.
+    private final class Late: Presentation {
+        let opened = Locked(0)
+        let result = Locked<Result<[UInt8], any Error>?>(nil)
+
+        let kind = SourceSummary.Kind.dash
+        func protections() -> [MediaProtection] { [] }
+        func outline() -> Outline { Outline() }
+        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+
+        func open(_ name: SegmentName) async throws -> ServedMedia {
+            opened.withLock { $0 += 1 }
+            while true {
+                if let result = result.withLock({ $0 }) {
+                    return ServedMedia(contentType: "", bytes: HeldBytes(try result.get()))
+                }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    /// Requests a segment, and leaves.
+    private static func leave(_ ahead: SegmentsAhead, _ presentation: Late, _ use: KeyUse = KeyUse()) async throws {
+        let count = presentation.opened.withLock { $0 }
+        let request = Task { try await ahead.take(name, of: presentation, use, SystemClock()) }
+        try await eventually { presentation.opened.withLock { $0 } > count || ahead.count == 0 }
+        try await Task.sleep(for: .milliseconds(20))
+        request.cancel()
+        await #expect(throws: CancellationError.self) { try await request.value }
+    }
+
+    @Test func `that a player left are there for its next request, and hold a place of the share`() async throws {
+        let share = PrefetchShare(limit: 1)
+        let (ahead, presentation) = (SegmentsAhead(share), Late())
+        try await Self.leave(ahead, presentation)
+        #expect(share.take() == nil)
+        let again = Task { try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()) }
+        try await eventually { share.take() != nil }
+        again.cancel()
+        _ = await again.result
+        presentation.result.withLock { $0 = .success([7]) }
+        #expect(try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next() == [7])
+        #expect(presentation.opened.withLock { $0 } == 1)
+        ahead.end()
+        try await eventually { share.take() != nil }
+    }
+
+    @Test func `that a player left are opened again if they failed, or have a large first sample, or found no place`()
+        async throws
+    {
+        for (result, places) in [(Result<[UInt8], any Error>.failure(SegmentName.unknown), 1), (.success([]), 0)] {
+            let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: places)), Late())
+            try await Self.leave(ahead, presentation)
+            presentation.result.withLock { $0 = result }
+            try await Task.sleep(for: .milliseconds(50))
+            presentation.result.withLock { $0 = .success([8]) }
+            #expect(try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next() == [8])
+            #expect(presentation.opened.withLock { $0 } == 2)
+        }
+        let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: 1)), Late())
+        try await Self.leave(ahead, presentation)
+        presentation.result.withLock { $0 = .success(Array(repeating: 1, count: 2 << 20)) }
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next()?.count == 2 << 20)
+        #expect(presentation.opened.withLock { $0 } == 2)
+    }
+
+    @Test func `that two requests want are opened for each, and their failure is that of both`() async throws {
+        let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: 1)), Late())
+        let both = (0..<2).map { _ in
+            Task { try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next() }
+        }
+        try await eventually { presentation.opened.withLock { $0 } == 1 }
+        try await Task.sleep(for: .milliseconds(50))
+        presentation.result.withLock { $0 = .success([9]) }
+        for request in both { #expect(try await request.value == [9]) }
+        #expect(presentation.opened.withLock { $0 } == 2)
+        presentation.result.withLock { $0 = nil }
+        let failing = (0..<2).map { _ in Task { try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()) } }
+        try await eventually { presentation.opened.withLock { $0 } == 3 }
+        try await Task.sleep(for: .milliseconds(50))
+        presentation.result.withLock { $0 = .failure(SegmentName.unknown) }
+        for request in failing { await #expect(throws: ProxyError.self) { try await request.value } }
+        #expect(presentation.opened.withLock { $0 } == 3)
+    }
 
     @Test(arguments: [Duration.zero, .seconds(30)]) func `leave nothing behind when their session ends`(pause: Duration)
         async throws

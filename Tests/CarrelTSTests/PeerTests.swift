@@ -101,10 +101,39 @@ struct `Our transport streams in other tools` {
             #expect(hashes(ours) == hashes(theirs))
             #expect(hashes(ours).count >= 100)
         }
-        for element in ["tsparse", "tsdemux"] {
-            let parsed = try await runProcess([gst, "-q", "filesrc", "location=\(other)", "!", element, "!", "fakesink"])
-            #expect(parsed.status.isSuccess)
-            #expect(!parsed.errorText.contains("WARN") && !parsed.errorText.contains("ERROR"), "\(element): \(parsed.errorText)")
+        for chain in Self.chains { #expect(try await Self.complaints(gst, of: other, chain) == [], "\(chain)") }
+    }
+
+    private static let chains = [["tsdemux"], ["tsparse", "!", "tsdemux"]]
+
+    /// What GStreamer warns of while it reads a stream.
+    private static func complaints(_ gst: String, of path: String, _ chain: [String]) async throws -> [String] {
+        let result = try await runProcess(
+            ["env", "GST_DEBUG=2", "GST_DEBUG_NO_COLOR=1", gst, "-q", "filesrc", "location=\(path)", "!"] + chain + [
+                "!", "fakesink",
+            ]
+        )
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        // said of every file, and of every stream of MPEG audio
+        let known = ["<filesrc0> pad not activated yet", "Unexpected MPEG-1 layer"]
+        return (result.text + "\n" + result.errorText).split(separator: "\n").map(String.init)
+            .filter { line in !known.contains { line.contains($0) } }
+    }
+
+    @Test(arguments: ["three packets are missing", "a packet is overwritten"])
+    func `would not pass GStreamer if they were damaged`(damage: String) async throws {
+        _ = try Fixtures.path("media/src/av-h264-aac.mp4")
+        let (gst, source) = (try requirePeer("gst-launch-1.0"), PeerSource.all[0])
+        let read = try Demuxed(try await encoded(source.arguments))
+        var made = try segmented(read, source.streams)
+        let packet = 188
+        if damage.hasPrefix("three") {
+            made.removeSubrange(200 * packet..<203 * packet)
+        } else {
+            made.replaceSubrange(200 * packet..<201 * packet, with: Array(repeating: 0x55, count: packet))
         }
+        let path = TemporaryDirectory()
+        let damaged = path.write("damaged.ts", made)
+        for chain in Self.chains { #expect(try await Self.complaints(gst, of: damaged, chain) != [], "\(chain)") }
     }
 }

@@ -1,4 +1,5 @@
 package import CarrelBytes
+internal import CarrelThreads
 
 /// Why a server does not start.
 package struct HTTPServerError: CodedError {
@@ -13,6 +14,23 @@ package struct HTTPServerError: CodedError {
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+}
+
+extension ThreadStarter {
+    /// Starts a thread without which a server does not work.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `ps -T`.
+    ///   - body: runs on the new thread.
+    /// - Throws: `server.resources`.
+    func start(required name: String, _ body: @escaping Body) throws(HTTPServerError) {
+        do throws(ThreadRefused) { try start(name: name, body) } catch {
+            throw HTTPServerError(
+                .resources,
+                "the system refused a thread (error \(error.status)): end other programs, or raise the limit"
+            )
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 package import CarrelHTTP
+package import CarrelThreads
 
 /// Addresses, trusted proxies and time limits of a server.
 package struct ServerConfiguration: Sendable {
@@ -20,6 +21,8 @@ package struct ServerConfiguration: Sendable {
     package var listeners: [Listener] = [.tcp(address: "127.0.0.1", port: 0)]
     /// Threads that serve connections; nil means one for each core.
     package var workers: Int?
+    /// Starts the threads that accept and watch connections.
+    package var threads = ThreadStarter.system
     /// Values of `Host` that are allowed besides the names of this machine's own loopback and the addresses listened on, which rebinding a
     /// foreign name to us (a page reading from us as if from its own host) cannot do. Names without ports; `*` allows all.
     package var allowedHosts: [String] = []

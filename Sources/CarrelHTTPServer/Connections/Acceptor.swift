@@ -35,9 +35,12 @@ final class Acceptor: Sendable {
     }
 
     /// Starts the thread; `take` is given each accepted socket and answers for closing it.
-    func start(_ take: @escaping @Sendable (Int32, ListeningSocket) -> Void) {
+    func start(
+        _ threads: ThreadStarter,
+        _ take: @escaping @Sendable (Int32, ListeningSocket) -> Void
+    ) throws(HTTPServerError) {
         let sockets = sockets.withLock { $0 }
-        startThread(name: "http-accept") { [self] in
+        try threads.start(required: "http-accept") { [self] in
             var tags = [UInt64](repeating: 0, count: 64)
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let found = unsafe clinux_epoll_wait(epoll, &tags, 64, -1)

@@ -52,8 +52,8 @@ final class ClosingConnections: Sendable {
     }
 
     /// Starts the thread that reads.
-    func start() {
-        startThread(name: "http-closing") { [self] in
+    func start(_ threads: ThreadStarter) throws(HTTPServerError) {
+        try threads.start(required: "http-closing") { [self] in
             var tags = [UInt64](repeating: 0, count: 64)
             var scratch = [UInt8](repeating: 0, count: 64 * 1024)
             while !isStopped.load(ordering: .sequentiallyConsistent) {

@@ -27,8 +27,15 @@ final class ConnectionWatch: Sendable {
     }
 
     /// Starts the thread; `cut` is told how many connections a sweep has cut.
-    func start(interval: Int64, stalledWriter: Int64, header: Int64, readRate: Int64, cut: @escaping @Sendable (Int) -> Void) {
-        startThread(name: "http-watch") { [self] in
+    func start(
+        interval: Int64,
+        stalledWriter: Int64,
+        header: Int64,
+        readRate: Int64,
+        _ threads: ThreadStarter,
+        cut: @escaping @Sendable (Int) -> Void
+    ) throws(HTTPServerError) {
+        try threads.start(required: "http-watch") { [self] in
             var tags = [UInt64](repeating: 0, count: 64)
             var next = Monotonic.milliseconds() + interval
             while !isStopped.load(ordering: .sequentiallyConsistent) {

@@ -22,9 +22,9 @@ final class HLSPresentation: Presentation {
         /// The numbers behind the last restart of the source.
         var newest = LiveNumbers()
         /// Initialization sections, by their addresses and ranges.
-        var initializations: [String: [UInt8]] = [:]
-        /// Initialization sections that lists of live sources had.
-        var places: [SegmentName: InitializationPlace] = [:]
+        var initializations = LRUCache<String, [UInt8]>(limit: HLSPresentation.initializationsLimit)
+        /// Initialization sections that lists of live sources had, of each rendition those that its lists had last.
+        var places: [RenditionName: LRUCache<SegmentName, InitializationPlace>] = [:]
         /// Has keys of the session, and, unless the policy forbids it, those of key servers.
         var keys: any ContentKeySource
     }
@@ -41,8 +41,10 @@ final class HLSPresentation: Presentation {
     /// How long an origin that fails is asked for a playlist, and for a live one of which the last list can be played.
     private static let patience = Duration.seconds(6)
     private static let livePatience = Duration.milliseconds(1500)
-    /// Initialization sections that are kept, at most.
-    private static let heldLimit = 32
+    /// Bytes of initialization sections that are kept, at most.
+    private static let initializationsLimit = 4 << 20
+    /// Bytes of the places of initialization sections that are kept of each rendition, at most.
+    private static let placesLimit = 64 << 10
 
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
@@ -255,7 +257,7 @@ final class HLSPresentation: Presentation {
             if new.numbers.epoch > state.newest.epoch {
                 // the same addresses may have other initialization sections and keys
                 state.newest = new.numbers
-                state.initializations = [:]
+                state.initializations.removeAll()
                 state.places = [:]
                 state.keys = Self.keys(origin, settings)
             }
@@ -327,20 +329,23 @@ final class HLSPresentation: Presentation {
         return (held.playlist.segments[held.place(of: name.index)], held)
     }
 
-    /// A segment with an initialization section; that of a player with an older list too.
-    private func segment(initializedBy name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
-        guard name.time != 0 else { return try await segment(name) }
+    /// The place of an initialization section; that of a player with an older list too.
+    private func place(ofInitialization name: SegmentName) async throws -> InitializationPlace? {
+        guard name.time != 0 else {
+            let (segment, held) = try await segment(name)
+            return InitializationPlace(segment, held)
+        }
         let held = try await known(name.rendition)
         let listed = try await settings.threads.compute { InitializationPlace(name, in: held) }
-        let found = listed ?? state.withLock { $0.places[name] }
-        guard let found else { throw ProxyError(.windowPassed, "the initialization section is not in the live window any more") }
-        return (found.segment, found.held)
+        let place = listed ?? state.withLock { $0.places[name.rendition]?[name] }
+        guard let place else { throw ProxyError(.windowPassed, "the initialization section is not in the live window any more") }
+        return place
     }
 
     private func note(_ place: InitializationPlace, _ rendition: RenditionName) {
         state.withLock { state in
-            if state.places.count >= Self.heldLimit { state.places = [:] }
-            state.places[place.name(rendition)] = place
+            state.places[rendition, default: LRUCache(limit: Self.placesLimit)]
+                .insert(place, for: place.name(rendition), cost: place.cost)
         }
     }
 
@@ -403,11 +408,11 @@ final class HLSPresentation: Presentation {
     }
 
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
-        let (segment, held) = try await segment(initializedBy: name)
-        guard let initialization = try await initialization(segment, held) else { throw SegmentName.unknown }
+        guard let place = try await place(ofInitialization: name) else { throw SegmentName.unknown }
+        let initialization = try await initialization(at: place)
         let bytes: [UInt8]
         do {
-            let (key, keys) = resolved(segment.keys, held.url)
+            let (key, keys) = resolved(place.keys, place.base)
             let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
             let decrypter = try await SegmentDecryption.decrypter(isSampled ? key : nil, 0, initialization, keys)
             bytes = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
@@ -457,38 +462,32 @@ final class HLSPresentation: Presentation {
         }
     }
 
-    /// The initialization section of a segment, decrypted where it is encrypted as a whole.
     private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist) async throws -> [UInt8]? {
-        guard let initialization = segment.initialization else { return nil }
-        let url = origin.resolve(initialization.uri, against: held.url)
-        let range = initialization.byteRange?.range
-        let place = "\(url) \(range.map { "\($0)" } ?? "")"
-        if let known = state.withLock({ $0.initializations[place] }) { return known }
+        guard let place = InitializationPlace(segment, held) else { return nil }
+        return try await initialization(at: place)
+    }
+
+    /// An initialization section, decrypted where it is encrypted as a whole.
+    private func initialization(at place: InitializationPlace) async throws -> [UInt8] {
+        let url = origin.resolve(place.initialization.uri, against: place.base)
+        let range = place.initialization.byteRange?.range
+        let key = "\(url) \(range.map { "\($0)" } ?? "")"
+        if let known = state.withLock({ $0.initializations[key] }) { return known }
         let bytes = try await clearWhole(
             try await SegmentOpening(origin: origin).resource(url, range: range, limit: Self.initializationLimit).bytes,
-            initialization,
-            held,
+            place,
             url
         )
-        state.withLock { state in
-            // a damaged one is loaded again
-            guard MovieHead.isMovie(bytes) else { return }
-            if state.initializations.count >= Self.heldLimit { state.initializations = [:] }
-            state.initializations[place] = bytes
-        }
+        // a damaged one is loaded again
+        if MovieHead.isMovie(bytes) { state.withLock { $0.initializations.insert(bytes, for: key, cost: bytes.count) } }
         return bytes
     }
 
-    private func clearWhole(
-        _ bytes: [UInt8],
-        _ initialization: MediaSegment.Initialization,
-        _ held: HeldPlaylist,
-        _ url: String
-    ) async throws -> [UInt8] {
-        let (line, keys) = resolved(initialization.keys, held.url)
+    private func clearWhole(_ bytes: [UInt8], _ place: InitializationPlace, _ url: String) async throws -> [UInt8] {
+        let (line, keys) = resolved(place.initialization.keys, place.base)
         guard let key = line, ![.sampleAES, .sampleAESCTR].contains(key.method) else { return bytes }
         do {
-            var decrypter = try await MediaSegmentDecrypter(key, segment: held.playlist.mediaSequence, keys: keys)
+            var decrypter = try await MediaSegmentDecrypter(key, segment: place.mediaSequence, keys: keys)
             var sink = BytesSink()
             try await decrypter.decrypt(bytes.rawSpan, to: &sink)
             try await decrypter.finish(to: &sink)

@@ -3,18 +3,26 @@ import CarrelCrypto
 import CarrelHLS
 
 /// An initialization section of a list, with a name that stays the same while a live list goes on (RFC 8216 §6.2.1).
+///
+/// It has what loading the section needs, and nothing else of its list: a list may have megabytes.
 struct InitializationPlace: Sendable {
-    /// One that has the section.
-    let segment: MediaSegment
-    let held: HeldPlaylist
-    private let digest: Int64
+    let initialization: MediaSegment.Initialization
+    /// The keys of a segment that has the section.
+    let keys: [EncryptionKey]
+    /// The address of the list.
+    let base: String
+    /// The media sequence number of the list.
+    let mediaSequence: UInt64
+    private let epoch: Int
 
     /// - Returns: nil of a segment that needs none.
     init?(_ segment: MediaSegment, _ held: HeldPlaylist) {
         guard let initialization = segment.initialization else { return nil }
-        self.segment = segment
-        self.held = held
-        digest = Self.digest(of: initialization, held)
+        self.initialization = initialization
+        keys = segment.keys
+        base = held.url
+        mediaSequence = held.playlist.mediaSequence
+        epoch = held.numbers.epoch
     }
 
     /// - Returns: nil where the list has no such section.
@@ -29,13 +37,19 @@ struct InitializationPlace: Sendable {
         return nil
     }
 
+    /// Bytes that it takes in memory, about.
+    var cost: Int {
+        let keys = (keys + initialization.keys).reduce(0) { $0 + 256 + $1.uri.utf8.count }
+        return 256 + initialization.uri.utf8.count + base.utf8.count + keys
+    }
+
     /// The name: a digest in place of a time.
     func name(_ rendition: RenditionName) -> SegmentName { SegmentName(rendition, time: digest) }
 
     /// A source that begins to count again may have another section at the same address.
-    private static func digest(of initialization: MediaSegment.Initialization, _ held: HeldPlaylist) -> Int64 {
+    private var digest: Int64 {
         let range = initialization.byteRange.map { "\($0.length)@\($0.offset)" } ?? ""
-        let text = Array("\(held.numbers.epoch) \(range) \(initialization.uri)".utf8)
+        let text = Array("\(epoch) \(range) \(initialization.uri)".utf8)
         // names have less than 62 bits; 0 is the time of all segments
         return SHA256.hash(text.rawSpan).prefix(7).reduce(Int64(0)) { $0 << 8 | Int64($1) } | 1
     }

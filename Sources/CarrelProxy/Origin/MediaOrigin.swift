@@ -161,7 +161,11 @@ struct MediaOrigin: Sendable {
         try check(url)
         var request = ClientRequest(
             url,
-            timeouts: ClientTimeouts(connect: .seconds(10), total: time, stall: .seconds(20))
+            timeouts: ClientTimeouts(
+                connect: .seconds(10),
+                total: time,
+                stall: time == Self.mediaTime ? .seconds(30) : .seconds(20)
+            )
         )
         // what a caller gives for its origin may be a secret
         if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }

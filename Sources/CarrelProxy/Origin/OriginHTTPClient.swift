@@ -3,17 +3,21 @@ import CarrelMedia
 /// The requests of key sources of a session, under the rules of its origin.
 struct OriginHTTPClient: MediaHTTPClient {
     private let origin: MediaOrigin
+    private let note: @Sendable (_ url: String, _ error: ProxyError) -> Void
 
-    init(_ origin: MediaOrigin) {
+    /// - Parameters:
+    ///   - origin: gives the rules.
+    ///   - note: gets each error, which a source of keys does not pass on.
+    init(_ origin: MediaOrigin, note: @escaping @Sendable (_ url: String, _ error: ProxyError) -> Void = { _, _ in }) {
         self.origin = origin
+        self.note = note
     }
 
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
         do throws(ProxyError) {
             return try await origin.fetch(url, fields: fields, limit: limit)
         } catch {
-            // a source of keys keeps to itself why it has none
-            KeyUse.current?.note(error)
+            note(url, error)
             throw error
         }
     }

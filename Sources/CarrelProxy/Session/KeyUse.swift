@@ -69,6 +69,6 @@ final class KeyUse: Sendable {
         let state = state.withLock { $0 }
         if error.code == .missingKey, state.isPending { return ProxyError(.pendingKey, error.message) }
         if error.code == .refusedKey, let refusal = state.refusal { return refusal }
-        return error
+        return state.joined.lazy.map { $0.explained(error) }.first { $0.code != error.code } ?? error
     }
 }

@@ -1,20 +1,43 @@
+import CarrelBytes
 import CarrelThreads
 
-/// The segments that players of a session will ask for next, opened before they do: one of each rendition.
+/// The segments of a session that are open before a player takes them, one of each rendition: the next one, opened before its request, and one
+/// whose player left before the first byte, kept for the next request.
 ///
 /// An open segment is a request at the origin with its first bytes. The origin waits until the player takes more. There are as many as the
 /// share of all sessions has room for.
 final class SegmentsAhead: Sendable {
+    private enum Content: Sendable {
+        /// Opened before its request.
+        case next(Task<ServedMedia, any Error>)
+        /// Left by its player.
+        case left(PendingSegment)
+
+        func cancel() {
+            switch self {
+            case .next(let task): task.cancel()
+            case .left(let segment): segment.cancel()
+            }
+        }
+    }
+
     private struct Entry: Sendable {
         var name: SegmentName
-        var task: Task<ServedMedia, any Error>
-        var opened: ContinuousClock.Instant
+        var content: Content
+        var since: ContinuousClock.Instant
         var serial: Int
         var place: PrefetchShare.Place
     }
 
+    /// A segment that requests wait for.
+    private struct Pending {
+        let segment: PendingSegment
+        var requests = 1
+    }
+
     private struct State {
         var entries: [RenditionName: Entry] = [:]
+        var pending: [SegmentName: Pending] = [:]
         /// The tasks that look for segments, and drop them when they are old.
         var keepers: [RenditionName: (task: Task<Void, Never>, serial: Int)] = [:]
         var serial = 0
@@ -33,102 +56,198 @@ final class SegmentsAhead: Sendable {
     /// An origin ends a request whose bytes are not taken. After this a new one is safer.
     private static let age = Duration.seconds(20)
 
-    /// Opens a segment, or takes the one that is open.
+    // MARK: - Requests
+
+    /// Opens a segment and makes its first bytes, or takes the segment that is open.
     ///
+    /// If the request ends before, the segment stays open for the next request for it.
     /// - Parameters:
     ///   - name: of the segment.
     ///   - presentation: has it.
+    ///   - use: of the response; gets the keys of the segment.
+    ///   - clock: tells the time at which keys end.
     /// - Returns: the segment.
-    /// - Throws: ``ProxyError``.
-    func take(_ name: SegmentName, of presentation: some Presentation) async throws -> ServedMedia {
-        let entry = state.withLock { $0.entries.removeValue(forKey: name.rendition) }
-        guard let entry, entry.name == name, entry.opened + Self.age > .now else {
-            entry?.task.cancel()
-            return try await presentation.open(name)
-        }
-        return try await withTaskCancellationHandler {
-            do { return try await entry.task.value } catch {
-                try Task.checkCancellation()
-                return try await presentation.open(name)
+    /// - Throws: ``ProxyError``; `CancellationError`.
+    func take(
+        _ name: SegmentName,
+        of presentation: some Presentation,
+        _ use: KeyUse,
+        _ clock: any WallClock
+    ) async throws -> ServedMedia {
+        while true {
+            let (segment, wasLeft) = claim(name, of: presentation)
+            use.join([segment.use])
+            do {
+                let media = try await segment.wait()
+                release(name, segment)
+                // nil if a later request has it
+                if let media { return media }
+            } catch  where Task.isCancelled {
+                let hasKeys = (try? use.check(at: clock.now)) != nil
+                leave(name, segment, isKept: hasKeys)
+                throw error
+            } catch {
+                release(name, segment)
+                // one that was kept may have failed while no request waited
+                if !wasLeft { throw error }
             }
-        } onCancel: {
-            entry.task.cancel()
         }
     }
+
+    /// The segment of a name, for one request more.
+    private func claim(_ name: SegmentName, of presentation: some Presentation) -> (segment: PendingSegment, wasLeft: Bool) {
+        let (segment, wasLeft, dropped) = state.withLock { state -> (PendingSegment, Bool, Entry?) in
+            if let pending = state.pending[name] {
+                state.pending[name]?.requests += 1
+                return (pending.segment, false, nil)
+            }
+            let entry = state.entries.removeValue(forKey: name.rendition)
+            let usable = entry.flatMap { $0.name == name && $0.since + Self.age > .now ? $0.content : nil }
+            var wasLeft = false
+            let segment: PendingSegment
+            switch usable {
+            case .left(let left): (segment, wasLeft) = (left, true)
+            case .next(let task):
+                segment = PendingSegment { try await Self.take(task, orOpen: { try await presentation.open(name) }) }
+            case nil: segment = PendingSegment { try await presentation.open(name) }
+            }
+            state.pending[name] = Pending(segment: segment)
+            return (segment, wasLeft, usable == nil ? entry : nil)
+        }
+        dropped?.content.cancel()
+        return (segment, wasLeft)
+    }
+
+    /// The segment that was opened before its request; one that failed is opened again.
+    private static func take(
+        _ task: Task<ServedMedia, any Error>,
+        orOpen open: () async throws -> ServedMedia
+    ) async throws -> ServedMedia {
+        try await withTaskCancellationHandler {
+            do { return try await task.value } catch {
+                try Task.checkCancellation()
+                return try await open()
+            }
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Ends the wait for a segment that has come, or failed.
+    private func release(_ name: SegmentName, _ segment: PendingSegment) {
+        state.withLock { state in
+            if state.pending[name]?.segment === segment { state.pending[name] = nil }
+        }
+    }
+
+    /// Ends the wait for a segment whose request has ended before: the last of them leaves it for the next request.
+    private func leave(_ name: SegmentName, _ segment: PendingSegment, isKept: Bool) {
+        let dropped = state.withLock { state -> [Content]? in
+            guard let pending = state.pending[name], pending.segment === segment else { return nil }
+            guard pending.requests == 1 else {
+                state.pending[name]?.requests -= 1
+                return nil
+            }
+            state.pending[name] = nil
+            guard isKept, !state.isEnded else { return [.left(segment)] }
+            state.serial += 1
+            let (dropped, hasPlace) = insert(name, state.serial, into: &state) { .left(segment) }
+            return hasPlace ? dropped : dropped + [.left(segment)]
+        }
+        guard let dropped else { return }
+        for content in dropped { content.cancel() }
+        keep(name.rendition) { _ in }
+    }
+
+    // MARK: - The next segment
 
     /// Opens the segment behind another.
     func open(after name: SegmentName, of presentation: some Presentation) {
-        let replaced = state.withLock { state -> Task<Void, Never>? in
-            guard !state.isEnded else { return nil }
-            state.serial += 1
-            let serial = state.serial
-            let task = Task { await self.keep(after: name, of: presentation, serial) }
-            return state.keepers.updateValue((task, serial), forKey: name.rendition)?.task
-        }
-        replaced?.cancel()
-    }
-
-    /// Opens the segment behind another, and drops it when it is old.
-    private func keep(after name: SegmentName, of presentation: some Presentation, _ serial: Int) async {
-        if let next = await presentation.next(after: name), !Task.isCancelled {
-            begin(next, presentation, serial)
-            try? await Task.sleep(for: Self.age)
-            drop(name.rendition, serial)
-        }
-        state.withLock { state in
-            if state.keepers[name.rendition]?.serial == serial { state.keepers[name.rendition] = nil }
+        keep(name.rendition) { serial in
+            if let next = await presentation.next(after: name), !Task.isCancelled { self.begin(next, presentation, serial) }
         }
     }
-
-    /// The segments that are open, and the tasks that look for more.
-    var count: Int { state.withLock { $0.entries.count + $0.keepers.count } }
 
     /// Nothing but the state holds the entry, because a task holds its result: an open request.
     private func begin(_ name: SegmentName, _ presentation: some Presentation, _ serial: Int) {
-        let dropped = state.withLock { state -> [Entry] in
+        let dropped = state.withLock { state -> [Content] in
             // one that was opened for a later request stays
             guard !state.isEnded, state.entries[name.rendition].map({ $0.serial < serial }) ?? true else { return [] }
-            var dropped: [Entry] = []
-            if let known = state.entries.removeValue(forKey: name.rendition) { dropped.append(known) }
-            guard let place = share.take() ?? dropped.first?.place else { return dropped }
-            let entry = Entry(
-                name: name,
-                task: Task {
+            return insert(name, serial, into: &state) {
+                let task = Task {
                     // the keys of this segment do not concern the response before it
                     let use = KeyUse()
                     var media = try await KeyUse.$current.withValue(use) { try await presentation.open(name) }
                     media.uses.append(use)
                     return media
-                },
-                opened: .now,
-                serial: serial,
-                place: place
-            )
-            state.entries[name.rendition] = entry
-            if state.entries.count > Self.limit, let oldest = state.entries.values.min(by: { $0.serial < $1.serial }) {
-                dropped.append(oldest)
-                state.entries[oldest.name.rendition] = nil
-            }
-            return dropped
+                }
+                return .next(task)
+            }.dropped
         }
-        for entry in dropped { entry.task.cancel() }
+        for content in dropped { content.cancel() }
     }
 
+    // MARK: - Entries
+
+    /// Keeps a segment if there is a place for it.
+    ///
+    /// - Returns: what gives way.
+    private func insert(
+        _ name: SegmentName,
+        _ serial: Int,
+        into state: inout State,
+        _ content: () -> Content
+    ) -> (dropped: [Content], hasPlace: Bool) {
+        var dropped: [Content] = []
+        let replaced = state.entries.removeValue(forKey: name.rendition)
+        if let replaced { dropped.append(replaced.content) }
+        guard let place = share.take() ?? replaced?.place else { return (dropped, false) }
+        state.entries[name.rendition] = Entry(name: name, content: content(), since: .now, serial: serial, place: place)
+        if state.entries.count > Self.limit, let oldest = state.entries.values.min(by: { $0.serial < $1.serial }) {
+            dropped.append(oldest.content)
+            state.entries[oldest.name.rendition] = nil
+        }
+        return (dropped, true)
+    }
+
+    /// Does something for a rendition, and drops its segment when that is old.
+    private func keep(_ rendition: RenditionName, _ body: @escaping @Sendable (_ serial: Int) async -> Void) {
+        let replaced = state.withLock { state -> Task<Void, Never>? in
+            guard !state.isEnded else { return nil }
+            state.serial += 1
+            let serial = state.serial
+            let task = Task {
+                await body(serial)
+                try? await Task.sleep(for: Self.age)
+                self.drop(rendition, serial)
+            }
+            return state.keepers.updateValue((task, serial), forKey: rendition)?.task
+        }
+        replaced?.cancel()
+    }
+
+    /// Drops a segment that was opened before a time.
     private func drop(_ rendition: RenditionName, _ serial: Int) {
         let dropped = state.withLock { state in
-            state.entries[rendition]?.serial == serial ? state.entries.removeValue(forKey: rendition) : nil
+            if state.keepers[rendition]?.serial == serial { state.keepers[rendition] = nil }
+            return state.entries[rendition].map { $0.serial <= serial } == true
+                ? state.entries.removeValue(forKey: rendition) : nil
         }
-        dropped?.task.cancel()
+        dropped?.content.cancel()
     }
+
+    /// The segments that are open, and the tasks that look for more.
+    var count: Int { state.withLock { $0.entries.count + $0.keepers.count } }
 
     /// Drops all, and opens no more.
     func end() {
-        let (entries, keepers) = state.withLock { state in
+        let (entries, pending, keepers) = state.withLock { state in
             state.isEnded = true
-            defer { (state.entries, state.keepers) = ([:], [:]) }
-            return (state.entries.values, state.keepers.values)
+            defer { (state.entries, state.pending, state.keepers) = ([:], [:], [:]) }
+            return (Array(state.entries.values), Array(state.pending.values), Array(state.keepers.values))
         }
-        for entry in entries { entry.task.cancel() }
+        for entry in entries { entry.content.cancel() }
+        for pending in pending { pending.segment.cancel() }
         for keeper in keepers { keeper.task.cancel() }
     }
 }

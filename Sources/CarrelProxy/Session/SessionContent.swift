@@ -122,6 +122,7 @@ final class SessionContent: Sendable {
     func respond(to request: SessionRequest) async -> HTTPResponse {
         let path = request.path.joined(separator: "/")
         let use = KeyUse()
+        let began = ContinuousClock.now
         do {
             guard request.runningCount <= options.requestLimit else {
                 throw ProxyError(.busy, "the session has \(options.requestLimit) requests under way")
@@ -133,7 +134,9 @@ final class SessionContent: Sendable {
             return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
         } catch {
             // a player that leaves, and a session that ends, are not errors of the source
-            guard !(error is CancellationError), !Task.isCancelled, !state.withLock({ $0.isEnded }) else {
+            let hasEnded = state.withLock { $0.isEnded }
+            guard !(error is CancellationError), !Task.isCancelled, !hasEnded else {
+                if !hasEnded { traceDeparture(request, path, began) }
                 return .empty(.clientClosedRequest)
             }
             let error = use.explained(ProxyError(error, in: "the source"))
@@ -150,6 +153,20 @@ final class SessionContent: Sendable {
             if path == "player.html" { return added(PlayerPage.failed(error)) }
             return added(refusal.response(requestID: request.http.id))
         }
+    }
+
+    /// A player that leaves gives no reason, and its user sees none: the trace has the resource and the time that it waited.
+    private func traceDeparture(_ request: SessionRequest, _ path: String, _ began: ContinuousClock.Instant) {
+        let segment = path.hasPrefix("segment.") || path == "text.vtt" ? try? SegmentName(request.http.query) : nil
+        let field = segment.map { Trace.Field("segment", .name($0.query)) } ?? .init("resource", .name(path))
+        trace(
+            Trace(
+                .proxy,
+                .now(),
+                "the player left before the first byte",
+                [field, .init("took", .duration(began.duration(to: .now)))]
+            )
+        )
     }
 
     private func added(_ response: HTTPResponse) -> HTTPResponse {
@@ -219,7 +236,7 @@ final class SessionContent: Sendable {
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
             let response = try await inTime(use) { [self] in
-                try await served(try await ahead.take(name, of: presentation), name, use, request)
+                try await served(try await ahead.take(name, of: presentation, use, settings.clock), name, use, request)
             }
             ahead.open(after: name, of: presentation)
             return response

@@ -3,6 +3,8 @@ import CarrelTesting
 /// Memory, descriptors and threads of a process.
 struct ProcessUse: CustomStringConvertible {
     var mebibytes: Double
+    /// The most memory so far.
+    var peakMebibytes: Double
     var descriptors: Int
     var threads: Int
 
@@ -20,6 +22,7 @@ struct ProcessUse: CustomStringConvertible {
         }
         descriptors = (try? FixtureFolder.names(in: "\(folder)/fd").count) ?? 0
         mebibytes = Double(value("VmRSS:")) / 1024
+        peakMebibytes = Double(value("VmHWM:")) / 1024
         threads = value("Threads:")
     }
 

@@ -1,0 +1,118 @@
+import CarrelThreads
+
+/// A segment that is being opened until its first bytes for the player are made.
+///
+/// It belongs to no request: a player whose patience ends before the first byte comes leaves, and its next request continues to wait for the
+/// same segment. The last request that waits gets it, because an earlier one may come from a player whose departure is not known yet.
+final class PendingSegment: Sendable {
+    private typealias Waiter = CheckedContinuation<ServedMedia?, any Error>
+
+    private struct State {
+        var result: Result<ServedMedia, any Error>?
+        var hasEnded = false
+        var waiters: [Int: Waiter] = [:]
+        var serial = 0
+    }
+
+    /// Bytes that a segment without a request keeps, at most.
+    private static let keptLimit = 1 << 20
+
+    /// The keys that the segment uses.
+    let use: KeyUse
+    private let state: Locked<State>
+    private let task: Task<Void, Never>
+
+    /// Opens a segment.
+    ///
+    /// - Parameter open: requests it at the origin.
+    init(_ open: @escaping @Sendable () async throws -> ServedMedia) {
+        let (use, state) = (KeyUse(), Locked(State()))
+        (self.use, self.state) = (use, state)
+        task = Task {
+            let result: Result<ServedMedia, any Error>
+            do {
+                result = .success(try await KeyUse.$current.withValue(use) { try await Self.begin(open, use) })
+            } catch {
+                result = .failure(error)
+            }
+            Self.finish(result, state)
+        }
+    }
+
+    /// Opens a segment and makes its first bytes.
+    private static func begin(_ open: () async throws -> ServedMedia, _ use: KeyUse) async throws -> ServedMedia {
+        var media = try await open()
+        media.bytes = BegunBytes(try await media.bytes.next(), media.bytes)
+        media.uses.append(use)
+        return media
+    }
+
+    private static func finish(_ result: Result<ServedMedia, any Error>, _ state: Locked<State>) {
+        let (waiters, last) = state.withLock { state in
+            defer { state.waiters = [:] }
+            state.hasEnded = true
+            guard let last = state.waiters.keys.max() else {
+                // a large sample is not kept for a request that may never come
+                let isKept = ((try? result.get())?.bytes as? BegunBytes).map { $0.firstCount <= keptLimit } ?? false
+                state.result = isKept ? result : .failure(CancellationError())
+                return ([:] as [Int: Waiter], 0)
+            }
+            return (state.waiters, last)
+        }
+        for (serial, waiter) in waiters {
+            switch result {
+            case .success(let media): waiter.resume(returning: serial == last ? media : nil)
+            case .failure(let error): waiter.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Waits for the segment.
+    ///
+    /// - Returns: nil if another request gets it.
+    /// - Throws: the error of the source; `CancellationError` if the request ends first.
+    func wait() async throws -> ServedMedia? {
+        let serial = state.withLock { state in
+            state.serial += 1
+            return state.serial
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let result: Result<ServedMedia?, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if let result = state.result.take() { return result.map(Optional.some) }
+                    if state.hasEnded { return .success(nil) }
+                    state.waiters[serial] = waiter
+                    return nil
+                }
+                if let result { waiter.resume(with: result) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: serial) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Ends the request at the origin.
+    func cancel() {
+        task.cancel()
+        state.withLock { $0.result = nil }
+    }
+}
+
+/// A segment whose first bytes are made.
+private actor BegunBytes: SegmentBytes {
+    nonisolated let firstCount: Int
+    private var first: [UInt8]?
+    private let rest: any SegmentBytes
+
+    init(_ first: [UInt8]?, _ rest: any SegmentBytes) {
+        self.first = first
+        self.rest = rest
+        firstCount = first?.count ?? 0
+    }
+
+    func next() async throws -> [UInt8]? {
+        if let first = first.take() { return first }
+        return try await rest.next()
+    }
+}
