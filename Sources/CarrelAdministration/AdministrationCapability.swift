@@ -50,7 +50,13 @@ package struct AdministrationCapability: Capability {
         nodes = Nodes(home: context.home, database: database, clock: clock, master: context.master)
         register = PersonalRegister(others, Self.tables)
         erasure = Erasure(database: database, clock: clock, lifecycle: accounts.lifecycle, expunging: context.expunging)
-        export = PersonalExport(database: database, clock: clock, register: register, audit: audit.group)
+        export = PersonalExport(
+            database: database,
+            clock: clock,
+            register: register,
+            audit: audit.group,
+            lifecycle: accounts.lifecycle
+        )
         housekeeping = Housekeeping(
             database: database,
             clock: clock,
@@ -96,7 +102,14 @@ package struct AdministrationCapability: Capability {
             isDraining: isDraining,
             callers: callers
         ).add(to: &router)
-        OperationRoutes(database: database, metrics: context.metrics, isDraining: isDraining, callers: callers).add(to: &router)
+        OperationRoutes(
+            database: database,
+            metrics: context.metrics,
+            parts: others,
+            clock: context.clock,
+            isDraining: isDraining,
+            callers: callers
+        ).add(to: &router)
     }
 
     package func addMetrics(to registry: MetricsRegistry) { QueueMeter.add(to: registry) }

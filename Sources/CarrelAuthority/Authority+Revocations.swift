@@ -19,6 +19,16 @@ extension Authority {
         Int(try await database.read { try PlayerStore.revocationNumber(in: $0) })
     }
 
+    /// The number of entries that the list would have without its limit, as of the last minute.
+    func revokedCount() async throws -> Int {
+        let now = clock.now
+        let found = countCache.find(0, at: now)
+        if let count = found.value, found.isFresh { return count }
+        let count = try await database.read { try PlayerStore.revokedCount(at: now, in: $0) }
+        countCache.insert(count, for: 0, readAt: now, since: found)
+        return count
+    }
+
     /// Both forms of a list.
     struct RevocationLists: Sendable {
         let number: Int64
@@ -46,15 +56,16 @@ extension Authority {
                 try PlayerStore.revoked(at: now, limit: Revocations.maxEntries, in: transaction)
             )
         }
-        let (serials, rights) = revoked
+        func ids(_ kind: String) -> Set<String> { Set(revoked.rights.filter { $0.kind == kind }.map(\.id)) }
         let list = Revocations(
             number: Int(current),
-            serials: Set(serials.map(\.serial)),
-            licenses: Set(rights.filter { $0.kind == "license" }.map(\.id)),
-            keyIDs: Set(rights.filter { $0.kind == "kid" }.map(\.id)),
+            serials: Set(revoked.serials),
+            players: ids("player"),
+            licenses: ids("license"),
+            keyIDs: ids("kid"),
             validity: second...(second + Self.listValidity)
         )
-        let certificates = serials.compactMap { entry in
+        let certificates = revoked.certificates.compactMap { entry in
             Hex.decode(entry.serial).map { CertificateAuthority.Revoked(serial: $0, instant: entry.at.wholeSecond) }
         }
         let lists = RevocationLists(

@@ -15,6 +15,7 @@ package final class Authority: Sendable {
     private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(1))
     let agreementCertificate = Locked<AgreementCertificate?>(nil)
     let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
+    let countCache = SnapshotCache<Int, Int>(limit: 1, life: .seconds(60))
 
     /// Reads the keys; those of a new database are made.
     ///

@@ -2,9 +2,10 @@ package import CarrelAccounts
 package import CarrelBytes
 package import CarrelHTTP
 package import CarrelHome
-import CarrelJSON
+package import CarrelJSON
 import CarrelRights
 package import CarrelStore
+import CarrelThreads
 import CarrelThrottling
 package import CarrelWebAPI
 
@@ -62,12 +63,12 @@ package struct AuthorityCapability: Capability {
         "pki_documents": .nothing("public keys of the service"),
         "players": .kept(
             exportedAs: "players",
-            because: "certificates are revoked until they expire; the link to the account and the device's name are deleted"
+            because: "a revoked device stays revoked; the link to the account and the device's name are deleted"
         ),
         "player_certificates": .nothing("certificates with random ids; deleted when they have expired"),
         "player_nonces": .nothing("random numbers; deleted when they have ended"),
         "link_codes": .nothing("random codes with the network that asked for them; deleted after minutes"),
-        "revoked_rights": .nothing("random ids of licenses and keys"),
+        "revoked_rights": .nothing("random ids of players, licenses and keys, and digests of the keys of revoked players"),
         "rights_numbers": .nothing("numbers"),
     ]
     package static let statements = AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements
@@ -89,7 +90,7 @@ package struct AuthorityCapability: Capability {
         [
             Cleanup { try LinkCodeStore.removeExpired(at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
-            Cleanup { try PlayerStore.removeExpired(before: $0 - Self.memory, limit: $1, in: $2) },
+            Cleanup { [players] in try players.removeExpired(before: $0 - Self.memory, at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeCertificates(before: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeRights(before: $0 - Self.memory, limit: $1, in: $2) },
         ]
@@ -100,6 +101,22 @@ package struct AuthorityCapability: Capability {
             PersonalData.Member("players", holdsSubjects: true) { person, transaction in
                 try PlayerStore.players(of: person.account, in: transaction).map(AuthorityRoutes.json)
             }
+        ]
+    }
+
+    package func health(at now: Instant, within limit: Duration) async -> JSONObject {
+        let count = try? await CarrelThreads.within(limit) { [authority] in try await authority.revokedCount() }
+        return [
+            "revocations": ["entries": count.map { .integer($0) } ?? .null, "limit": .integer(Revocations.maxEntries)]
+        ]
+    }
+
+    package func warnings(at now: Instant, within limit: Duration) async -> [String] {
+        guard let count = try? await CarrelThreads.within(limit, { [authority] in try await authority.revokedCount() }),
+            count >= Revocations.maxEntries / 5 * 4
+        else { return [] }
+        return [
+            "the list of revocations has \(count) of \(Revocations.maxEntries) entries: beyond that the oldest that staff did not make are left out"
         ]
     }
 

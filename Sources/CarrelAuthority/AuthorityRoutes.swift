@@ -42,7 +42,7 @@ struct AuthorityRoutes: Sendable {
             if request.bearerToken != nil, session == nil {
                 throw ServerError(.unauthenticated, "the session is not valid any longer: sign in again")
             }
-            let reader = session.map { Personalizations.Reader(account: $0.account.id, device: $0.deviceID) }
+            let reader = session.map { Personalizations.Reader(account: $0.account.id, device: $0.deviceID, family: $0.family) }
             return .json(try await personalizations.personalize(text, reader: reader, requestID: request.id).json).unstored
         }
         router.on(.get, "v1/license/keys") { _, _ in

@@ -209,6 +209,7 @@ package struct LinkCodes: Sendable {
     ///   - typed: the letters.
     ///   - isApproved: the reader's answer.
     ///   - account: the reader's.
+    ///   - family: the reader's session.
     ///   - address: the reader's.
     ///   - requestID: for the audit log.
     /// - Returns: the player; nil for letters of no code that waits.
@@ -217,6 +218,7 @@ package struct LinkCodes: Sendable {
         _ typed: String,
         isApproved: Bool,
         for account: Account,
+        session family: String? = nil,
         from address: String,
         requestID: String
     ) async throws -> Player? {
@@ -232,15 +234,9 @@ package struct LinkCodes: Sendable {
             if isApproved {
                 try Personalizations.requireActive(player)
                 guard now < player.expiresAt else { throw Self.notPersonalized }
-                let reader = Personalizations.Reader(account: account.id, device: nil)
+                let reader = Personalizations.Reader(account: account.id, device: nil, family: family)
                 try personalizations.link(&player, to: reader, at: now.wholeSecond, in: transaction)
-                try PlayerStore.link(
-                    player.id,
-                    to: player.account,
-                    device: player.device,
-                    until: player.linkExpiresAt,
-                    in: transaction
-                )
+                try PlayerStore.link(player, in: transaction)
             }
             let action = isApproved ? "player.link" : "player.link-deny"
             try AuditStore.append(actor.entry(action, on: player.id, at: now, reason: player.level.rawValue), in: transaction)

@@ -16,13 +16,7 @@ extension Personalizations {
     package func link(_ player: Player, to account: String, at now: Instant, in transaction: any Transaction) throws -> Player {
         var linked = player
         try link(&linked, to: Reader(account: account, device: nil), at: now, in: transaction)
-        try PlayerStore.link(
-            linked.id,
-            to: linked.account,
-            device: linked.device,
-            until: linked.linkExpiresAt,
-            in: transaction
-        )
+        try PlayerStore.link(linked, in: transaction)
         return linked
     }
 
@@ -36,9 +30,9 @@ extension Personalizations {
     /// - Throws: the database's error.
     package func unlink(_ player: Player, at now: Instant, in transaction: any Transaction) throws -> Player {
         if let device = player.device { try Devices.release(device, at: now, in: transaction) }
-        try PlayerStore.link(player.id, to: nil, device: nil, until: nil, in: transaction)
         var free = player
-        (free.account, free.device, free.linkExpiresAt) = (nil, nil, nil)
+        (free.account, free.device, free.linkExpiresAt, free.family) = (nil, nil, nil, nil)
+        try PlayerStore.link(free, in: transaction)
         return free
     }
 }

@@ -44,10 +44,13 @@ package struct Personalizations: Sendable {
         package let account: String
         /// The device slot of the session; nil in a browser.
         package let device: String?
+        /// The session itself; nil for a link that another proof makes.
+        package let family: String?
 
-        package init(account: String, device: String?) {
+        package init(account: String, device: String?, family: String? = nil) {
             self.account = account
             self.device = device
+            self.family = family
         }
     }
 
@@ -133,6 +136,7 @@ package struct Personalizations: Sendable {
         in transaction: any Transaction
     ) throws -> (Player, [UInt8]) {
         let agreementKey = JWK.p256(request.agreementKey).thumbprint
+        guard try !PlayerStore.isTombstone(signingKey, agreementKey, in: transaction) else { throw Self.revoked }
         guard try !PlayerStore.isTaken(signingKey, agreementKey, in: transaction) else {
             throw HTTPError(
                 .conflict,
@@ -221,19 +225,13 @@ package struct Personalizations: Sendable {
         } else if player.account != nil {
             let isLost = try player.device.map { try Devices.isFree($0, in: transaction) } ?? true
             if isLost || (player.linkExpiresAt ?? now) <= now {
-                (player.account, player.device, player.linkExpiresAt) = (nil, nil, nil)
+                (player.account, player.device, player.linkExpiresAt, player.family) = (nil, nil, nil, nil)
             } else if kept == nil {
                 player.linkExpiresAt = player.expiresAt
             }
         }
         try PlayerStore.renew(player, in: transaction)
-        try PlayerStore.link(
-            player.id,
-            to: player.account,
-            device: player.device,
-            until: player.linkExpiresAt,
-            in: transaction
-        )
+        try PlayerStore.link(player, in: transaction)
         if let device = player.device { try Devices.hold(device, until: player.linkExpiresAt, in: transaction) }
         if let kept {
             if requester.staff != nil { try AuditStore.append(requester.entry("player.renew", player, at: now), in: transaction) }
@@ -307,6 +305,7 @@ package struct Personalizations: Sendable {
             if let former = player.device, former != slot { try Devices.hold(former, until: nil, in: transaction) }
             player.device = slot
         }
+        if player.account == nil || reader.family != nil { player.family = reader.family }
         player.account = reader.account
         player.linkExpiresAt = player.expiresAt
         if let device = player.device { try Devices.hold(device, until: player.linkExpiresAt, in: transaction) }
@@ -315,7 +314,7 @@ package struct Personalizations: Sendable {
     /// Refuses a player that was revoked or is suspended.
     package static func requireActive(_ player: Player) throws(HTTPError) {
         if player.revokedAt != nil {
-            throw HTTPError(.forbidden, "personalization.revoked", "the player was revoked", fault: .revoked)
+            throw revoked
         }
         if player.suspendedAt != nil {
             throw HTTPError(
@@ -327,6 +326,7 @@ package struct Personalizations: Sendable {
         }
     }
 
+    private static let revoked = HTTPError(.forbidden, "personalization.revoked", "the player was revoked", fault: .revoked)
     static let nonce = HTTPError(
         .badRequest,
         "personalization.nonce",

@@ -26,6 +26,15 @@ package struct Player: Sendable, Equatable {
     package var suspendedAt: Instant?
     package var suspendedBy: Suspension?
     package var revokedAt: Instant?
+    /// The end of the last license that its store keeps, ``never`` for one without an end; nil if it never got one.
+    package var licensedUntil: Instant?
+    /// The version of the list of revocations that its app reads.
+    package var listVersion = 1
+    /// The session that linked it; nil for another link, or none.
+    var family: String?
+
+    /// The end of licenses that have none: 9999-12-31T23:59:59Z.
+    package static let never = Instant(milliseconds: 253_402_300_799_000)
 
     /// Why a player is suspended.
     package enum Suspension: String, Sendable {

@@ -7,33 +7,37 @@ package enum PlayerStore {
     static let insert = SQL(
         """
         INSERT INTO players (id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id,
-            link_expires_at, created_at, seen_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14)
+            link_expires_at, created_at, seen_at, expires_at, link_family)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15)
         """
     )
     static let bySigningKey = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
-            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at FROM players WHERE sign_key = $1
+            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
+            list_version, link_family FROM players WHERE sign_key = $1
         """
     )
     static let byID = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
-            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at FROM players WHERE id = $1
+            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
+            list_version, link_family FROM players WHERE id = $1
         """
     )
     static let byAccount = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
-            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at FROM players WHERE account_id = $1
+            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
+            list_version, link_family FROM players WHERE account_id = $1
         ORDER BY created_at, id
         """
     )
     static let page = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
-            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at FROM players
+            created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
+            list_version, link_family FROM players
         WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3
         """
     )
@@ -46,7 +50,9 @@ package enum PlayerStore {
     static let renew = SQL(
         "UPDATE players SET level = $2, app = $3, build = $4, name = $5, seen_at = $6, expires_at = $7 WHERE id = $1"
     )
-    static let link = SQL("UPDATE players SET account_id = $2, device_id = $3, link_expires_at = $4 WHERE id = $1")
+    static let link = SQL(
+        "UPDATE players SET account_id = $2, device_id = $3, link_expires_at = $4, link_family = $5 WHERE id = $1"
+    )
     static let suspend = SQL(
         """
         UPDATE players SET suspended_at = COALESCE(suspended_at, $2), suspended_by = $3
@@ -67,23 +73,22 @@ package enum PlayerStore {
         UPDATE players SET suspended_at = NULL, suspended_by = NULL WHERE account_id = $1 AND suspended_by = 'account'
         """
     )
-    static let revoke = SQL("UPDATE players SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
-    /// Those of an account whose device lost its slot.
-    static let revokeFreed = SQL(
-        """
-        UPDATE players SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL AND device_id IN (
-            SELECT id FROM devices WHERE account_id = $1 AND freed_at IS NOT NULL)
-        """
-    )
-    static let revokeAll = SQL("UPDATE players SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL")
+    static let revoke = SQL("UPDATE players SET revoked_at = $2, revoked_by = $3 WHERE id = $1 AND revoked_at IS NULL")
     static let erase = SQL(
         """
-        UPDATE players SET revoked_at = COALESCE(revoked_at, $2), account_id = NULL, device_id = NULL, link_expires_at = NULL, name = ''
+        UPDATE players SET revoked_at = COALESCE(revoked_at, $2), account_id = NULL, device_id = NULL, link_expires_at = NULL,
+            link_family = NULL, name = ''
         WHERE account_id = $1
         """
     )
+    /// Players that nothing needs any longer: not the suspended ones, and not those of an account that may keep a license.
     static let expired = SQL(
-        "SELECT id FROM players WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2"
+        """
+        SELECT id FROM players
+        WHERE expires_at <= $1 AND (revoked_at IS NOT NULL OR (suspended_at IS NULL
+            AND (account_id IS NULL OR licensed_until IS NULL OR licensed_until <= $1)))
+        ORDER BY expires_at LIMIT $2
+        """
     )
     static let remove = SQL("DELETE FROM players WHERE id = $1")
     static let insertCertificate = SQL(
@@ -95,53 +100,34 @@ package enum PlayerStore {
     static let byThumbprint = SQL(
         "SELECT player_id, certificate FROM player_certificates WHERE thumbprint = $1 AND valid_until > $2"
     )
-    static let revokeRight = SQL(
-        "INSERT INTO revoked_rights (kind, id, revoked_at, until) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, id) DO NOTHING"
-    )
-    static let expiredRights = SQL("SELECT kind, id FROM revoked_rights WHERE until <= $1 ORDER BY until LIMIT $2")
-    static let removeRight = SQL("DELETE FROM revoked_rights WHERE kind = $1 AND id = $2")
     static let removeCertificates = SQL("DELETE FROM player_certificates WHERE player_id = $1")
+    /// The newest certificate of a player stays as long as the player: its serial number is listed while the player is suspended.
     static let expiredCertificates = SQL(
-        "SELECT serial FROM player_certificates WHERE valid_until <= $1 ORDER BY valid_until LIMIT $2"
+        """
+        SELECT serial FROM player_certificates c
+        WHERE valid_until <= $1 AND NOT EXISTS (
+            SELECT 1 FROM players p
+            WHERE p.id = c.player_id AND (p.suspended_at IS NOT NULL OR p.expires_at = c.valid_until))
+        ORDER BY valid_until LIMIT $2
+        """
     )
     static let removeCertificate = SQL("DELETE FROM player_certificates WHERE serial = $1")
-    static let revokedSerials = SQL(
-        """
-        SELECT c.serial, COALESCE(p.revoked_at, p.suspended_at) FROM player_certificates c JOIN players p ON p.id = c.player_id
-        WHERE c.valid_until > $1 AND (p.revoked_at IS NOT NULL OR p.suspended_at IS NOT NULL)
-        ORDER BY COALESCE(p.revoked_at, p.suspended_at) DESC, c.serial LIMIT $2
-        """
-    )
     static let useNonce = SQL("INSERT INTO player_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING")
     static let expiredNonces = SQL("SELECT nonce FROM player_nonces WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2")
     static let removeNonce = SQL("DELETE FROM player_nonces WHERE nonce = $1")
-    static let revokedRights = SQL("SELECT kind, id FROM revoked_rights ORDER BY revoked_at DESC, kind DESC, id DESC LIMIT $1")
-    static let revokedRight = SQL("SELECT revoked_at FROM revoked_rights WHERE kind = $1 AND id = $2")
-    static let number = SQL("SELECT number FROM rights_numbers WHERE name = $1")
-    static let bump = SQL(
-        """
-        INSERT INTO rights_numbers (name, number) VALUES ($1, 1)
-        ON CONFLICT (name) DO UPDATE SET number = rights_numbers.number + 1
-        """
-    )
-
-    package static let statements = [
-        insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, unlinkedCount, renew, link, suspend,
-        resume,
-        suspendAll,
-        resumeAll, revoke, revokeFreed, revokeAll, erase, expired, remove, insertCertificate, newestCertificate,
-        removeCertificates,
-        byThumbprint, revokeRight, expiredCertificates, removeCertificate,
-        revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump, expiredRights,
-        removeRight,
-    ]
+    package static let statements =
+        [
+            insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, unlinkedCount, renew, link,
+            suspend, resume, suspendAll, resumeAll, revoke, erase, expired, remove, insertCertificate, newestCertificate,
+            removeCertificates, byThumbprint, expiredCertificates, removeCertificate, useNonce, expiredNonces, removeNonce,
+        ] + statementsOfRevocations
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(player.id), .text(player.signingKey), .text(player.agreementKey), .blob(player.agreementPoint),
             .blob(player.fingerprint), .text(player.level.rawValue), .text(player.app), .text(player.build), .text(player.name),
             SQLValue(player.account), SQLValue(player.device), .instant(player.linkExpiresAt), .instant(player.createdAt),
-            .instant(player.expiresAt),
+            .instant(player.expiresAt), SQLValue(player.family),
         ]
         try transaction.run(insert, values)
     }
@@ -192,10 +178,13 @@ package enum PlayerStore {
         try transaction.run(renew, values)
     }
 
-    static func link(_ id: String, to account: String?, device: String?, until end: Instant?, in transaction: any Transaction)
-        throws
-    {
-        try transaction.run(link, [.text(id), SQLValue(account), SQLValue(device), .instant(end)])
+    /// Keeps the link of a player as it is now.
+    static func link(_ player: Player, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(player.id), SQLValue(player.account), SQLValue(player.device), .instant(player.linkExpiresAt),
+            SQLValue(player.family),
+        ]
+        try transaction.run(link, values)
     }
 
     /// Whether the player was active so far.
@@ -215,30 +204,23 @@ package enum PlayerStore {
         try transaction.run(resumeAll, [.text(account)])
     }
 
-    static func revoke(_ id: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
-        try transaction.run(revoke, [.text(id), .instant(now)]) > 0
-    }
-
-    static func revokeFreed(of account: String, at now: Instant, in transaction: any Transaction) throws -> Int {
-        try transaction.run(revokeFreed, [.text(account), .instant(now)])
-    }
-
-    static func revokeAll(of account: String, at now: Instant, in transaction: any Transaction) throws -> Int {
-        try transaction.run(revokeAll, [.text(account), .instant(now)])
+    /// Revokes a player; whether it was not revoked before.
+    static func revoke(_ id: String, byStaff: Bool, at now: Instant, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(revoke, [.text(id), .instant(now), .text(byStaff ? "staff" : "reader")]) > 0
     }
 
     static func erase(_ account: String, at now: Instant, in transaction: any Transaction) throws -> Int {
         try transaction.run(erase, [.text(account), .instant(now)])
     }
 
-    /// Removes players whose certificates ended before a time.
-    static func removeExpired(before now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
-        let ids = try transaction.rows(expired, [.instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
-        for id in ids {
-            try transaction.run(removeCertificates, [.text(id)])
-            try transaction.run(remove, [.text(id)])
-        }
-        return ids.count
+    /// The players whose certificates ended before a time, and that nothing needs any longer.
+    static func expired(before now: Instant, limit: Int, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(expired, [.instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
+    }
+
+    static func remove(_ id: String, in transaction: any Transaction) throws {
+        try transaction.run(removeCertificates, [.text(id)])
+        try transaction.run(remove, [.text(id)])
     }
 
     static func removeCertificates(before now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
@@ -277,45 +259,6 @@ package enum PlayerStore {
         return (player, try row.blob(1))
     }
 
-    /// Adds a license or a key to what is revoked.
-    ///
-    /// - Parameters:
-    ///   - kind: `license` or `kid`.
-    ///   - id: the id.
-    ///   - end: the end of the license, after which it is in no list; nil where it has none.
-    ///   - now: the time.
-    ///   - transaction: the transaction.
-    /// - Throws: the database's error.
-    package static func revokeRight(
-        _ kind: String,
-        _ id: String,
-        until end: Instant?,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws {
-        let values: [SQLValue] = [.text(kind), .text(id), .instant(now), .instant(end)]
-        if try transaction.run(revokeRight, values) > 0 { try bumpRevocations(in: transaction) }
-    }
-
-    /// Whether a license or a key is in the list of what is revoked.
-    package static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
-        try transaction.row(revokedRight, [.text(kind), .text(id)]) != nil
-    }
-
-    /// Removes licenses that ended for good before a time from what is revoked.
-    static func removeRights(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
-        let found = try transaction.rows(expiredRights, [.instant(instant), .integer(Int64(limit))])
-        for row in found { try transaction.run(removeRight, [.text(try row.text(0)), .text(try row.text(1))]) }
-        return found.count
-    }
-
-    /// Serial numbers of certificates that are revoked, the newest first.
-    static func revokedSerials(at now: Instant, limit: Int, in transaction: any Transaction) throws -> [(
-        serial: String, at: Instant
-    )] {
-        try transaction.rows(revokedSerials, [.instant(now), .integer(Int64(limit))]).map { (try $0.text(0), try $0.instant(1)) }
-    }
-
     /// Whether the nonce was not used before.
     package static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(useNonce, [.blob(nonce), .instant(end)]) > 0
@@ -326,28 +269,6 @@ package enum PlayerStore {
         for nonce in nonces { try transaction.run(removeNonce, [.blob(nonce)]) }
         return nonces.count
     }
-
-    /// Licenses and keys that are revoked, the newest first.
-    static func revokedRights(limit: Int, in transaction: any Transaction) throws -> [(kind: String, id: String)] {
-        try transaction.rows(revokedRights, [.integer(Int64(limit))]).map { (try $0.text(0), try $0.text(1)) }
-    }
-
-    /// The certificates and rights of a list, which has a number of entries at most: the newest, certificates before rights.
-    package static func revoked(
-        at now: Instant,
-        limit: Int,
-        in transaction: any Transaction
-    ) throws -> (serials: [(serial: String, at: Instant)], rights: [(kind: String, id: String)]) {
-        let serials = try revokedSerials(at: now, limit: limit, in: transaction)
-        return (serials, try revokedRights(limit: limit - serials.count, in: transaction))
-    }
-
-    /// The number of the list of what is revoked; 0 before the first.
-    package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
-        try transaction.row(number, [.text("revocations")]).map { try $0.integer(0) } ?? 0
-    }
-
-    static func bumpRevocations(in transaction: any Transaction) throws { try transaction.run(bump, [.text("revocations")]) }
 
     private static func player(_ row: Row) throws -> Player {
         Player(
@@ -368,7 +289,10 @@ package enum PlayerStore {
             expiresAt: try row.instant(14),
             suspendedAt: try row.instantIfPresent(15),
             suspendedBy: try row.textIfPresent(16).flatMap { Player.Suspension(rawValue: $0) },
-            revokedAt: try row.instantIfPresent(17)
+            revokedAt: try row.instantIfPresent(17),
+            licensedUntil: try row.instantIfPresent(18),
+            listVersion: Int(try row.integer(19)),
+            family: try row.textIfPresent(20)
         )
     }
 }

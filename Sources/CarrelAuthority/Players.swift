@@ -3,11 +3,74 @@ package import CarrelAudit
 package import CarrelBytes
 import CarrelHome
 package import CarrelStore
+import CarrelThreads
 
 /// Lists, suspends and revokes players, with an account or without one.
 package struct Players: Sendable {
     let database: any Database
     let clock: any WallClock
+    private let participants = Locked<[Participant]>([])
+
+    /// The end of a player.
+    package enum Ending: Sendable, Equatable {
+        /// It is revoked, for good.
+        case revoked(byStaff: Bool)
+        /// The person of its account is erased.
+        case erased
+        /// Its certificate ended long ago, and it is deleted.
+        case removed
+    }
+
+    /// Acts on the end of a player in its transaction, on tables of its own.
+    package typealias Participant = @Sendable (Player, Ending, _ now: Instant, any Transaction) throws -> Void
+
+    init(database: any Database, clock: any WallClock) {
+        self.database = database
+        self.clock = clock
+    }
+
+    /// Adds a participant, which acts on the end of every player.
+    package func onEnd(_ participant: @escaping Participant) {
+        participants.withLock { $0.append(participant) }
+    }
+
+    private func note(_ ending: Ending, of player: Player, at now: Instant, in transaction: any Transaction) throws {
+        for participant in participants.withLock(\.self) { try participant(player, ending, now, transaction) }
+    }
+
+    /// Revokes players, and lists each until the end of its last license.
+    ///
+    /// - Returns: the number of players that were not revoked before.
+    private func revoke(_ players: [Player], byStaff: Bool, at now: Instant, in transaction: any Transaction) throws -> Int {
+        var count = 0
+        for player in players where try PlayerStore.revoke(player.id, byStaff: byStaff, at: now, in: transaction) {
+            count += 1
+            if let end = player.licensedUntil, now < end {
+                let until = end == Player.never ? nil : end
+                try PlayerStore.revokeRight("player", player.id, until: until, byStaff: byStaff, at: now, in: transaction)
+            }
+            try note(.revoked(byStaff: byStaff), of: player, at: now, in: transaction)
+        }
+        return count
+    }
+
+    /// Deletes players whose certificates ended before a time. The keys of revoked ones stay known.
+    ///
+    /// - Returns: the number of deleted players.
+    func removeExpired(before end: Instant, at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let ids = try PlayerStore.expired(before: end, limit: limit, in: transaction)
+        for id in ids {
+            guard let player = try PlayerStore.player(id: id, in: transaction) else { continue }
+            if let revokedAt = player.revokedAt {
+                for key in [player.signingKey, player.agreementKey] {
+                    try PlayerStore.revokeRight("key", key, until: nil, at: revokedAt, in: transaction)
+                }
+            }
+            try note(.removed, of: player, at: now, in: transaction)
+            try PlayerStore.remove(id, in: transaction)
+        }
+        return ids.count
+    }
 
     package func list(of account: String) async throws -> [Player] {
         try await database.read { try PlayerStore.players(of: account, in: $0) }
@@ -49,7 +112,7 @@ package struct Players: Sendable {
                 switch change {
                 case .suspend: try PlayerStore.suspend(id, by: .staff, at: now, in: transaction)
                 case .resume: try PlayerStore.resume(id, in: transaction)
-                case .revoke: try PlayerStore.revoke(id, at: now, in: transaction)
+                case .revoke: try revoke([player], byStaff: account == nil, at: now, in: transaction) > 0
                 }
             guard isChanged, let changed = try PlayerStore.player(id: id, in: transaction) else { return player }
             if change == .revoke, let device = player.device { try Devices.release(device, at: now, in: transaction) }
@@ -70,14 +133,31 @@ extension Players: AccountParticipant {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {
+        let byStaff = actor.id != account && actor.id != AuditActor.anonymous
         let count: Int
         switch change {
         case .suspended: count = try PlayerStore.suspendAll(of: account, at: now, in: transaction)
         case .resumed: count = try PlayerStore.resumeAll(of: account, in: transaction)
-        case .devicesRevoked: count = try PlayerStore.revokeFreed(of: account, at: now, in: transaction)
-        case .erased: count = try PlayerStore.erase(account, at: now, in: transaction)
-        // A thief of the password or the session may have personalised a player with it.
-        case .passwordReplaced, .sessionStolen: count = try PlayerStore.revokeAll(of: account, at: now, in: transaction)
+        case .devicesRevoked:
+            let freed = try PlayerStore.players(of: account, in: transaction).filter { player in
+                try player.device.map { try Devices.isFree($0, in: transaction) } ?? false
+            }
+            count = try revoke(freed, byStaff: byStaff, at: now, in: transaction)
+        case .erased:
+            let players = try PlayerStore.players(of: account, in: transaction)
+            _ = try revoke(players, byStaff: byStaff, at: now, in: transaction)
+            for player in players { try note(.erased, of: player, at: now, in: transaction) }
+            count = try PlayerStore.erase(account, at: now, in: transaction)
+        case .passwordReplaced:
+            // A thief of the password may have personalised a player with it.
+            let players = try PlayerStore.players(of: account, in: transaction)
+            count = try revoke(players, byStaff: byStaff, at: now, in: transaction)
+        case .sessionStolen(let family, let devices):
+            // A thief of the session may have linked a player with it. Other players have nothing to do with the session.
+            let linked = try PlayerStore.players(of: account, in: transaction).filter { player in
+                player.family.map { $0 == family } ?? player.device.map(devices.contains) ?? false
+            }
+            count = try revoke(linked, byStaff: false, at: now, in: transaction)
         case .holdingsReduced, .promoted: count = 0
         }
         if count > 0 { try PlayerStore.bumpRevocations(in: transaction) }

@@ -17,7 +17,7 @@ package struct Grant: Sendable {
 
     /// The grant of a sealed token.
     ///
-    /// A title's token for a stream has the id of the one for the license: both are one grant, and each is redeemed for itself.
+    /// A title's token for a stream has the id of the one for the license: both are one grant, whose players are counted together.
     init(_ rules: BusinessRules) {
         self.rules = rules
         redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
@@ -48,7 +48,7 @@ package struct Grant: Sendable {
     /// - Throws: ``HTTPError`` for restrictions that are not met or cannot be enforced.
     init(_ message: LicenseMessage, text: String, isOwn: Bool, from address: IPAddress?, at now: Instant) throws(HTTPError) {
         let entitlement = message.entitlement
-        if let unknown = entitlement.access.unknown.first {
+        if let unknown = entitlement.access.unknown.first ?? entitlement.unknown.first {
             throw Self.restricted("this service cannot enforce the restriction \(unknown.prefix(64)) of the license message")
         }
         guard entitlement.allowsPlayback else { throw Self.restricted("the license message forbids to play") }

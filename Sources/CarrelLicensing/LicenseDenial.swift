@@ -21,7 +21,7 @@ package struct LicenseDenial {
             "The request was not one, was sent to another address, or its signature is wrong: the app has to be updated.",
         "license.title": "The catalog does not have the token's title, or the order of this token is for another title.",
         "license.account": "The account of the token was deleted.",
-        "license.suspended": "The account of the title is suspended. Resume it, and it works again.",
+        "license.suspended": "The account of the token or the license is suspended. Resume it, and it works again.",
         "license.restricted":
             "The license message has a restriction that the player does not meet, or that this server cannot enforce.",
         "license.address": "The license message is for clients at other addresses.",

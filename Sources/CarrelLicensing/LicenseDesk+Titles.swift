@@ -1,4 +1,5 @@
 import CarrelAccounts
+import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
@@ -40,7 +41,7 @@ extension LicenseDesk {
             ownID: contents.contains { $0.contentID == request.contentID } ? request.contentID : contents[0].contentID,
             keys: try contents.map { ($0.keyID, try key(of: $0)) },
             obligations: obligations,
-            subject: player.account ?? grant.rules.account ?? "player:\(player.id)"
+            subject: player.account ?? "player:\(player.id)"
         )
     }
 
@@ -53,26 +54,11 @@ extension LicenseDesk {
                 id: id,
                 ownID: id,
                 keys: [(content.keyID, try key(of: content))],
-                subject: player.account ?? grant.rules.account ?? "player:\(player.id)"
+                subject: player.account ?? "player:\(player.id)"
             )
         }
-        let account = try account(of: grant)
-        var end: Instant?
-        if case .rental(let periodEnd, _)? = grant.rules.rights { end = periodEnd }
-        // A token without an account is redeemed by players of several accounts: the first has the order of its id.
-        var placed: Orders.Grant?
-        for number in [grant.rules.idText, "\(grant.rules.idText):\(account.id)"] where placed == nil {
-            placed = try licenses.orders.placed(
-                title: title,
-                for: account,
-                number: number,
-                until: end,
-                by: actor,
-                at: now,
-                in: transaction
-            )
-        }
-        guard let placed else { throw HTTPError(.conflict, "license.title", "the order of this token is for another title") }
+        let account = try account()
+        let placed = try order(ofTitle: title, for: account, grant)
         try Self.require(placed, at: now)
         return Content(
             id: id,
@@ -84,17 +70,88 @@ extension LicenseDesk {
         )
     }
 
-    /// The account that gets a title: the token's, the player's, or one of the player's own, which has no password.
-    private func account(of grant: Grant) throws -> Account {
-        guard let id = grant.rules.account ?? player.account else {
-            let own = Account(id: Random.uuid(), name: "player-\(player.id)")
+    /// The order of a grant: the one that this player has by another form of the grant, or one that is placed.
+    private func order(ofTitle title: String, for account: Account, _ grant: Grant) throws -> Orders.Grant {
+        for form in grant.forms {
+            guard let known = try LicenseStore.redemption(of: form, by: player.id, in: transaction),
+                let id = try LicenseStore.order(of: known.license, in: transaction),
+                let order = try licenses.orders.grant(id, in: transaction)
+            else { continue }
+            if request.session == .stream { try licenses.orders.activate(id, at: now, in: transaction) }
+            return request.session == .stream ? try licenses.orders.grant(id, in: transaction) ?? order : order
+        }
+        var (end, playSeconds): (Instant?, Int?) = (nil, nil)
+        if case .rental(let periodEnd, let duration)? = grant.rules.rights { (end, playSeconds) = (periodEnd, duration) }
+        // A token for several players may be redeemed by several accounts: the first has the order of its id.
+        var numbers = [grant.rules.idText]
+        if grant.rules.redemptions > 1 { numbers.append("\(grant.rules.idText):\(account.id)") }
+        for number in numbers {
+            let placed = try licenses.orders.placed(
+                title: title,
+                for: account,
+                number: number,
+                until: end,
+                playSeconds: playSeconds,
+                // the time of play of a license in a store runs from its first play, of which the server hears later
+                isUsed: playSeconds == nil || request.session == .stream,
+                by: actor,
+                at: now,
+                in: transaction
+            )
+            if let placed { return placed }
+        }
+        if grant.rules.redemptions == 1 { throw Self.used }
+        throw HTTPError(.conflict, "license.title", "the order of this token is for another title")
+    }
+
+    /// The account that gets a title: the player's, or one of the player's own, which has no password.
+    private func account() throws -> Account {
+        guard let id = player.account else {
+            let own = Account(id: Random.uuid(), name: Self.ownAccount(of: player.id))
             return try AccountStore.findOrInsert(own, at: now, in: transaction)
         }
-        guard let account = try AccountStore.account(id: id, in: transaction) else {
-            throw HTTPError(.forbidden, "license.account", "the account of the token is no more")
-        }
+        guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.gone }
         return account
     }
+
+    // MARK: Accounts
+
+    /// The name of the account that a player has of its own, before it is linked.
+    static func ownAccount(of player: String) -> String { "player-\(player)" }
+
+    /// The player as the owner of a grant has it: linked to the account that the token is for. A token for no account changes nothing.
+    ///
+    /// - Throws: `license.account`, `license.suspended`; `personalization.linked` for a player of another account,
+    ///   `personalization.device-limit` without a free slot.
+    func owned(_ grant: Grant) throws -> Player {
+        guard let owner = try owner(of: grant) else { return player }
+        guard !owner.isSuspended else { throw Self.suspended }
+        let isLinked = player.account == owner.id && player.linkExpiresAt.map { now < $0 } ?? false
+        guard !isLinked else { return player }
+        let linked = try licenses.personalizations.link(player, to: owner.id, at: now, in: transaction)
+        try AuditStore.append(actor.entry("player.link", on: player.id, at: now, reason: owner.id), in: transaction)
+        return linked
+    }
+
+    /// The account of a token, or of the portal's user whose name it has.
+    private func owner(of grant: Grant) throws -> Account? {
+        if let id = grant.rules.account {
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.gone }
+            return account
+        }
+        guard let user = grant.rules.user?.id else { return nil }
+        let account = Account(id: Random.uuid(), name: try Accounts.checkedName(user))
+        return try AccountStore.findOrInsert(account, at: now, in: transaction)
+    }
+
+    /// Refuses a license of a suspended account. A player that is linked to the account is suspended itself.
+    func requireAccount(of license: LicenseStore.Issued) throws {
+        guard license.subject != player.account, !license.subject.hasPrefix("player:") else { return }
+        if try AccountStore.account(id: license.subject, in: transaction)?.isSuspended == true { throw Self.suspended }
+    }
+
+    private static let gone = HTTPError(.forbidden, "license.account", "the account of the token is no more")
+    static let suspended = HTTPError(.forbidden, "license.suspended", "the account of the license is suspended")
 
     /// Refuses a license whose order is not live.
     func requireOrder(of license: LicenseStore.Issued) throws {
@@ -105,8 +162,6 @@ extension LicenseDesk {
 
     private static func require(_ grant: Orders.Grant, at now: Instant) throws {
         guard grant.order.availability(at: now) == .live else { throw ended }
-        guard !grant.isSuspended else {
-            throw HTTPError(.forbidden, "license.suspended", "the account of the title is suspended")
-        }
+        guard !grant.isSuspended else { throw suspended }
     }
 }

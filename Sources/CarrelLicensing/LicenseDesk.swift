@@ -13,7 +13,7 @@ import CarrelTokens
 /// Decides on one request for keys, in one transaction.
 struct LicenseDesk {
     let licenses: Licenses
-    let player: Player
+    private(set) var player: Player
     let request: KeyRequest
     let actor: AuditActor
     let place: Leases.Reservation
@@ -54,7 +54,7 @@ struct LicenseDesk {
     /// - Parameter grant: of the token; nil without one.
     /// - Returns: the license.
     /// - Throws: ``HTTPError`` with the reason for a refusal.
-    func issued(for grant: Grant?) throws -> LicenseStore.Issued {
+    mutating func issued(for grant: Grant?) throws -> LicenseStore.Issued {
         switch request.session {
         case .stream, .persist:
             guard let grant else { throw HTTPError(.forbidden, "license.token", "a license needs a token") }
@@ -66,7 +66,7 @@ struct LicenseDesk {
         }
     }
 
-    private func redeemed(_ grant: Grant) throws -> LicenseStore.Issued {
+    private mutating func redeemed(_ grant: Grant) throws -> LicenseStore.Issued {
         let rules = grant.rules
         if let bound = rules.deviceThumbprint, bound != player.signingKey {
             throw HTTPError(.forbidden, "license.token-device", "the token is for another device")
@@ -85,20 +85,28 @@ struct LicenseDesk {
             if let license = try LicenseStore.license(known.license, in: transaction) {
                 // a stream that lapsed lost its place among those of its message too
                 let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
-                if !grant.isReusable || (isLive(license) && !isLapsed) { return try repeated(license) }
+                if !grant.isReusable || (isLive(license) && !isLapsed) {
+                    player = try owned(grant)
+                    return try repeated(license)
+                }
                 // given back, evicted or over: its place is taken
                 try LicenseStore.remove(license, redeemedWith: token, in: transaction)
             } else if !grant.isReusable, known.endedBy != nil {
                 throw Self.ended
             }
         }
-        let isUsedUp = try LicenseStore.isUsedUp(token, limit: rules.redemptions, byOthersThan: player.id, in: transaction)
-        guard grant.isReusable || !isUsedUp else {
-            throw HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
+        if !grant.isReusable {
+            let forms = grant.forms
+            let (limit, id) = (rules.redemptions, player.id)
+            guard try !LicenseStore.isUsedUp(forms[0], or: forms[1], limit: limit, byOthersThan: id, in: transaction) else {
+                throw Self.used
+            }
         }
+        player = try owned(grant)
         let content = try content(of: grant)
         let license = try made(grant, content, countedBy: token)
         try LicenseStore.insert(license, redeemedWith: token, in: transaction)
+        try noteKept(license)
         if let order = content.order { try LicenseStore.set(order: order, of: license.id, in: transaction) }
         try LicenseStore.insert(
             LicenseStore.Redemption(
@@ -132,6 +140,17 @@ struct LicenseDesk {
         guard isListed else { throw HTTPError(.forbidden, "license.content", "the token is for other content") }
     }
 
+    /// Records a license that the device keeps, and which list of revocations the device reads.
+    private func noteKept(_ license: LicenseStore.Issued) throws {
+        guard license.terms.isStorable else { return }
+        try PlayerStore.noteLicense(
+            until: license.terms.notAfter,
+            listVersion: request.listVersion,
+            of: player,
+            in: transaction
+        )
+    }
+
     /// Whether a license can still be used: it did not end, and neither did its time.
     private func isLive(_ license: LicenseStore.Issued) -> Bool {
         license.endedAt == nil && license.terms.notAfter.map { now < $0 } ?? true
@@ -144,6 +163,8 @@ struct LicenseDesk {
             throw HTTPError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
         }
         try requireOrder(of: license)
+        try requireAccount(of: license)
+        try noteKept(license)
         guard license.leaseUntil != nil else { return license }
         guard isLive(license) else { throw Self.ended }
         return try extended(license)
@@ -273,11 +294,17 @@ struct LicenseDesk {
         let license = try own()
         guard isLive(license) else { throw Self.ended }
         try requireOrder(of: license)
+        try requireAccount(of: license)
+        try noteKept(license)
         // A stream is for now: a lease that ended is not taken up again without a token.
         if let lease = license.leaseUntil, lease <= now { throw Self.ended }
         // A device whose number is larger than the service's comes from another history; a smaller one missed an answer.
         guard request.sequence <= license.sequence else {
             throw HTTPError(.conflict, "license.sequence", "the player's license is newer than the one of the service")
+        }
+        if reportedPlays > 0, let order = try LicenseStore.order(of: license.id, in: transaction) {
+            // a rental's time of play runs on the shelf too
+            try licenses.orders.activate(order, at: now, in: transaction)
         }
         return try extended(license)
     }
@@ -302,6 +329,7 @@ struct LicenseDesk {
         return try LicenseStore.license(license.id, in: transaction) ?? license
     }
 
+    static let used = HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
     static let ended = HTTPError(.forbidden, "license.ended", "the license was given back, revoked, or has ended")
 
     /// The obligations of a token's extensions and output rules.
@@ -310,7 +338,8 @@ struct LicenseDesk {
             Obligation(
                 type: element.type,
                 parameters: ["payload": .string(Base64.encode(element.payload))],
-                isCritical: element.isCritical
+                // no player understands a constraint on the lifted rule
+                isCritical: element.isCritical || (element.type == Evaluation.openOutput && !element.payload.isEmpty)
             )
         }
         if let override = rules.outputControlOverride, !list.contains(where: { $0.type == Evaluation.openOutput }) {
@@ -318,7 +347,7 @@ struct LicenseDesk {
                 Obligation(
                     type: Evaluation.openOutput,
                     parameters: ["imageConstraintLevel": .integer(override.imageConstraintLevel)],
-                    isCritical: false
+                    isCritical: override.imageConstraintLevel != 0
                 )
             )
         }
@@ -330,7 +359,8 @@ struct LicenseDesk {
                         "flags": .integer(rules.outputControlFlags),
                         "unknown": .string(rules.unknownOutputBehavior?.rawValue ?? ""),
                     ],
-                    isCritical: rules.unknownOutputBehavior == .disallow
+                    // the bits have no public meaning, so no player meets them
+                    isCritical: rules.outputControlFlags != 0 || rules.unknownOutputBehavior != .allow
                 )
             )
         }

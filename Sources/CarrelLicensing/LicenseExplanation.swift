@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
@@ -58,6 +59,9 @@ struct LicenseExplanation: Sendable {
         let token = redemption.map { "token \($0.token), redeemed at \($0.at)" }
         add("redemption", .live, token ?? "the record of its token was deleted, 90 days after the token's end")
         if let order = try LicenseStore.order(of: id, in: transaction) { try add(order, orders, at: now, in: transaction) }
+        if try AccountStore.account(id: license.subject, in: transaction)?.isSuspended == true {
+            add("account", .denied, "suspended: the license works again when the account resumes")
+        }
         if license.endedAt == nil, let lease = license.leaseUntil {
             let isOver = lease <= now
             add(
@@ -78,6 +82,7 @@ struct LicenseExplanation: Sendable {
     private static let endings = [
         "release": "the player gave it back", "evicted": "a newer stream took its place", "staff": "staff revoked it",
         "order": "its order ended", "deregistration": "the player was taken from the account",
+        "reader": "its reader ended it", "player": "its player was revoked",
     ]
 
     private mutating func addTerms(at now: Instant) {

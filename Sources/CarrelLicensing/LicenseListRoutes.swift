@@ -9,8 +9,9 @@ import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
 
-/// Lists: a reader's licenses; for staff an account's streams, a player's redemptions and its denials, and why a license is as it is.
+/// A reader's licenses; for staff an account's streams, a player's redemptions and its denials, and why a license is as it is.
 struct LicenseListRoutes: Sendable {
+    let licenses: Licenses
     let database: any Database
     let audit: Audit
     let leases: Leases
@@ -37,6 +38,12 @@ struct LicenseListRoutes: Sendable {
                 try LicenseLists.licenses(ofSubject: account, after: page.after, limit: page.limit, in: $0)
             }
             return .json(.object(page.json("licenses", found, LicensingRoutes.json) { ($0.issuedAt, $0.id) })).unstored
+        }
+        router.on(.delete, "v1/licenses/{license}") { request, parameters in
+            let account = try await callers.owner(request).account.id
+            let actor = AuditActor(account, requestID: request.id)
+            _ = try await licenses.revoke(parameters["license"], of: account, by: actor)
+            return .empty(.noContent)
         }
         router.on(.get, "admin/v1/players/{player}/redemptions") { request, parameters in
             try await callers.require(request, .manageLicenses)

@@ -33,20 +33,31 @@ extension LicenseStore {
                 continue
             }
             // a stream's lease, or the license's own end, is near enough or past: only what a device keeps is listed
-            let isKept = license.terms.isStorable && license.terms.notAfter.map { now < $0 } ?? true
-            if isKept { try revoke(license, at: now, in: transaction) }
+            if license.isKept(at: now) { try revoke(license, at: now, in: transaction) }
         }
     }
 
     /// Adds a license to what is revoked, until its end.
-    static func revoke(_ license: Issued, at now: Instant, in transaction: any Transaction) throws {
-        try PlayerStore.revokeRight("license", license.id, until: license.terms.notAfter, at: now, in: transaction)
+    static func revoke(
+        _ license: Issued,
+        byStaff: Bool = false,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        try PlayerStore.revokeRight(
+            "license",
+            license.id,
+            until: license.terms.notAfter,
+            byStaff: byStaff,
+            at: now,
+            in: transaction
+        )
     }
 
     /// Ends a license for staff, also one that had ended: its token is redeemed no more.
     static func endForStaff(_ license: Issued, at now: Instant, in transaction: any Transaction) throws {
         try transaction.run(revoke, [.text(license.id), .instant(now)])
-        try revoke(license, at: now, in: transaction)
+        try revoke(license, byStaff: true, at: now, in: transaction)
     }
 
     /// The content that a token was for; of a license message, it is not the player's word.

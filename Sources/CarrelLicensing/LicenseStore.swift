@@ -66,8 +66,12 @@ package enum LicenseStore {
         WHERE r.token_id = $1 AND r.player_id = $2
         """
     )
+    /// Players, not redemptions: the forms of a grant count once.
     static let redemptionCount = SQL(
-        "SELECT COUNT(*) FROM (SELECT 1 FROM redemptions WHERE token_id = $1 AND player_id <> $2 LIMIT $3) AS counted"
+        """
+        SELECT COUNT(*) FROM (
+            SELECT DISTINCT player_id FROM redemptions WHERE token_id IN ($1, $2) AND player_id <> $3 LIMIT $4) AS counted
+        """
     )
     static let contentOfLicense = SQL("SELECT content_id FROM redemptions WHERE license_id = $1 LIMIT 1")
     /// Keeps the cause of a license's end when the license is deleted.
@@ -144,13 +148,14 @@ package enum LicenseStore {
     )
     static let rewrapCommunicationKey = SQL("UPDATE communication_keys SET master_version = $2, wrapped = $3 WHERE id = $1")
 
-    package static let statements = [
-        setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
-        insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
-        insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
-        recordsOfCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
-        expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
-    ]
+    package static let statements =
+        [
+            setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
+            insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
+            insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
+            recordsOfCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
+            expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
+        ] + statementsOfEndings
 
     /// A license as the service keeps it.
     package struct Issued: Sendable {
@@ -167,7 +172,7 @@ package enum LicenseStore {
         package let issuedAt: Instant
         package let leaseUntil: Instant?
         package let endedAt: Instant?
-        /// `release`, `evicted`, `staff`, `order`, `deregistration`, or `erasure`.
+        /// `release`, `evicted`, `staff`, `reader`, `order`, `player`, `deregistration`, or `erasure`.
         package let endedBy: String?
         package let plays: Int
         /// The content keys side by side, 16 bytes each, in the order of their ids.
@@ -259,14 +264,15 @@ package enum LicenseStore {
         try transaction.row(redemption, [.text(token), .text(player)]).map { (try $0.text(0), try $0.textIfPresent(1)) }
     }
 
-    /// Whether other players redeemed a token as often as it may be.
+    /// Whether other players redeemed a grant as often as it may be, in any of its forms.
     static func isUsedUp(
         _ token: String,
+        or other: String? = nil,
         limit: Int,
         byOthersThan player: String,
         in transaction: any Transaction
     ) throws -> Bool {
-        let values: [SQLValue] = [.text(token), .text(player), .integer(Int64(limit))]
+        let values: [SQLValue] = [.text(token), .text(other ?? token), .text(player), .integer(Int64(limit))]
         return try transaction.row(redemptionCount, values).map { try $0.integer(0) >= limit } ?? false
     }
 
@@ -317,11 +323,14 @@ package enum LicenseStore {
     static func removeAll(of subject: String, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(idsOfSubject, [.text(subject)]).map { try $0.text(0) }
         try endAll(ids, by: "erasure", at: now, in: transaction)
-        for id in ids { try delete(id, in: transaction) }
+        for id in ids {
+            try transaction.run(clearRedemption, [.text(id)])
+            try delete(id, in: transaction)
+        }
     }
 
     /// Deletes a license. Its redemption keeps the cause of its end.
-    private static func delete(_ id: String, in transaction: any Transaction) throws {
+    static func delete(_ id: String, in transaction: any Transaction) throws {
         try transaction.run(keepEnd, [.text(id)])
         try transaction.run(remove, [.text(id)])
     }

@@ -164,7 +164,7 @@ package struct Licenses: Sendable {
             }
             try Personalizations.requireActive(player)
             if let once, try !PlayerStore.use(nonce: once.bytes, until: once.end, in: transaction) { throw once.refusal }
-            let desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
+            var desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
             let issued = try desk.issued(for: grant)
             let content = try LicenseStore.content(of: issued, in: transaction)
             try AuditStore.append(
@@ -173,7 +173,7 @@ package struct Licenses: Sendable {
             )
             return Outcome(
                 issued: issued,
-                player: player,
+                player: desk.player,
                 revocations: Int(try PlayerStore.revocationNumber(in: transaction)),
                 counted: try counted(issued, in: transaction)
             )
@@ -301,14 +301,23 @@ package struct Licenses: Sendable {
 
     /// Revokes a license: it is renewed no more, and players learn of it with the list of what is revoked.
     ///
+    /// - Parameters:
+    ///   - id: the license.
+    ///   - account: the reader that does it, whose license it must be; nil for staff.
+    ///   - actor: the actor for the audit log.
+    /// - Returns: the license after the change.
     /// - Throws: ``ServerError`` `request.not-found`.
-    package func revoke(_ id: String, by actor: AuditActor) async throws -> LicenseStore.Issued {
+    package func revoke(_ id: String, of account: String? = nil, by actor: AuditActor) async throws -> LicenseStore.Issued {
         let now = clock.now
         let (revoked, place) = try await database.write { transaction in
-            guard let license = try LicenseStore.license(id, in: transaction) else {
+            guard let license = try LicenseStore.license(id, in: transaction), account == nil || license.subject == account else {
                 throw ServerError(.notFound, "there is no such license")
             }
-            try LicenseStore.endForStaff(license, at: now, in: transaction)
+            if account == nil {
+                try LicenseStore.endForStaff(license, at: now, in: transaction)
+            } else {
+                try LicenseStore.endAll([id], by: "reader", at: now, in: transaction)
+            }
             let content = try LicenseStore.content(of: license, in: transaction)
             try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: content), in: transaction)
             return (try LicenseStore.license(id, in: transaction) ?? license, try counted(license, in: transaction))

@@ -69,7 +69,8 @@ package struct LicensingCapability: Capability {
         self.audit = audit
         self.context = context
         self.settings = settings
-        accounts.lifecycle.join(LicenseErasure())
+        accounts.lifecycle.join(LicenseEndings())
+        authority.players.onEnd { try LicenseEndings.end($0, $1, at: $2, in: $3) }
         leases.count(LicenseStreams(database: context.database, countsOrders: settings.licenses.countsOrders))
         orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, at: $1, in: $2) }
     }
@@ -111,6 +112,7 @@ package struct LicensingCapability: Capability {
             callers: accounts.callers
         ).add(to: &router)
         LicenseListRoutes(
+            licenses: licenses,
             database: context.database,
             audit: audit,
             leases: licenses.leases,
@@ -139,7 +141,11 @@ package struct LicensingCapability: Capability {
     package var personalData: [PersonalData.Member] {
         [
             PersonalData.Member("licenses", holdsSubjects: true) { person, transaction in
-                try LicenseStore.licenses(ofSubject: person.account, in: transaction).map(LicensingRoutes.json)
+                // what a device did before it was linked is its reader's too
+                let players = try PlayerStore.players(of: person.account, in: transaction)
+                return try ([person.account] + players.map { "player:\($0.id)" }).flatMap { subject in
+                    try LicenseStore.licenses(ofSubject: subject, in: transaction).map(LicensingRoutes.json)
+                }
             }
         ]
     }
@@ -159,19 +165,5 @@ package struct LicensingCapability: Capability {
                 rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapLicense, $0, $1, in: $2) }
             ),
         ]
-    }
-}
-
-/// Deletes the licenses of an erased account.
-private struct LicenseErasure: AccountParticipant {
-    func take(
-        _ change: AccountChange,
-        of account: String,
-        by actor: AuditActor,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> [@Sendable () -> Void] {
-        if case .erased = change { try LicenseStore.removeAll(of: account, at: now, in: transaction) }
-        return []
     }
 }

@@ -145,6 +145,11 @@ struct LicensingRoutes: Sendable {
         let parameters = try TokenParameters(pairs)
         let actor = try await actor(parameters)
         let asked = try TokenRequest(parameters, for: service, at: clock.now)
+        if let user = asked.rules.user?.id, asked.rules.kind != .deregistration,
+            try await accounts.find(named: user)?.isSuspended == true
+        {
+            throw TokenRefusal(.value, "the account of userId is suspended")
+        }
         let sealed: SealedToken
         do {
             sealed = try await tokens.seal(asked.rules, at: clock.now)

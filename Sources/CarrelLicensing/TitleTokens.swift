@@ -65,6 +65,7 @@ struct TitleTokens: Sendable {
                 }
             }
             let account = try fresh.map { try AccountStore.findOrInsert($0, at: now, in: transaction) }
+            guard account?.isSuspended != true else { throw LicenseDesk.suspended }
             try AuditStore.append(entry, in: transaction)
             return account?.id
         }

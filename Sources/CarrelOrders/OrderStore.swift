@@ -8,8 +8,8 @@ package enum OrderStore {
     static let insert = SQL(
         """
         INSERT INTO orders (id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, master_version,
-            wrapped_key, isbn)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING
+            wrapped_key, isbn, play_seconds)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING
         """
     )
     static let byID = SQL(
@@ -38,7 +38,15 @@ package enum OrderStore {
         "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
     )
     static let update = SQL("UPDATE orders SET state = $2, ended_at = $3 WHERE id = $1")
-    static let activate = SQL("UPDATE orders SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'ready'")
+    /// A rental ends after its time of play, from its first use on.
+    static let activate = SQL(
+        """
+        UPDATE orders SET state = 'active', activated_at = $2, ends_at = CASE
+            WHEN play_seconds IS NOT NULL AND (ends_at IS NULL OR ends_at > $2 + play_seconds * 1000)
+            THEN $2 + play_seconds * 1000 ELSE ends_at END
+        WHERE id = $1 AND state = 'ready'
+        """
+    )
     // Each kind of list has a statement of its own: with "$1 = '' OR …" no index is of use.
     static let list = SQL(
         """
@@ -94,6 +102,7 @@ package enum OrderStore {
     static func insert(
         _ order: Order,
         isbn: ISBN?,
+        playSeconds: Int? = nil,
         key: MasterKeyring.Wrapped,
         in transaction: any Transaction
     ) throws -> Bool {
@@ -101,7 +110,7 @@ package enum OrderStore {
             .text(order.id), SQLValue(order.number), .text(order.accountID), .text(order.titleID),
             .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
             .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
-            SQLValue(isbn?.description),
+            SQLValue(isbn?.description), playSeconds.map { .integer(Int64($0)) } ?? .null,
         ]
         return try transaction.run(insert, values) == 1
     }

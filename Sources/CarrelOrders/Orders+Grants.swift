@@ -25,6 +25,8 @@ extension Orders {
     ///   - account: the account that gets it.
     ///   - number: the order's number.
     ///   - end: the end of a loan; nil for a sale.
+    ///   - playSeconds: the time for which a rental is played, from its first use on; nil for no such limit.
+    ///   - isUsed: whether it is used now.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     ///   - transaction: the transaction.
@@ -35,6 +37,8 @@ extension Orders {
         for account: Account,
         number: String,
         until end: Instant?,
+        playSeconds: Int? = nil,
+        isUsed: Bool = true,
         by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
@@ -53,7 +57,7 @@ extension Orders {
                 createdAt: now
             )
             let wrapped = try master.current.wrap(Secret.random(count: 16))
-            if try OrderStore.insert(order, isbn: nil, key: wrapped, in: transaction) {
+            if try OrderStore.insert(order, isbn: nil, playSeconds: playSeconds, key: wrapped, in: transaction) {
                 try AuditStore.append(actor.entry("order.create", on: account.id, at: now, reason: title), in: transaction)
                 known = order
             } else {
@@ -62,8 +66,19 @@ extension Orders {
             }
         }
         guard let known, known.accountID == account.id, known.titleID == title else { return nil }
-        try OrderStore.activate(known.id, at: now, in: transaction)
+        if isUsed { try OrderStore.activate(known.id, at: now, in: transaction) }
         return try grant(known.id, in: transaction)
+    }
+
+    /// Records the first use of an order, in a transaction: the time of play of a rental runs from then.
+    ///
+    /// - Parameters:
+    ///   - id: the order.
+    ///   - now: the time.
+    ///   - transaction: the transaction.
+    /// - Throws: the database's error.
+    package func activate(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        try OrderStore.activate(id, at: now, in: transaction)
     }
 
     /// An order with its content key, in a transaction; nil without such an order.

@@ -91,7 +91,20 @@ extension LicenseMessage.Entitlement {
         playDuration = try message.number("first_play_expiration")
         returnsRequestInfo = try message.flag("return_client_info") ?? false
         if let text = try message.text("client_ip") { access.addresses = [try LicenseMessage.address(text)] }
+        unknown = message.unknown(besides: Self.membersOfVersionOne)
     }
+
+    private static let membersOfVersionOne: Set<String> = [
+        "type", "version", "keys_based_on_request", "keys", "persistent", "begin_date", "expiration_date",
+        "first_play_expiration", "return_client_info", "client_ip",
+    ]
+    private static let membersOfVersionTwo: Set<String> = [
+        "type", "version", "content_keys_source", "license", "content_key_usage_policies", "license_server", "session",
+    ]
+    private static let membersOfLicense = Set(LicenseMessage.System.allCases.map(\.rawValue)).union([
+        "start_datetime", "expiration_datetime", "duration", "allow_persistence", "concurrency_interval",
+        "concurrency_grace_period",
+    ])
 
     fileprivate init(versionTwo message: MessageMembers, _ key: LicenseMessage.CommunicationKey) throws(RightsError) {
         guard let source = try message.object("content_keys_source") else {
@@ -105,14 +118,20 @@ extension LicenseMessage.Entitlement {
             allowsPersistence = try license.flag("allow_persistence") ?? false
             concurrencyInterval = try license.number("concurrency_interval") ?? concurrencyInterval
             concurrencyGracePeriod = try license.number("concurrency_grace_period") ?? concurrencyGracePeriod
+            unknown += license.unknown(besides: Self.membersOfLicense, after: "license.")
             for system in LicenseMessage.System.allCases {
-                systems[system] = try license.object(system.rawValue).map(LicenseMessage.SystemLicense.init)
+                guard let rules = try license.object(system.rawValue) else { continue }
+                systems[system] = try LicenseMessage.SystemLicense(rules)
+                let prefix = "license.\(system.rawValue)."
+                unknown += rules.unknown(besides: LicenseMessage.SystemLicense.members, after: prefix)
             }
         }
+        unknown += message.unknown(besides: Self.membersOfVersionTwo)
         policies = try (message.objects("content_key_usage_policies") ?? []).map(LicenseMessage.UsagePolicy.init)
         if let server = try message.object("license_server") {
             returnsRequestInfo = try server.flag("return_license_request_info") ?? false
             if let control = try server.object("access_control") { access = try LicenseMessage.AccessControl(control) }
+            unknown += server.unknown(besides: ["return_license_request_info", "access_control"], after: "license_server.")
         }
         session = message.json["session"]
     }
@@ -162,6 +181,11 @@ extension LicenseMessage.ContentKey {
 }
 
 extension LicenseMessage.SystemLicense {
+    fileprivate static let members: Set<String> = [
+        "real_time_expiration", "playback_duration", "duration", "allow_persistence", "ignore_keys_in_license_request",
+        "allow_playback", "allow_renewal", "renew_with_usage", "include_all_entitled_keys", "renewal_url", "custom_data",
+    ]
+
     fileprivate init(_ members: MessageMembers) throws(RightsError) {
         realTimeExpiration = try members.flag("real_time_expiration")
         playbackDuration = try members.number("playback_duration")

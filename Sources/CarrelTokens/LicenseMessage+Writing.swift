@@ -64,7 +64,7 @@ extension LicenseMessage.Entitlement {
         guard playDuration == nil else {
             throw RightsError(.malformed, "version 2 of the license message sets the term of play for each system")
         }
-        guard access.unknown.isEmpty, policies.allSatisfy(\.unknown.isEmpty) else {
+        guard unknown.isEmpty, access.unknown.isEmpty, policies.allSatisfy(\.unknown.isEmpty) else {
             throw RightsError(.malformed, "the license message has rules that are not known")
         }
         var license: JSONObject = [:]

@@ -65,9 +65,8 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// The grant of a message (`message`, the entitlement message).
     ///
-    /// Durations are whole seconds. Members that this type does not have are ignored, so none of them allows anything. Those of access control
-    /// and of usage policies restrict: they are in ``AccessControl/unknown`` and ``UsagePolicy/unknown``, and a service that does not know them
-    /// denies. An unknown source of keys is refused with the message.
+    /// Durations are whole seconds. Members that this type does not have may restrict: they are in ``unknown``, ``AccessControl/unknown`` and
+    /// ``UsagePolicy/unknown``, and a service that does not know them denies. An unknown source of keys is refused with the message.
     package struct Entitlement: Sendable, Equatable {
         /// The version of the form; version 1 has one source of keys, no policies and fewer limits.
         package enum Version: Int, Sendable, CaseIterable {
@@ -100,6 +99,9 @@ package struct LicenseMessage: Sendable, Equatable {
         package var returnsRequestInfo = false
         /// The portal's own value, which comes back to it.
         package var session: JSON?
+        /// Names of members of the message, its license and its systems' licenses that this version does not know, such as
+        /// `license.widevine.rental_duration`.
+        package var unknown: [String] = []
 
         package init(_ version: Version = .two, keys: KeySource) {
             self.version = version

@@ -15,6 +15,11 @@ struct MessageMembers: Equatable {
         return value
     }
 
+    /// The names of members that are not among those known, each after a prefix. `null` counts as no member.
+    func unknown(besides known: Set<String>, after prefix: String = "") -> [String] {
+        json.filter { !$0.value.isNull && !known.contains($0.name) }.map { prefix + $0.name }.sorted()
+    }
+
     private func read<Value>(_ name: String, _ read: (JSON) -> Value?) throws(RightsError) -> Value? {
         guard let json = self[name] else { return nil }
         guard let value = read(json) else { throw RightsError(.malformed, "\(name) of the license message is malformed") }

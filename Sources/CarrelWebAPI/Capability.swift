@@ -25,6 +25,8 @@ package protocol Capability: Sendable {
     var wrappedKeys: [WrappedKeys] { get }
     /// Members of `/admin/v1/health`; objects of one name become one.
     func health(at now: Instant, within limit: Duration) async -> JSONObject
+    /// Conditions that an operator must attend to soon, as sentences for `/readyz`, `/admin/v1/health` and `carrel status`.
+    func warnings(at now: Instant, within limit: Duration) async -> [String]
 }
 
 extension Capability {
@@ -37,6 +39,7 @@ extension Capability {
     package var personalData: [PersonalData.Member] { [] }
     package var wrappedKeys: [WrappedKeys] { [] }
     package func health(at now: Instant, within limit: Duration) async -> JSONObject { [:] }
+    package func warnings(at now: Instant, within limit: Duration) async -> [String] { [] }
 }
 
 /// Work that a server repeats beside the requests.

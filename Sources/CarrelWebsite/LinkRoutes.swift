@@ -50,6 +50,7 @@ struct LinkRoutes {
                 code,
                 isApproved: answer == "yes",
                 for: session.account,
+                session: session.family,
                 from: address,
                 requestID: request.id
             )

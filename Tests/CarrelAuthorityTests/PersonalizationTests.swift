@@ -1,5 +1,6 @@
 import CarrelPasswordHash
 import CarrelAccounts
+import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
@@ -258,7 +259,44 @@ import Testing
         #expect(crl.revokes(try Certificate(der: first.certificate)))
         #expect(try await player.personalize(test).answer["code"]?.string == "personalization.revoked")
         test.clock.advance(by: .seconds(91 * 86_400))
-        #expect(try await serials().isEmpty, "an expired certificate need not be listed")
+        #expect(try await serials().isEmpty, "nothing that it was the certificate for is left")
+        test.clock.advance(by: .seconds(31 * 86_400))
+        while try await test.service.housekeeping.run() > 0 {}
+        #expect(try await test.service.players.list(after: nil, limit: 9).isEmpty)
+        var (sameSigning, sameAgreement) = (TestPlayer(), TestPlayer())
+        (sameSigning.signing, sameAgreement.agreement) = (player.signing, player.agreement)
+        for keys in [player, sameSigning, sameAgreement] {
+            #expect(try await keys.personalize(test).answer["code"]?.string == "personalization.revoked", "keys are known")
+        }
+    }
+
+    @Test func `is revoked with the session that linked it, and not with another one that was stolen`() async throws {
+        let test = try await TestService()
+        let alice = try await test.service.accounts.findOrCreate(named: "alice")
+        let sessions = [
+            try await test.service.accounts.issueSession(for: alice), try await test.service.accounts.issueSession(for: alice),
+        ]
+        var players: [String] = []
+        for session in sessions { players.append(try await TestPlayer().personalized(by: test, token: session).id) }
+        // by a code that a reader of the first session typed
+        let byCode = try await TestPlayer().personalized(by: test)
+        let code = try #require(try await byCode.linkCode(of: test).answer["user_code"]?.string)
+        let session = try #require(try await test.service.accounts.session(of: sessions[0], requestID: ""))
+        _ = try await test.service.links.decide(
+            code,
+            isApproved: true,
+            for: alice,
+            session: session.family,
+            from: "192.0.2.1",
+            requestID: ""
+        )
+        players.append(byCode.id)
+        let bearer: HTTPFields = ["Authorization": "Bearer \(sessions[0])"]
+        #expect(try await test.ask("renew_token", ["token": sessions[0]]).token.hasPrefix("cs_"))
+        test.clock.advance(by: .seconds(601))
+        #expect(try await test.send(.get, "/v1/players", headers: bearer).status == 401)
+        let states = try await test.service.players.list(of: alice.id).reduce(into: [:]) { $0[$1.id] = $1.state }
+        #expect(players.map { states[$0] } == ["revoked", "active", "revoked"])
     }
 
     @Test func `is suspended, resumed and revoked by staff, and revoked by its reader`() async throws {

@@ -128,17 +128,21 @@ import Testing
         }
         #expect(try await obligations { _ in }.isEmpty)
         let override = try await obligations { $0.outputControlOverride = .init(imageConstraintLevel: 3) }
-        #expect(override == [Obligation(type: "wudo", parameters: ["imageConstraintLevel": 3], isCritical: false)])
+        #expect(override == [Obligation(type: "wudo", parameters: ["imageConstraintLevel": 3], isCritical: true)])
         let both = try await obligations {
             $0.outputControlOverride = .init(imageConstraintLevel: 3)
             $0.extensions = [.init(type: "wudo", isCritical: true, payload: [1])]
         }
         #expect(both == [Obligation(type: "wudo", parameters: ["payload": "AQ=="], isCritical: true)])
         let flags = try await obligations { $0.outputControlFlags = 5 }
-        #expect(flags == [Obligation(type: "output-control", parameters: ["flags": 5, "unknown": ""], isCritical: false)])
+        #expect(flags == [Obligation(type: "output-control", parameters: ["flags": 5, "unknown": ""], isCritical: true)])
         let unknown = try await obligations { $0.unknownOutputBehavior = .sdOnly }
         #expect(
-            unknown == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "SDOnly"], isCritical: false)]
+            unknown == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "SDOnly"], isCritical: true)]
+        )
+        let allowed = try await obligations { $0.unknownOutputBehavior = .allow }
+        #expect(
+            allowed == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "Allow"], isCritical: false)]
         )
     }
 

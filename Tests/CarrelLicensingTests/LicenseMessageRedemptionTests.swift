@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
+import CarrelJOSE
 import CarrelJSON
 import CarrelLicensing
 import CarrelOrders
@@ -63,6 +64,27 @@ struct Portal {
 }
 
 @Suite(.onBothDatabases) struct `A license message that is redeemed` {
+    @Test(arguments: [
+        #""license":{"allow_persistence":true,"expiration_date":"2040-01-01T00:00:00Z"}"#,
+        #""license":{"allow_persistence":true,"widevine":{"rental_duration":60}}"#, #""license":{},"new":1"#,
+    ])
+    func `is refused with a member that may restrict, and that this service does not know`(member: String) async throws {
+        let portal = try await Portal()
+        let player = try await TestPlayer().personalized(by: portal.test)
+        func redeem(_ member: String) async throws -> String? {
+            let kid = KeyID(label: "sd").uuid
+            let payload =
+                #"{"version":1,"com_key_id":"\#(portal.key.id.uuid)","message":{"type":"entitlement_message","version":2,"#
+                + #""content_keys_source":{"inline":[{"id":"\#(kid)"}]},\#(member)}}"#
+            let unsigned = TypedJWS.Unsigned(LicenseMessage.kind, payload: Array(payload.utf8))
+            let text = unsigned.signed(HMACSHA256(key: portal.key.secret).authenticate(unsigned.input.rawSpan))
+            return try await portal.redeem(text, by: player).problem
+        }
+        #expect(try await redeem(member) == "license.restricted")
+        // without it, the message is understood: the key is not in the key store
+        #expect(try await redeem(#""license":{"allow_persistence":true,"widevine":{"allow_renewal":false}}"#) == "license.key")
+    }
+
     @Test func `gives its keys, for its time, to any player that it does not refuse`() async throws {
         let portal = try await Portal()
         let now = portal.test.clock.now

@@ -133,10 +133,6 @@ struct TitleTokenShop {
         let again = try #require(try await shop.redeem(token.sealed, by: third).license)
         #expect(again.keys.map(\.id) == first.keys.map(\.id) && again.id != first.id)
         #expect(try await shop.orders().count == 2)
-        // the account of a token goes before the player's
-        let named = try await shop.make { $0["account"] = "alice" }
-        #expect(try await shop.redeem(named.sealed, by: linked).license != nil)
-        #expect(Set(try await shop.orders().map(\.account)) == ["alice", "bob", "player-\(alone.id)"])
         // the player's own account has what it holds in its personal data, and is erased like any other
         let own = try #require(try await shop.test.service.accounts.find(named: "player-\(alone.id)"))
         let path = "/admin/v1/accounts/\(own.id)/export"
@@ -212,8 +208,8 @@ struct TitleTokenShop {
             return try await shop.test.send(.patch, path, body: body, peer: .local(userID: 0)).status
         }
         #expect(try await suspend(true) == 200)
-        #expect(try await shop.renew(license, by: player) == "license.suspended")
-        #expect(try await shop.redeem(token.sealed, by: player).problem == "license.suspended")
+        #expect(try await shop.renew(license, by: player) == "personalization.suspended")
+        #expect(try await shop.redeem(token.sealed, by: player).problem == "personalization.suspended")
         #expect(try await suspend(false) == 200)
         #expect(try await shop.renew(license, by: player) == nil)
         _ = try await shop.test.send(
@@ -222,11 +218,11 @@ struct TitleTokenShop {
             body: ["name": "alice"],
             peer: .local(userID: 0)
         )
-        #expect(try await shop.renew(license, by: player) == "license.unknown")
+        #expect(try await shop.renew(license, by: player) == "personalization.revoked")
         let list = try Revocations(try await shop.test.service.authority.revocations(), keys: player.keys)
-        #expect(list.licenses == [license.id])
+        #expect(list.players == [player.id])
         let late = try await shop.redeem(token.sealed, by: player)
-        #expect(late.license == nil && late.problem == "license.ended")
+        #expect(late.license == nil && late.problem == "personalization.revoked")
     }
 
     @Test(arguments: [false, true])
@@ -241,18 +237,74 @@ struct TitleTokenShop {
         let license = try #require(try await shop.redeem(isMessage ? token.message : token.sealed, by: player).license)
         #expect(license.terms.notAfter == end && license.terms.playbackSeconds == 400 && license.terms.isStorable)
         let order = try #require(try await shop.orders().first?.order)
-        #expect(order.kind == .loan && order.endsAt == end)
+        #expect(order.kind == .loan && order.endsAt == end && order.state == .ready)
         let stream = try #require(try await shop.redeem(token.stream, by: player, as: .stream).license)
+        #expect(try await shop.orders().first?.order.endsAt == shop.test.clock.now + .seconds(400), "its time of play began")
         #expect(stream.terms.notAfter == shop.test.clock.now + .seconds(400) && stream.terms.playbackSeconds == nil)
         shop.test.clock.advance(by: .seconds(300))
         #expect(try await shop.renew(stream, by: player) == nil)
         shop.test.clock.advance(by: .seconds(100))
         #expect(try await shop.renew(stream, by: player) == "license.ended")
         #expect(try await shop.redeem(token.stream, by: player, as: .stream).problem == "license.ended")
-        #expect(try await shop.renew(license, by: player) == nil)
-        shop.test.clock.advance(by: .seconds(600))
-        #expect(try await shop.renew(license, by: player) == "license.ended")
+        #expect(try await shop.renew(license, by: player) == "license.ended", "one rental has one time of play")
         #expect(try await shop.redeem(token.sealed, by: player).problem == "license.ended")
+    }
+
+    @Test(arguments: ["shelf", "plays"])
+    func `of a rental ends the order after its time of play, from its first use on`(use: String) async throws {
+        let shop = try await TitleTokenShop()
+        let test = shop.test
+        let player = try await TestPlayer().personalized(by: test)
+        let end = test.clock.now + .seconds(30 * 86_400)
+        let token = try await shop.make {
+            ($0["rights"], $0["account"]) = ("rental", "alice")
+            ($0["periodEnd"], $0["playDuration"]) = (.string(end.description), 400)
+        }
+        let license = try #require(try await shop.redeem(token.sealed, by: player).license)
+        let order = try #require(try await shop.orders().first?.order)
+        test.clock.advance(by: .seconds(86_400))
+        if use == "shelf" {
+            let key = try await test.playlist(order).key
+            let address = key.hasPrefix("https://") ? String(key.dropFirst("https://books.example.org".count)) : key
+            let path = address.hasPrefix("/") ? address : "/v1/stream/hls/\(order.id)/\(address)"
+            #expect(try await test.send(.get, path).status == 200)
+        } else {
+            var renewal = try await player.request(.renew, of: test)
+            (renewal.license, renewal.sequence, renewal.plays) = (license.id, license.sequence, 1)
+            #expect(try await player.send(renewal, to: test).problem == nil)
+        }
+        #expect(try await shop.orders().first?.order.endsAt == test.clock.now + .seconds(400))
+        test.clock.advance(by: .seconds(399))
+        #expect(try await test.send(.get, "/v1/stream/hls/\(order.id)/playlist.m3u8").status == 200)
+        test.clock.advance(by: .seconds(2))
+        #expect(try await test.send(.get, "/v1/stream/hls/\(order.id)/playlist.m3u8").status != 200)
+        #expect(try await shop.renew(license, by: player) == "license.ended")
+    }
+
+    @Test(arguments: [(1, 1), (2, 2)])
+    func `has as many owners as its token allows, over all forms`(redemptions: Int, owners: Int) async throws {
+        let shop = try await TitleTokenShop()
+        let token = try await shop.make { $0["redemptions"] = .integer(redemptions) }
+        var problems: [String?] = []
+        let forms = [(token.sealed, KeyRequest.Session.persist), (token.stream, .stream), (token.message, .persist)]
+        for (number, (text, session)) in forms.enumerated() {
+            let account = try await shop.test.service.accounts.findOrCreate(named: "reader \(number)")
+            let bearer = try await shop.test.service.accounts.issueSession(for: account)
+            let player = try await TestPlayer().personalized(by: shop.test, token: bearer)
+            problems.append(try await shop.redeem(text, by: player, as: session).problem)
+        }
+        #expect(problems == (0..<3).map { $0 < owners ? nil : "license.token-used" })
+        #expect(try await shop.orders().count == owners)
+    }
+
+    @Test func `has one order for both forms, though its device was linked in between`() async throws {
+        let shop = try await TitleTokenShop()
+        let player = try await TestPlayer().personalized(by: shop.test)
+        let token = try await shop.make()
+        #expect(try await shop.redeem(token.sealed, by: player).license != nil)
+        _ = try await `A registration`().send(try await `A registration`().token(shop.test), by: player, to: shop.test)
+        #expect(try await shop.redeem(token.stream, by: player, as: .stream).license != nil)
+        #expect(try await shop.orders().count == 1)
     }
 
     @Test func `that is no audiobook has the key of the key store, and no order`() async throws {

@@ -186,7 +186,7 @@ struct `A license message` {
         { $0.entitlement.keys = .inline([.init(id: KeyID(label: "a"), iv: [1])]) },
         { $0.entitlement.keys = .stored([.init(id: KeyID(label: "a"), key: TokenSamples.contentKey)]) },
         { $0.entitlement.keys = .licenseRequest(seedID: nil, policy: "SD") }, { $0.entitlement.access.unknown = ["a"] },
-        { $0.entitlement.policies[0].unknown = ["a"] },
+        { $0.entitlement.policies[0].unknown = ["a"] }, { $0.entitlement.unknown = ["a"] },
         { $0.entitlement.session = .string(String(repeating: "a", count: 16_384)) },
     ]
 
@@ -212,7 +212,7 @@ struct `A license message` {
 
     private static func two(_ rest: String) -> String { payload(#""type":"entitlement_message","version":2,\#(rest)"#) }
 
-    @Test func `may have members that are not known, which allow nothing`() throws {
+    @Test func `names the members that it has beyond those that are known`() throws {
         let message = try Self.read(
             Self.sign(
                 Self.two(
@@ -224,6 +224,9 @@ struct `A license message` {
         )
         #expect(!message.entitlement.isStorable && message.entitlement.duration == 5 && message.entitlement.access.preventsReuse)
         #expect(message.entitlement.access.unknown == ["allowed_device_ids"])
+        #expect(
+            message.entitlement.unknown == ["license.allow_everything", "license.fairplay.x", "license_server.x", "new"]
+        )
         #expect(message.entitlement.policies.map(\.unknown) == [["other", "widevine.resolution"]])
         #expect(throws: RightsError(.malformed)) { try message.write(under: Self.key) }
     }

@@ -9,8 +9,8 @@ package enum AccountChange: Sendable {
     case resumed
     /// Its password was replaced or removed.
     case passwordReplaced
-    /// A session token was used again long after its renewal.
-    case sessionStolen
+    /// A token of a session was used again long after its renewal; with the devices of that session.
+    case sessionStolen(family: String, devices: Set<String>)
     case devicesRevoked
     /// An entitlement ended before its time.
     case holdingsReduced
@@ -47,6 +47,19 @@ package protocol AccountParticipant: Sendable {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void]
+
+    /// Further accounts of the same person, such as those that devices had before they were linked.
+    ///
+    /// - Parameters:
+    ///   - account: the account's id.
+    ///   - transaction: to read in.
+    /// - Returns: ids of accounts.
+    /// - Throws: the database's error.
+    func accounts(besides account: String, in transaction: any Transaction) throws -> [String]
+}
+
+extension AccountParticipant {
+    package func accounts(besides account: String, in transaction: any Transaction) throws -> [String] { [] }
 }
 
 /// Notifies the participants of every change of an account, in its transaction.
@@ -58,6 +71,17 @@ package final class AccountLifecycle: Sendable {
     /// Adds a participant, which must not hold the lifecycle itself. Participants act in the order in which they joined.
     package func join(_ participant: any AccountParticipant) {
         participants.withLock { $0.append(participant) }
+    }
+
+    /// Further accounts of the same person, which are exported and erased with the account.
+    ///
+    /// - Parameters:
+    ///   - account: the account's id.
+    ///   - transaction: to read in.
+    /// - Returns: ids of accounts.
+    /// - Throws: the database's error.
+    package func accounts(besides account: String, in transaction: any Transaction) throws -> [String] {
+        try participants.withLock(\.self).flatMap { try $0.accounts(besides: account, in: transaction) }
     }
 
     /// Runs a transaction that changes accounts, and after its commit the work that participants asked for.

@@ -83,8 +83,10 @@ package struct Sessions: Sendable {
         _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
+        let devices = Set(try SessionStore.devices(ofFamily: session.family, of: session.account.id, in: transaction))
         _ = try end(session.family, of: session.account.id, entry, in: transaction)
-        try changes.note(.sessionStolen, of: session.account.id, by: caller, at: entry.at, in: transaction)
+        let change = AccountChange.sessionStolen(family: session.family, devices: devices)
+        try changes.note(change, of: session.account.id, by: caller, at: entry.at, in: transaction)
     }
 
     /// Records the use of a session, at most once a day.

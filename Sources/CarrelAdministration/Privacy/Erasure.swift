@@ -23,16 +23,21 @@ package struct Erasure: Sendable {
     ///   `conflict` for an account with a staff role.
     package func erase(_ id: String, named name: String? = nil, by actor: AuditActor) async throws {
         let now = clock.now
-        let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")
+        let lifecycle = lifecycle
         try await lifecycle.write(in: database) { transaction, changes in
             guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountAdministration.unknown }
             if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
             guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
                 throw ServerError(.conflict, "this account has a staff role: an owner must remove the role first")
             }
-            try changes.note(.erased(name: account.name), of: id, by: actor, at: now, in: transaction)
-            try AccountStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
-            try AuditStore.append(entry, in: transaction)
+            let others = try lifecycle.accounts(besides: id, in: transaction).compactMap {
+                try AccountStore.account(id: $0, in: transaction)
+            }
+            for account in [account] + others {
+                try changes.note(.erased(name: account.name), of: account.id, by: actor, at: now, in: transaction)
+                try AccountStore.erase(account.id, pseudonym: "erased-\(Random.uuid())", at: now, in: transaction)
+                try AuditStore.append(actor.entry("account.erase", on: account.id, at: now), in: transaction)
+            }
         }
         await expunging.run()
     }

@@ -147,7 +147,8 @@ extension PlayerEngine {
     /// - Returns: those that are revoked.
     /// - Throws: `player.not-personalized`, `player.store`, `player.outdated`, `player.fingerprint`.
     public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
-        try await trust().revocations.licenses.intersection(ids)
+        let trust = try await trust()
+        return trust.isRevoked ? Set(ids) : trust.revocations.licenses.intersection(ids)
     }
 
     /// Removes the licenses that have ended, and those that the service revoked. Where the clock is not sure, nothing is removed.
@@ -160,9 +161,9 @@ extension PlayerEngine {
         let reading = try await licenses().clock().read(on: host)
         switch reading.certainty {
         case .signed, .estimated:
-            let store = try await licenses()
-            let revoked = try await trust().revocations.licenses
-            let count = revoked.isEmpty ? 0 : try await store.expunge(revoked)
+            let (store, trust) = (try await licenses(), try await trust())
+            let revoked = trust.isRevoked ? nil : trust.revocations.licenses
+            let count = revoked?.isEmpty == true ? 0 : try await store.expunge(revoked)
             return try await store.expungeExpired(at: reading.instant) + count
         case .farAhead, .rolledBack, .unreadable:
             throw PlayerError(.clock, "the device's clock cannot be trusted now: ask the service for the time first")

@@ -60,6 +60,9 @@ package struct ServiceTrust: Sendable {
     /// The part that the store remembers.
     var anchor: TrustAnchor { TrustAnchor(root: root.der, keys: keys.number, revocations: revocations.number) }
 
+    /// Whether this player is revoked for good.
+    var isRevoked: Bool { revocations.players.contains(player) }
+
     /// The serial number of the player's certificate, as lists of revocations write it.
     var serial: String { Hex.encode(certificate.serial) }
 }

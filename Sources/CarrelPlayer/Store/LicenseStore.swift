@@ -259,17 +259,17 @@ public final class LicenseStore: Sendable {
     /// Removes the licenses whose ids are in a set.
     ///
     /// - Parameters:
-    ///   - ids: of licenses, here or not.
+    ///   - ids: of licenses, here or not; nil for all.
     ///   - limit: licenses that one transaction looks at.
     /// - Returns: their number.
     /// - Throws: `player.store`.
-    package func expunge(_ ids: Set<String>, limit: Int = 500) async throws(PlayerError) -> Int {
+    package func expunge(_ ids: Set<String>?, limit: Int = 500) async throws(PlayerError) -> Int {
         let seal = seal
         var (total, last): (Int, String?) = (0, "")
         while let after = last {
             let (removed, end) = try await write { transaction -> (Int, String?) in
                 let page = try transaction.rows(Statement.ids, [.text(after), .integer(Int64(limit))]).map { try $0.text(0) }
-                let found = page.filter { ids.contains($0) }
+                let found = page.filter { ids?.contains($0) ?? true }
                 for id in found { _ = try Self.remove(id, seal, transaction) }
                 return (found.count, page.count < limit ? nil : page.last)
             }

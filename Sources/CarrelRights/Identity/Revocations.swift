@@ -9,6 +9,8 @@ package struct Revocations: Sendable, Equatable {
     package let number: Int
     /// Serial numbers of players' certificates, in lower-case hexadecimal digits.
     package let serials: Set<String>
+    /// Ids of players that are revoked for good, whatever certificate they have.
+    package let players: Set<String>
     /// Ids of licenses.
     package let licenses: Set<String>
     /// Ids of content keys, in lower-case hexadecimal digits.
@@ -16,18 +18,22 @@ package struct Revocations: Sendable, Equatable {
     /// When it was signed, and until when it is current.
     package let validity: ClosedRange<Instant>
 
-    /// The most entries of all three kinds.
+    /// The most entries of all kinds.
     package static let maxEntries = 100_000
+    /// The version that this program reads: 1 has serial numbers, licenses and keys; 2 has players too. Readers of version 1 ignore them.
+    package static let version = 2
 
     package init(
         number: Int,
         serials: Set<String>,
+        players: Set<String> = [],
         licenses: Set<String>,
         keyIDs: Set<String>,
         validity: ClosedRange<Instant>
     ) {
         self.number = number
         self.serials = serials
+        self.players = players
         self.licenses = licenses
         self.keyIDs = keyIDs
         self.validity = validity
@@ -37,7 +43,7 @@ package struct Revocations: Sendable, Equatable {
         func list(_ ids: Set<String>) -> JSON { .array(ids.sorted().map { .string($0) }) }
         let payload: JSON = [
             "number": .integer(number), "iat": validity.lowerBound.numericDate, "exp": validity.upperBound.numericDate,
-            "serials": list(serials), "licenses": list(licenses), "kids": list(keyIDs),
+            "serials": list(serials), "players": list(players), "licenses": list(licenses), "kids": list(keyIDs),
         ]
         return TypedJWS.sign(payload.write(), as: RightsMessage.revocations, with: key)
     }
@@ -57,9 +63,18 @@ package struct Revocations: Sendable, Equatable {
         }
         guard let number = json["number"]?.int, number >= 0, let validity = json.validity("iat", "exp"),
             let serials = list("serials"), let licenses = list("licenses"), let keyIDs = list("kids"),
-            serials.count + licenses.count + keyIDs.count <= Self.maxEntries
+            // a service of version 1 has no such member
+            let players = json["players"] == nil ? [] : list("players"),
+            serials.count + players.count + licenses.count + keyIDs.count <= Self.maxEntries
         else { throw RightsError(.malformed, "the list of what is revoked cannot be read") }
-        self.init(number: number, serials: serials, licenses: licenses, keyIDs: keyIDs, validity: validity)
+        self.init(
+            number: number,
+            serials: serials,
+            players: players,
+            licenses: licenses,
+            keyIDs: keyIDs,
+            validity: validity
+        )
     }
 }
 

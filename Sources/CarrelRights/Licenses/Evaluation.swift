@@ -172,9 +172,10 @@ package struct Evaluation: Sendable {
         if let reason = revoked(license) ?? limits(record, isUnderWay) { return .refused(reason) }
         var (duties, unmet): ([Obligation], [Obligation]) = ([], [])
         for obligation in license.obligations {
-            if host.obligations.contains(obligation.type) {
+            let isMet = host.obligations.contains(obligation.type) && !Self.isConstrained(obligation)
+            if isMet {
                 duties.append(obligation)
-            } else if obligation.isCritical {
+            } else if obligation.isCritical || Self.isConstrained(obligation) {
                 return .refused(.unsupportedObligation)
             } else {
                 unmet.append(obligation)
@@ -215,10 +216,23 @@ package struct Evaluation: Sendable {
     /// The obligation that lifts the default output rule, as the extension `wudo` does.
     package static let openOutput = "wudo"
 
+    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so no player
+    /// can meet it.
+    package static func isConstrained(_ obligation: Obligation) -> Bool {
+        guard obligation.type == openOutput else { return false }
+        let payload = obligation.parameters["payload"]
+        return (payload != nil && payload?.string != "")
+            || (obligation.parameters["imageConstraintLevel"].map { $0 != 0 } ?? false)
+    }
+
     private func revoked(_ license: License) -> ActionResult.Reason? {
         guard let revocations else { return license.minimumRevocations > 0 ? .revoked : nil }
         if revocations.number < license.minimumRevocations { return .revoked }
-        if revocations.licenses.contains(license.id) || revocations.serials.contains(serial) { return .revoked }
+        if revocations.licenses.contains(license.id) || revocations.serials.contains(serial)
+            || revocations.players.contains(player)
+        {
+            return .revoked
+        }
         let isAnyLeft = license.keys.contains { !revocations.keyIDs.contains($0.id.hex) }
         return license.keys.isEmpty || isAnyLeft ? nil : .revoked
     }

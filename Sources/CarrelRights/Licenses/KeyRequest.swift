@@ -44,6 +44,8 @@ package struct KeyRequest: Sendable, Equatable {
     package var sequence = 0
     /// The number of the list of what is revoked that the player has.
     package var revocations = 0
+    /// The version of that list which the player reads.
+    package var listVersion = Revocations.version
     package var level: VaultLevel
     /// Versions of this protocol that the player speaks, each a whole number.
     package var versions = KeyRequest.versions
@@ -83,7 +85,7 @@ package struct KeyRequest: Sendable, Equatable {
             "jti": .string(id), "aud": .string(environment), "session": .string(session.rawValue), "content": .string(contentID),
             "kids": .array(keyIDs.map { .string($0.hex) }), "nonce": .string(nonce), "iat": clock.numericDate,
             "boot": .string(bootID), "sinceBoot": .integer(secondsSinceBoot), "sequence": .integer(sequence),
-            "revocations": .integer(revocations), "level": .string(level.rawValue),
+            "revocations": .integer(revocations), "lists": .integer(listVersion), "level": .string(level.rawValue),
             "versions": .array(versions.map { .integer($0) }), "capabilities": .array(capabilities.map { .string($0) }),
             "plays": .integer(plays),
         ]
@@ -220,6 +222,7 @@ package struct KeyRequest: Sendable, Equatable {
         secondsSinceBoot = try count("sinceBoot")
         sequence = try count("sequence")
         revocations = try count("revocations")
+        listVersion = json["lists"] == nil ? 1 : try count("lists")
         plays = try count("plays")
         trustedTime = json.instant("trusted")
         token = json["token"]?.string

@@ -48,13 +48,18 @@ struct TokenCreate: Command {
     static let parameters: [Parameter<Self>] =
         [
             .option(\.title, "--title", value: "id", help: "The title's id.", required: true),
-            .option(\.account, "--account", value: "name", help: "The account that receives the title; default: the player's."),
+            .option(
+                \.account,
+                "--account",
+                value: "name",
+                help: "The account that receives the title, whose devices redeem the token; default: the player's."
+            ),
             .option(\.rights, "--rights", help: "To own, or a rental with an end."),
             .option(
                 \.playDuration,
                 "--play-duration",
                 value: "seconds",
-                help: "Seconds from the first play on. Required for a rental."
+                help: "Seconds from the first play on; they end the license and its order. Required for a rental."
             ),
             .option(
                 \.periodEnd,
