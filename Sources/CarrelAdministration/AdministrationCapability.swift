@@ -96,7 +96,14 @@ package struct AdministrationCapability: Capability {
             isDraining: isDraining,
             callers: callers
         ).add(to: &router)
-        OperationRoutes(database: database, metrics: context.metrics, isDraining: isDraining, callers: callers).add(to: &router)
+        OperationRoutes(
+            database: database,
+            metrics: context.metrics,
+            parts: others,
+            clock: context.clock,
+            isDraining: isDraining,
+            callers: callers
+        ).add(to: &router)
     }
 
     package func addMetrics(to registry: MetricsRegistry) { QueueMeter.add(to: registry) }

@@ -5,6 +5,7 @@ package import CarrelHome
 import CarrelJSON
 import CarrelRights
 package import CarrelStore
+import CarrelThreads
 import CarrelThrottling
 package import CarrelWebAPI
 
@@ -70,7 +71,9 @@ package struct AuthorityCapability: Capability {
         "revoked_rights": .nothing("random ids of licenses and keys"),
         "rights_numbers": .nothing("numbers"),
     ]
-    package static let statements = AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements
+    package static let statements =
+        AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements + CarriedPlayers.statements
+    package static let carriedTables = CarriedPlayers.tables
 
     package func addRoutes(to router: inout Router) {
         AuthorityRoutes(
@@ -101,6 +104,10 @@ package struct AuthorityCapability: Capability {
                 try PlayerStore.players(of: person.account, in: transaction).map(AuthorityRoutes.json)
             }
         ]
+    }
+
+    package func warnings(at now: Instant, within limit: Duration) async -> [String] {
+        (try? await CarrelThreads.within(limit) { [authority] in try await authority.endWarnings(at: now) }) ?? []
     }
 
     package var wrappedKeys: [WrappedKeys] {

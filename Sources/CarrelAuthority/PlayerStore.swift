@@ -124,6 +124,12 @@ package enum PlayerStore {
         ON CONFLICT (name) DO UPDATE SET number = rights_numbers.number + 1
         """
     )
+    static let raise = SQL(
+        """
+        INSERT INTO rights_numbers (name, number) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET number = CASE WHEN rights_numbers.number < $2 THEN $2 ELSE rights_numbers.number END
+        """
+    )
 
     package static let statements = [
         insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, unlinkedCount, renew, link, suspend,
@@ -133,7 +139,7 @@ package enum PlayerStore {
         removeCertificates,
         byThumbprint, revokeRight, expiredCertificates, removeCertificate,
         revokedSerials, useNonce, expiredNonces, removeNonce, revokedRights, revokedRight, number, bump, expiredRights,
-        removeRight,
+        removeRight, raise,
     ]
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {
@@ -344,7 +350,16 @@ package enum PlayerStore {
 
     /// The number of the list of what is revoked; 0 before the first.
     package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
-        try transaction.row(number, [.text("revocations")]).map { try $0.integer(0) } ?? 0
+        try number("revocations", in: transaction)
+    }
+
+    static func number(_ name: String, in transaction: any Transaction) throws -> Int64 {
+        try transaction.row(number, [.text(name)]).map { try $0.integer(0) } ?? 0
+    }
+
+    /// Raises a number; a larger one stays.
+    static func raise(_ name: String, to value: Int64, in transaction: any Transaction) throws {
+        try transaction.run(raise, [.text(name), .integer(value)])
     }
 
     static func bumpRevocations(in transaction: any Transaction) throws { try transaction.run(bump, [.text("revocations")]) }

@@ -80,7 +80,9 @@ package struct LicensingCapability: Capability {
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
-    package static let statements = LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements
+    package static let statements =
+        LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements + CarriedLicenses.statements
+    package static let carriedTables = CarriedLicenses.tables
 
     package func addRoutes(to router: inout Router) {
         let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)

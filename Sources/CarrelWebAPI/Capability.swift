@@ -13,6 +13,9 @@ package protocol Capability: Sendable {
     /// All SQL of the capability.
     static var statements: [SQL] { get }
 
+    /// Tables that a restore carries over from the replaced database, in the order of their references.
+    static var carriedTables: [CarriedTable] { get }
+
     func addRoutes(to router: inout Router)
     func addMetrics(to registry: MetricsRegistry)
     /// Work beside the requests.
@@ -25,11 +28,14 @@ package protocol Capability: Sendable {
     var wrappedKeys: [WrappedKeys] { get }
     /// Members of `/admin/v1/health`; objects of one name become one.
     func health(at now: Instant, within limit: Duration) async -> JSONObject
+    /// What an operator must attend to soon, as sentences for `/readyz`, `/admin/v1/health` and `carrel status`.
+    func warnings(at now: Instant, within limit: Duration) async -> [String]
 }
 
 extension Capability {
     package static var tables: [String: PersonalData.Treatment] { [:] }
     package static var statements: [SQL] { [] }
+    package static var carriedTables: [CarriedTable] { [] }
     package func addRoutes(to router: inout Router) {}
     package func addMetrics(to registry: MetricsRegistry) {}
     package var jobs: [BackgroundJob] { [] }
@@ -37,6 +43,7 @@ extension Capability {
     package var personalData: [PersonalData.Member] { [] }
     package var wrappedKeys: [WrappedKeys] { [] }
     package func health(at now: Instant, within limit: Duration) async -> JSONObject { [:] }
+    package func warnings(at now: Instant, within limit: Duration) async -> [String] { [] }
 }
 
 /// Work that a server repeats beside the requests.

@@ -42,6 +42,7 @@ struct HealthRoutes {
     private func health(within limit: Duration) async -> JSONObject {
         let (began, now) = (ContinuousClock.now, context.clock.now)
         async let looked = DatabaseHealth(database: context.database).look(within: limit)
+        async let warned = parts.warnings(at: now, within: limit)
         let told = await withTaskGroup(of: (Int, JSONObject).self) { group in
             for (place, part) in parts.enumerated() { group.addTask { (place, await part.health(at: now, within: limit)) } }
             return await group.reduce(into: [(Int, JSONObject)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
@@ -71,6 +72,8 @@ struct HealthRoutes {
             for (name, value) in more { known[name] = value }
             answer[name] = .object(known)
         }
+        let warnings = await warned
+        if !warnings.isEmpty { answer["warnings"] = .array(warnings.map { .string($0) }) }
         if let disk = Self.disk(context.home.directory) {
             answer["disk"] = ["freeBytes": .integer(disk.free), "totalBytes": .integer(disk.total)]
         }
@@ -92,5 +95,15 @@ struct HealthRoutes {
         for (reason, count) in slot.refusals.sorted(by: { $0.key < $1.key }) { refusals[reason] = .integer(count) }
         object["refusals"] = .object(refusals)
         return .object(object)
+    }
+}
+
+extension [any Capability] {
+    /// The warnings of all capabilities, in their order.
+    func warnings(at now: Instant, within limit: Duration) async -> [String] {
+        await withTaskGroup(of: (Int, [String]).self) { group in
+            for (place, part) in enumerated() { group.addTask { (place, await part.warnings(at: now, within: limit)) } }
+            return await group.reduce(into: [(Int, [String])]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.flatMap(\.1)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import CarrelAccounts
+import CarrelBytes
 import CarrelHTTP
 import CarrelMetrics
 import CarrelJSON
@@ -9,6 +10,9 @@ import CarrelWebAPI
 struct OperationRoutes {
     let database: any Database
     let metrics: MetricsRegistry
+    /// The capabilities that may warn.
+    let parts: [any Capability]
+    let clock: any WallClock
     let isDraining: @Sendable () -> Bool
     let callers: RequestAuthenticator
 
@@ -26,7 +30,10 @@ struct OperationRoutes {
             let state = await health.look()
             let isEnough = request.query["for"] == "reading" ? state.canRead : state == .available
             guard isEnough else { throw DatabaseHealth.problem(state) }
-            return .json(["status": "ready"])
+            let warnings = await parts.warnings(at: clock.now, within: DatabaseHealth.briefLimit)
+            return .json(
+                warnings.isEmpty ? ["status": "ready"] : ["status": "ready", "warnings": .array(warnings.map { .string($0) })]
+            )
         }
         router.on(.get, "metrics") { request, _ in
             if !callers.isFromThisMachine(request) {

@@ -37,6 +37,7 @@ struct StatusCommand: Command {
                 + "\((health["disk"]?["freeBytes"]?.int ?? 0) >> 20) MiB free, \(health["listeners"]?.int ?? 0) listeners"
         )
         if let state = database?["state"]?.string, state != "available" { console.print("database: \(state)") }
+        for warning in health["warnings"]?.array ?? [] { console.print("warning: \(warning.string ?? "")") }
         for source in health["sources"]?.array ?? [] where source["state"] != nil {
             console.print(Self.line(about: source))
         }
