@@ -39,6 +39,15 @@ struct TokenRoutes: Sendable {
                 throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
             }
         }
+        router.on(.post, "admin/v1/token-key/rotate") { request, _ in
+            let actor = try await callers.require(request, .rotateKeys)
+            let atOnce = request.query.flag("atOnce")
+            let rotation = try await titles.tokens.rotate(atOnce: atOnce, by: actor, at: clock.now)
+            return .json([
+                "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
+                "forgotten": .integer(rotation.forgotten),
+            ])
+        }
         router.on(.get, "admin/v1/communication-keys") { request, _ in
             try await callers.require(request, .manageKeys)
             let list = try await keys.list(at: clock.now).map(\.json)
