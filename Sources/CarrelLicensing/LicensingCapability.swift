@@ -93,9 +93,11 @@ package struct LicensingCapability: Capability {
             callers: accounts.callers,
             clock: context.clock
         ).add(to: &router)
+        let keys = ContentKeys(database: context.database, clock: context.clock, master: context.master)
         LicensingRoutes(
             licenses: licenses,
             tokens: tokens,
+            keys: keys,
             accounts: accounts.accounts,
             callers: accounts.callers,
             clock: context.clock,
@@ -108,10 +110,7 @@ package struct LicensingCapability: Capability {
                 [("call", "token"), ("method", "GET")]
             )
         ).add(to: &router)
-        ContentKeyRoutes(
-            keys: ContentKeys(database: context.database, clock: context.clock, master: context.master),
-            callers: accounts.callers
-        ).add(to: &router)
+        ContentKeyRoutes(keys: keys, callers: accounts.callers).add(to: &router)
         LicenseListRoutes(
             database: context.database,
             audit: audit,

@@ -33,7 +33,8 @@ struct TokenRoutes: Sendable {
             let content = try object.string("contentURL") ?? "\(base)/v1/shelf"
             do {
                 let place = try addresses.configuration(at: base)
-                let made = try await titles.make(asked, by: actor)
+                let issuer = try await callers.backOfficeKey(request)?.id
+                let made = try await titles.make(asked, by: actor, issuer: issuer)
                 return .json(try Self.json(made, asked, place, addresses.rightsURL(made.stream, base, content))).unstored
             } catch let error as RightsError {
                 throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
