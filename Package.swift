@@ -443,7 +443,9 @@ let package = Package(
         ),
         tests(
             "PlayerEngineTests",
-            carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Rights Store Testing Threads Tokens Vault")
+            carrel(
+                "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
+            )
                 + serverTargets
         ),
         tests(
@@ -481,7 +483,7 @@ let package = Package(
         serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
         serverTests(
             "Server",
-            "Administration EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
+            "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable("PlayerProgram", path: "Tests/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),

@@ -93,7 +93,8 @@ package struct AccountsCapability: Capability {
     ]
     package static let statements =
         AccountStore.statements + SessionStore.statements + DeviceStore.statements + AppPasswordStore.statements
-        + StaffStore.statements + ThrottleStore.statements + RevocationStore.statements
+        + StaffStore.statements + ThrottleStore.statements + RevocationStore.statements + CarriedDevices.statements
+    package static let carriedTables = [CarriedDevices.table]
 
     package func addRoutes(to router: inout Router) {
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)

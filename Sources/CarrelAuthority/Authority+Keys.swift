@@ -25,7 +25,14 @@ extension Authority {
         package let time: Ed25519.PrivateKey
         /// The private halves of the keys that requests are encrypted to, by id: the newest and those before it.
         package let agreement: [String: P256.PrivateKey]
-        let rootKey: P256.PrivateKey
+        /// The root's private key; nil while it is kept elsewhere.
+        let rootKey: P256.PrivateKey?
+        /// Issues certificates of TLS servers while the root's key is kept elsewhere.
+        let servers: CertificateAuthority?
+        /// The certificate of the key for requests, if the root issued it before its key was taken elsewhere.
+        let agreementCertificate: [UInt8]?
+        /// The current keys that sign, with their ends.
+        let signers: [(use: String, end: Instant)]
         /// When they were read: an ended key for requests goes within the hour.
         let readAt: Instant
 
@@ -49,7 +56,17 @@ extension Authority {
                 throw ServerError(.home, "the database has no certificate of the certificate authority")
             }
             root = try Certificate(der: rootCertificate)
-            rootKey = try P256.PrivateKey(scalar: try scalar(rootRow))
+            rootKey = rootRow.hasPrivateKey ? try P256.PrivateKey(scalar: try scalar(rootRow)) : nil
+            servers = try rows.last { $0.use == Use.servers }.flatMap { row in
+                try row.certificate.map {
+                    try CertificateAuthority(certificate: $0, key: P256.PrivateKey(scalar: try scalar(row)))
+                }
+            }
+            agreementCertificate = rows.last { $0.use == ServiceKeys.Use.agreement.rawValue }?.certificate
+            signers = try [
+                Use.devices, ServiceKeys.Use.license.rawValue, ServiceKeys.Use.revocation.rawValue, ServiceKeys.Use.time.rawValue,
+            ]
+            .map { ($0, try newest($0).validUntil) }
             devices = try CertificateAuthority(
                 certificate: devicesCertificate,
                 key: P256.PrivateKey(scalar: try scalar(devicesRow))
@@ -71,10 +88,33 @@ extension Authority {
             }
             self.agreement = agreement
             trust = TrustDocument(root: rootCertificate, rollovers: rows.compactMap(\.rollover), keys: document.text)
-            self.document = try ServiceKeys(document.text, signedBy: rootKey.publicKey)
+            self.document = try ServiceKeys(
+                document.text,
+                signedBy: P256.PublicKey(subjectPublicKeyInfo: root.subjectPublicKeyInfo)
+            )
             readAt = now
             environment = document.environment
             number = document.number
+        }
+
+        /// Refuses to sign with a key that has ended.
+        func requireValid(at now: Instant) throws(ServerError) {
+            guard let ended = signers.first(where: { $0.end < now }) else { return }
+            throw ServerError(.home, "the key for '\(ended.use)' ended at \(ended.end): carrel pki rotate \(ended.use)")
+        }
+
+        /// The root's private key.
+        ///
+        /// - Throws: ``ServerError`` `request.conflict` while it is kept elsewhere.
+        func requireRoot() throws(ServerError) -> P256.PrivateKey {
+            guard let rootKey else {
+                throw ServerError(
+                    .conflict,
+                    "the root's private key is kept away from this server: bring it back with 'carrel pki import-root FILE', and take it "
+                        + "away again with 'carrel pki export-root FILE --remove'"
+                )
+            }
+            return rootKey
         }
     }
 
@@ -82,6 +122,7 @@ extension Authority {
     enum Use {
         static let root = "root"
         static let devices = "devices"
+        static let servers = "servers"
     }
 
     /// How long keys are valid.
@@ -101,7 +142,6 @@ extension Authority {
     struct NewKey {
         let row: AuthorityStore.Key
         let scalar: Secret
-        let publicKey: JWK
     }
 
     static func make(
@@ -128,7 +168,7 @@ extension Authority {
             rollover: nil,
             wrapped: try master.wrap(scalar)
         )
-        return NewKey(row: row, scalar: scalar, publicKey: jwk)
+        return NewKey(row: row, scalar: scalar)
     }
 
     static func row(
@@ -149,29 +189,5 @@ extension Authority {
             rollover: rollover,
             wrapped: try master.wrap(authority.key.scalar)
         )
-    }
-
-    /// Signs the document that names the service's keys.
-    static func document(
-        _ rows: [AuthorityStore.Key],
-        _ publicKeys: [String: JWK],
-        environment: String,
-        number: Int64,
-        root: P256.PrivateKey,
-        at now: Instant
-    ) -> AuthorityStore.Document {
-        let keys = rows.compactMap { row in
-            ServiceKeys.Use(rawValue: row.use).flatMap { use in
-                publicKeys[row.id].map { ServiceKeys.Key(use: use, key: $0, validity: row.validFrom...row.validUntil) }
-            }
-        }
-        let document = ServiceKeys(
-            environment: environment,
-            number: Int(number),
-            keys: keys.suffix(64),
-            authorities: rows.filter { $0.use == Use.devices }.compactMap(\.certificate).suffix(8),
-            validity: now...(now + Life.service)
-        )
-        return AuthorityStore.Document(number: number, environment: environment, text: document.signed(by: root))
     }
 }

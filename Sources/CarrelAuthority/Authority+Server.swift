@@ -8,8 +8,10 @@ import CarrelThreads
 extension Authority {
     /// A certificate of a TLS server of the service with its key, and the authorities of the clients that it asks.
     package struct ServerCertificate: Sendable {
-        /// In DER, issued by the root.
+        /// In DER, issued by the root, or by the authority of servers.
         package let certificate: [UInt8]
+        /// The certificate of the authority of servers, in DER; nil for one that the root issued.
+        package let authority: [UInt8]?
         package let key: P256.PrivateKey
         /// The root and the authorities of players, in DER.
         package let clientAuthorities: [[UInt8]]
@@ -32,14 +34,15 @@ extension Authority {
     /// - Returns: the certificate, valid for 90 days.
     /// - Throws: what reading the keys throws.
     package func serverCertificate(names: [String], addresses: [[UInt8]]) async throws -> ServerCertificate {
-        let keys = try await keys()
-        let root = try CertificateAuthority(certificate: keys.trust.root, key: keys.rootKey)
+        let keys = try await storedKeys()
+        let root = try keys.rootKey.map { try CertificateAuthority(certificate: keys.trust.root, key: $0) }
+        guard let issuer = root ?? keys.servers else { throw ServerError(.home, "the service has no authority of servers") }
         let now = clock.now.wholeSecond
         // clocks of clients may be late
         let start = max(now - .seconds(3600), keys.root.validity?.lowerBound ?? now)
         let validity = min(start, now)...(now + Self.serverLife)
         let key = P256.PrivateKey()
-        let certificate = root.issue(
+        let certificate = issuer.issue(
             subject: names.first ?? "localhost",
             publicKey: key.publicKey,
             validity: validity,
@@ -47,6 +50,7 @@ extension Authority {
         )
         return ServerCertificate(
             certificate: certificate,
+            authority: root == nil ? issuer.certificate : nil,
             key: key,
             clientAuthorities: [keys.trust.root] + keys.document.authorities,
             number: keys.number,
@@ -68,7 +72,11 @@ extension Authority {
         guard let validity = keys.document.keys.first(where: { $0.key.thumbprint == id })?.validity else {
             throw Self.noAgreement
         }
-        let root = try CertificateAuthority(certificate: keys.trust.root, key: keys.rootKey)
+        guard let rootKey = keys.rootKey else {
+            guard let certificate = keys.agreementCertificate else { throw Self.noAgreement }
+            return certificate
+        }
+        let root = try CertificateAuthority(certificate: keys.trust.root, key: rootKey)
         let certificate = root.issue(subject: id, publicKey: key, validity: validity, kind: .agreement)
         agreementCertificate.withLock { $0 = AgreementCertificate(certificate: certificate, key: id, number: keys.number) }
         return certificate

@@ -1,6 +1,6 @@
 package import CarrelAudit
 package import CarrelBytes
-package import CarrelCrypto
+import CarrelCrypto
 package import CarrelHome
 import CarrelJOSE
 import CarrelRights
@@ -11,8 +11,8 @@ import CarrelThreads
 package final class Authority: Sendable {
     let database: any Database
     let clock: any WallClock
-    private let master: MasterKeyring.Shared
-    private let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(1))
+    let master: MasterKeyring.Shared
+    let keyCache = SnapshotCache<Int, Keys>(limit: 1, life: .seconds(1))
     let agreementCertificate = Locked<AgreementCertificate?>(nil)
     let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
     let countCache = SnapshotCache<Int, Int>(limit: 1, life: .seconds(60))
@@ -46,7 +46,8 @@ package final class Authority: Sendable {
                 )
             }
         }
-        let known = try await keys()
+        try await signAfterRestore()
+        let known = try await storedKeys()
         guard known.environment == name else {
             throw ServerError(
                 .home,
@@ -56,7 +57,16 @@ package final class Authority: Sendable {
     }
 
     /// The keys, at most a second old; a rotation by another process is noticed by its number.
+    ///
+    /// - Throws: ``ServerError`` `server.home` if a key that signs has ended: what it signed would be refused.
     package func keys() async throws -> Keys {
+        let keys = try await storedKeys()
+        try keys.requireValid(at: clock.now)
+        return keys
+    }
+
+    /// The keys, whether or not they have ended.
+    package func storedKeys() async throws -> Keys {
         let now = clock.now
         let found = keyCache.find(0, at: now)
         if let keys = found.value, found.isFresh { return keys }
@@ -102,8 +112,7 @@ package final class Authority: Sendable {
                 try row(Use.devices, devices, master, at: now, for: Life.devices),
             ]
             + service.map(\.row)
-        let publicKeys = Dictionary(service.map { ($0.row.id, $0.publicKey) }) { first, _ in first }
-        return (rows, document(rows, publicKeys, environment: environment, number: 1, root: root.key, at: now))
+        return (rows, try document(rows, environment: environment, number: 1, root: root.key, master, at: now))
     }
 
     /// A key as `carrel pki show` lists it.
@@ -156,6 +165,7 @@ package final class Authority: Sendable {
                 throw ServerError(.home, "the database has no keys of the certificate authority")
             }
             let known = try Keys(rows, document, master, at: now)
+            _ = try known.requireRoot()
             let id = try Self.replace(use, known, rows, master.current, at: now, order: order, in: transaction)
             try AuditStore.append(actor.entry("pki.rotate", on: use, at: moment, reason: id), in: transaction)
             return id
@@ -178,8 +188,7 @@ package final class Authority: Sendable {
             key.createdAt = order
             try AuthorityStore.insert(key, in: transaction)
         }
-        var publicKeys = Dictionary(known.document.keys.map { ($0.key.thumbprint, $0.key) }) { first, _ in first }
-        var rootKey = known.rootKey
+        var rootKey = try known.requireRoot()
         let id: String
         if let service = ServiceKeys.Use(rawValue: use) {
             let made = try make(service, master, at: now)
@@ -187,10 +196,9 @@ package final class Authority: Sendable {
             let end = service == .agreement ? now + Life.overlap : now
             for row in rows where row.use == use { try AuthorityStore.end(row.id, at: end, in: transaction) }
             try insert(made.row)
-            publicKeys[made.row.id] = made.publicKey
             id = made.row.id
         } else {
-            let oldRoot = try CertificateAuthority(certificate: known.root.der, key: known.rootKey)
+            let oldRoot = try CertificateAuthority(certificate: known.root.der, key: rootKey)
             let validity = now...(now + (use == Use.root ? Life.root : Life.devices))
             let key = P256.PrivateKey()
             if use == Use.root {
@@ -201,19 +209,7 @@ package final class Authority: Sendable {
                 )
                 let rollover = RootRollover.sign(root.certificate, with: oldRoot.key)
                 try insert(try row(use, root, rollover: rollover, master, at: now, for: Life.root))
-                // The authorities of players go on under the new root, with the keys they have.
-                for row in rows where row.use == Use.devices {
-                    guard let old = row.certificate else { continue }
-                    let certificate = try Certificate(der: old)
-                    let publicKey = try P256.PublicKey(subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
-                    let again = root.issue(
-                        subject: certificate.commonName ?? "",
-                        publicKey: publicKey,
-                        validity: row.validFrom...row.validUntil,
-                        kind: .authority(pathLength: 0)
-                    )
-                    try AuthorityStore.certify(row.id, again, in: transaction)
-                }
+                try certify(rows, under: root, in: transaction)
                 rootKey = key
             } else {
                 let certificate = oldRoot.issue(
@@ -227,26 +223,16 @@ package final class Authority: Sendable {
             }
             id = JWK.p256(key.publicKey).thumbprint
         }
-        let document = document(
+        let document = try document(
             try AuthorityStore.keys(in: transaction),
-            publicKeys,
             environment: known.environment,
             number: known.number + 1,
             root: rootKey,
-            at: now
+            master,
+            at: now,
+            dropsNone: true
         )
         try AuthorityStore.insert(document, at: now, in: transaction)
         return id
-    }
-
-    /// The root's private key, encrypted under a passphrase, and its certificate: to be kept away from the server.
-    ///
-    /// - Returns: a text that ``RootExport`` reads.
-    package func exportRoot(passphrase: Secret, by actor: AuditActor) async throws -> String {
-        let keys = try await keys()
-        let text = try RootExport.seal(keys.rootKey, certificate: keys.trust.root, passphrase: passphrase)
-        let entry = actor.entry("pki.export-root", on: JWK.p256(keys.rootKey.publicKey).thumbprint, at: clock.now)
-        try await database.write { try AuditStore.append(entry, in: $0) }
-        return text
     }
 }

@@ -71,7 +71,9 @@ package struct AuthorityCapability: Capability {
         "revoked_rights": .nothing("random ids of players, licenses and keys, and digests of the keys of revoked players"),
         "rights_numbers": .nothing("numbers"),
     ]
-    package static let statements = AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements
+    package static let statements =
+        AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements + CarriedPlayers.statements
+    package static let carriedTables = CarriedPlayers.tables
 
     package func addRoutes(to router: inout Router) {
         AuthorityRoutes(
@@ -112,12 +114,13 @@ package struct AuthorityCapability: Capability {
     }
 
     package func warnings(at now: Instant, within limit: Duration) async -> [String] {
+        let ends = (try? await CarrelThreads.within(limit) { [authority] in try await authority.endWarnings(at: now) }) ?? []
         guard let count = try? await CarrelThreads.within(limit, { [authority] in try await authority.revokedCount() }),
             count >= Revocations.maxEntries / 5 * 4
-        else { return [] }
-        return [
+        else { return ends }
+        let fullness =
             "the list of revocations has \(count) of \(Revocations.maxEntries) entries: beyond that the oldest that staff did not make are left out"
-        ]
+        return ends + [fullness]
     }
 
     package var wrappedKeys: [WrappedKeys] {

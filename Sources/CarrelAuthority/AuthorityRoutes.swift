@@ -46,7 +46,7 @@ struct AuthorityRoutes: Sendable {
             return .json(try await personalizations.personalize(text, reader: reader, requestID: request.id).json).unstored
         }
         router.on(.get, "v1/license/keys") { _, _ in
-            let keys = try await authority.keys()
+            let keys = try await authority.storedKeys()
             var object = keys.trust.json
             object["environment"] = .string(keys.environment)
             return .json(.object(object))
@@ -127,7 +127,7 @@ struct AuthorityRoutes: Sendable {
         }
         router.on(.get, "admin/v1/pki") { request, _ in
             try await callers.require(request, .rotateKeys)
-            let (keys, list) = (try await authority.keys(), try await authority.list())
+            let (keys, list) = (try await authority.storedKeys(), try await authority.list())
             return .json([
                 "environment": .string(keys.environment), "number": .integer(keys.number),
                 "revocations": .integer(try await authority.revocationNumber()),
@@ -142,20 +142,7 @@ struct AuthorityRoutes: Sendable {
             let use = try object.requiredString("use")
             return .json(["use": .string(use), "id": .string(try await authority.rotate(use, by: actor))])
         }
-        router.on(.post, "admin/v1/pki/export-root") { request, _ in
-            let actor = try await callers.require(request, .rotateKeys)
-            guard case .local = request.peer else {
-                throw ServerError(.forbidden, "the root is exported on the server's own machine: carrel pki export-root")
-            }
-            let object = try await JSONBody.object(of: request, limit: 4096)
-            try object.allowOnly(["passphrase"])
-            let passphrase = try object.requiredString("passphrase")
-            guard passphrase.unicodeScalars.count >= 12 else {
-                throw ServerError(.invalid, "the passphrase has at least 12 characters")
-            }
-            let text = try await authority.exportRoot(passphrase: Secret(Array(passphrase.utf8)), by: actor)
-            return .json(["root": .string(text)]).unstored
-        }
+        RootRoutes(authority: authority, callers: callers).add(to: &router)
     }
 
     /// The signed message that a request has as its body.

@@ -18,6 +18,9 @@ package enum AuthorityStore {
         /// A root's certificate, signed by the root before it.
         let rollover: String?
         let wrapped: MasterKeyring.Wrapped
+
+        /// Whether the private key is here. A root's can be kept elsewhere.
+        var hasPrivateKey: Bool { !wrapped.bytes.isEmpty }
     }
 
     /// The keys of the service, signed by the root.
@@ -45,12 +48,14 @@ package enum AuthorityStore {
     static let newestNumber = SQL("SELECT number FROM pki_documents ORDER BY number DESC LIMIT 1")
     static let insertDocument = SQL("INSERT INTO pki_documents (number, environment, signed_at, text) VALUES ($1, $2, $3, $4)")
     static let notUnder = SQL(
-        "SELECT id, master_version, wrapped FROM pki_keys WHERE master_version <> $1 ORDER BY id LIMIT $2"
+        "SELECT id, master_version, wrapped FROM pki_keys WHERE master_version <> $1 AND LENGTH(wrapped) > 0 ORDER BY id LIMIT $2"
     )
     static let rewrap = SQL("UPDATE pki_keys SET master_version = $2, wrapped = $3 WHERE id = $1")
 
+    static let removePrivateKeys = SQL("UPDATE pki_keys SET wrapped = $2 WHERE key_use = $1")
+
     package static let statements = [
-        keys, insertKey, endKey, certify, newestDocument, newestNumber, insertDocument, notUnder, rewrap,
+        removePrivateKeys, keys, insertKey, endKey, certify, newestDocument, newestNumber, insertDocument, notUnder, rewrap,
     ]
 
     static func keys(in transaction: any Transaction) throws -> [Key] {
@@ -84,6 +89,11 @@ package enum AuthorityStore {
     /// Gives a key another certificate.
     static func certify(_ id: String, _ certificate: [UInt8], in transaction: any Transaction) throws {
         try transaction.run(certify, [.text(id), .blob(certificate)])
+    }
+
+    /// Removes the private keys of all keys of a use. Their certificates stay.
+    static func removePrivateKeys(of use: String, in transaction: any Transaction) throws {
+        try transaction.run(removePrivateKeys, [.text(use), .blob([])])
     }
 
     static func document(in transaction: any Transaction) throws -> Document? {

@@ -55,9 +55,16 @@ extension PlayerStore {
         """
     )
 
+    static let raise = SQL(
+        """
+        INSERT INTO rights_numbers (name, number) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET number = CASE WHEN rights_numbers.number < $2 THEN $2 ELSE rights_numbers.number END
+        """
+    )
+
     static let statementsOfRevocations = [
         revokeRight, resumeRights, expiredRights, removeRight, revokedSerials, revokedRights, revokedCount, revokedRight,
-        isTombstone, noteLicense, number, bump,
+        isTombstone, noteLicense, number, bump, raise,
     ]
 
     /// Adds a player, a license or a key to what is revoked.
@@ -164,7 +171,16 @@ extension PlayerStore {
 
     /// The number of the list of what is revoked; 0 before the first.
     package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
-        try transaction.row(number, [.text("revocations")]).map { try $0.integer(0) } ?? 0
+        try number("revocations", in: transaction)
+    }
+
+    static func number(_ name: String, in transaction: any Transaction) throws -> Int64 {
+        try transaction.row(number, [.text(name)]).map { try $0.integer(0) } ?? 0
+    }
+
+    /// Raises a number; a larger one stays.
+    static func raise(_ name: String, to value: Int64, in transaction: any Transaction) throws {
+        try transaction.run(raise, [.text(name), .integer(value)])
     }
 
     static func bumpRevocations(in transaction: any Transaction) throws { try transaction.run(bump, [.text("revocations")]) }

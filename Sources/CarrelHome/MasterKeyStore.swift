@@ -13,7 +13,26 @@ package enum MasterKeyStore {
     static let activate = SQL("UPDATE master_keys SET activated_at = $2 WHERE version = $1 AND activated_at IS NULL")
     static let forget = SQL("DELETE FROM master_keys WHERE version < $1")
 
-    package static let statements = [all, insert, activate, forget]
+    static let carriedPage = SQL("SELECT * FROM master_keys WHERE version > $1 ORDER BY version LIMIT $2")
+    static let carriedOwn = SQL("SELECT * FROM master_keys WHERE version = $1")
+    static let carry = SQL(
+        """
+        INSERT INTO master_keys VALUES ($1, $2, $3, $4)
+        ON CONFLICT (version) DO UPDATE SET activated_at = COALESCE(master_keys.activated_at, excluded.activated_at)
+        """
+    )
+
+    package static let statements = [all, insert, activate, forget, carriedPage, carriedOwn, carry]
+
+    /// The fingerprints of the keys that carried rows are wrapped under.
+    package static let carried = CarriedTable(
+        "master_keys",
+        page: carriedPage,
+        own: carriedOwn,
+        merge: carry,
+        start: [.integer(.min)],
+        columns: 4
+    ) { _, _ in [] }
 
     package static func known(in transaction: any Transaction) throws -> MasterKeys {
         MasterKeys(

@@ -39,6 +39,9 @@ final class CommunicationKeys: Sendable {
         return keys
     }
 
+    /// Evicts the service's own keys: they were replaced.
+    func forgetOwn() { cache.invalidateAll() }
+
     /// The id of a key of our own, which messages name: no secret, and the same on every node.
     private static func id(of secret: Secret) -> KeyID {
         let label = Array("carrel communication key".utf8)

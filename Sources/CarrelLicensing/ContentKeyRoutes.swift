@@ -18,7 +18,12 @@ struct ContentKeyRoutes: Sendable {
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
             let after = try request.query["after"].map { try Self.keyID($0) }
             let found = try await keys.list(after: after, limit: limit)
-            let list = found.map { JSON.object(["kid": .string($0.id.hex), "createdAt": .string($0.addedAt.description)]) }
+            let list = found.map { key in
+                JSON.object([
+                    "kid": .string(key.id.hex), "createdAt": .string(key.addedAt.description),
+                    "owner": key.owner.map { .string($0) } ?? .null,
+                ])
+            }
             var answer: JSONObject = ["keys": .array(list)]
             if found.count == limit, let last = found.last { answer["next"] = .string(last.id.hex) }
             return .json(.object(answer)).unstored
@@ -26,12 +31,13 @@ struct ContentKeyRoutes: Sendable {
         router.on(.put, "admin/v1/content-keys/{kid}") { request, parameters in
             let actor = try await callers.require(request, .issueTokens)
             let object = try await JSONBody.object(of: request, limit: 4096)
-            try object.allowOnly(["key"])
+            try object.allowOnly(["key", "owner"])
             let id = try Self.keyID(parameters["kid"])
+            let owner = try await owner(object.string("owner"), request)
             guard let key = Hex.decode(try object.requiredString("key")), key.count == KeyID.byteCount else {
                 throw ServerError(.invalid, "key must have 32 hexadecimal digits")
             }
-            try await keys.add(id, Secret(key), by: actor)
+            try await keys.add(id, Secret(key), owner: owner, by: actor)
             return .empty(.noContent)
         }
         // a portal that adds keys does not take away those of another
@@ -39,9 +45,21 @@ struct ContentKeyRoutes: Sendable {
             let actor = try await callers.require(request, .manageKeys)
             let isForced = request.query["force"]
             guard isForced == nil || isForced == "true" else { throw ServerError(.invalid, "force is true, or left out") }
-            try await keys.remove(try Self.keyID(parameters["kid"]), isForced: isForced != nil, by: actor)
+            let isRevoked = request.query["revoke"]
+            guard isRevoked == nil || isRevoked == "true" else { throw ServerError(.invalid, "revoke is true, or left out") }
+            let id = try Self.keyID(parameters["kid"])
+            try await keys.remove(id, isForced: isForced != nil, isRevoked: isRevoked != nil, by: actor)
             return .empty(.noContent)
         }
+    }
+
+    /// The owner of a key that is added: a portal's own, and for others the one that they name.
+    private func owner(_ named: String?, _ request: HTTPRequest) async throws -> String? {
+        guard let portal = try await callers.backOfficeKey(request), !portal.role.may(.manageKeys) else { return named }
+        guard named == nil || named == portal.id else {
+            throw ServerError(.forbidden, "a portal adds keys for itself alone: leave owner out")
+        }
+        return portal.id
     }
 
     private static func keyID(_ text: String) throws -> KeyID {

@@ -5,11 +5,14 @@ import CarrelStore
 
 /// The SQL of content keys that are not those of orders.
 enum ContentKeyStore {
-    static let key = SQL("SELECT master_version, wrapped FROM content_keys WHERE kid = $1")
+    static let key = SQL("SELECT master_version, wrapped, owner FROM content_keys WHERE kid = $1")
     static let insert = SQL(
-        "INSERT INTO content_keys (kid, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4) ON CONFLICT (kid) DO NOTHING"
+        """
+        INSERT INTO content_keys (kid, created_at, master_version, wrapped, owner) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (kid) DO NOTHING
+        """
     )
-    static let page = SQL("SELECT kid, created_at FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
+    static let page = SQL("SELECT kid, created_at, owner FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
     static let remove = SQL("DELETE FROM content_keys WHERE kid = $1")
     /// Reads all licenses: for a rare act of staff, outside a transaction that writes.
     static let liveLicenses = SQL(
@@ -26,22 +29,52 @@ enum ContentKeyStore {
 
     static let statements = [key, insert, page, remove, liveLicenses, notUnder, rewrap]
 
-    static func key(_ id: KeyID, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        try transaction.row(key, [.text(id.hex)]).map { .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1)) }
+    /// The keys of the store that a grant may name.
+    enum Reach: Sendable {
+        /// Those without an owner.
+        case unowned
+        /// Those of a portal, and those without an owner.
+        case portal(String)
+        /// All: for grants of the operator.
+        case all
+
+        /// The keys that a token of an issuer may name.
+        static func issuer(_ issuer: String?) -> Reach { issuer.map { .portal($0) } ?? .all }
+
+        fileprivate func includes(_ owner: String?) -> Bool {
+            switch self {
+            case .unowned: owner == nil
+            case .portal(let id): owner == nil || owner == id
+            case .all: true
+            }
+        }
+    }
+
+    /// A key; nil without one within the reach.
+    static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+        guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)) else { return nil }
+        return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
     }
 
     /// Adds a key unless its id exists. Whether it was added.
-    static func insert(_ id: KeyID, _ key: MasterKeyring.Wrapped, at now: Instant, in transaction: any Transaction) throws
-        -> Bool
-    {
-        try transaction.run(insert, [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes)]) > 0
+    static func insert(
+        _ id: KeyID,
+        _ key: MasterKeyring.Wrapped,
+        owner: String?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes), SQLValue(owner),
+        ]
+        return try transaction.run(insert, values) > 0
     }
 
     /// The ids of keys with the times at which they were added, in the order of the ids.
     static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [ContentKeys.Listed] {
         try transaction.rows(page, [.text(id?.hex ?? ""), .integer(Int64(limit))]).compactMap { row in
-            let addedAt = try row.instant(1)
-            return KeyID(hex: try row.text(0)).map { ContentKeys.Listed(id: $0, addedAt: addedAt) }
+            let (addedAt, owner) = (try row.instant(1), try row.textIfPresent(2))
+            return KeyID(hex: try row.text(0)).map { ContentKeys.Listed(id: $0, addedAt: addedAt, owner: owner) }
         }
     }
 

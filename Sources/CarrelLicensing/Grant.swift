@@ -62,6 +62,7 @@ package struct Grant: Sendable {
         if let title, let id = message.id.flatMap({ Hex.decode($0) }), id.count == BusinessRules.idByteCount {
             (rules.id, redemption) = (id, Hex.encode(id))
             (rules.title, rules.account, rules.redemptions) = (title.id, title.account, title.redemptions)
+            rules.issuer = title.issuer
             isReusable = false
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
@@ -107,11 +108,14 @@ package struct Grant: Sendable {
         /// The account's id; nil for the player's.
         let account: String?
         let redemptions: Int
+        /// The back-office key that asked for it.
+        let issuer: String?
 
         /// The session that names it.
         var session: JSON {
             var object: JSONObject = ["title": .string(id), "redemptions": .integer(redemptions)]
             object["account"] = account.map { .string($0) }
+            object["issuer"] = issuer.map { .string($0) }
             return ["carrel": .object(object)]
         }
     }
@@ -121,7 +125,7 @@ package struct Grant: Sendable {
         guard let id = carrel["title"]?.string, let redemptions = carrel["redemptions"]?.int, 1...1_000_000 ~= redemptions else {
             throw restricted("the license message names no title")
         }
-        return Title(id: id, account: carrel["account"]?.string, redemptions: redemptions)
+        return Title(id: id, account: carrel["account"]?.string, redemptions: redemptions, issuer: carrel["issuer"]?.string)
     }
 }
 

@@ -39,7 +39,7 @@ extension LicenseDesk {
         return Content(
             id: request.contentID.isEmpty ? contents[0].contentID : request.contentID,
             ownID: contents.contains { $0.contentID == request.contentID } ? request.contentID : contents[0].contentID,
-            keys: try contents.map { ($0.keyID, try key(of: $0)) },
+            keys: try contents.map { ($0.keyID, try key(of: $0, in: .issuer(grant.rules.issuer))) },
             obligations: obligations,
             subject: player.account ?? "player:\(player.id)"
         )
@@ -53,7 +53,7 @@ extension LicenseDesk {
             return Content(
                 id: id,
                 ownID: id,
-                keys: [(content.keyID, try key(of: content))],
+                keys: [(content.keyID, try key(of: content, in: .unowned))],
                 subject: player.account ?? "player:\(player.id)"
             )
         }

@@ -115,7 +115,8 @@ struct LicenseDesk {
                 license: license.id,
                 at: now,
                 contentID: content.ownID,
-                cookie: rules.cookie
+                cookie: rules.cookie,
+                issuer: rules.issuer
             ),
             until: rules.expiresAt,
             in: transaction
@@ -199,9 +200,9 @@ struct LicenseDesk {
         )
     }
 
-    func key(of content: BusinessRules.Content) throws -> Secret {
+    func key(of content: BusinessRules.Content, in reach: ContentKeyStore.Reach) throws -> Secret {
         if let key = content.key { return key }
-        guard let stored = try ContentKeyStore.key(content.keyID, in: transaction) else {
+        guard let stored = try ContentKeyStore.key(content.keyID, of: reach, in: transaction) else {
             throw HTTPError(
                 .notFound,
                 "license.key",

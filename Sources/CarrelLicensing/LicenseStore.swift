@@ -84,10 +84,10 @@ package enum LicenseStore {
     )
     static let redeem = SQL(
         """
-        INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO redemptions (token_id, player_id, license_id, redeemed_at, content_id, cookie, expires_at, issuer)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (token_id, player_id) DO UPDATE SET license_id = $3, redeemed_at = $4, content_id = $5, cookie = $6,
-            expires_at = $7, ended_by = NULL
+            expires_at = $7, ended_by = NULL, issuer = $8
         """
     )
     static let records = SQL(
@@ -100,6 +100,18 @@ package enum LicenseStore {
         """
         SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions WHERE cookie = $1
         ORDER BY redeemed_at DESC, token_id DESC LIMIT $2 OFFSET $3
+        """
+    )
+    static let recordsOfIssuer = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions WHERE issuer = $1
+        ORDER BY redeemed_at DESC, token_id DESC LIMIT $2 OFFSET $3
+        """
+    )
+    static let recordsOfIssuerAndCookie = SQL(
+        """
+        SELECT token_id, player_id, license_id, redeemed_at, content_id, cookie FROM redemptions WHERE issuer = $1 AND cookie = $2
+        ORDER BY redeemed_at DESC, token_id DESC LIMIT $3 OFFSET $4
         """
     )
     static let licensesNotUnder = SQL(
@@ -153,7 +165,7 @@ package enum LicenseStore {
             setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
             insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
             insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
-            recordsOfCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
+            recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
             expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
         ] + statementsOfEndings
 
@@ -187,6 +199,8 @@ package enum LicenseStore {
         package let at: Instant
         package let contentID: String
         package let cookie: String?
+        /// The back-office key that asked for the token; nil for staff, and in lists.
+        var issuer: String?
     }
 
     /// Inserts a license that was redeemed with a token.
@@ -280,17 +294,27 @@ package enum LicenseStore {
     static func insert(_ redemption: Redemption, until end: Instant, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(redemption.token), .text(redemption.player), .text(redemption.license), .instant(redemption.at),
-            .text(redemption.contentID), SQLValue(redemption.cookie), .instant(end),
+            .text(redemption.contentID), SQLValue(redemption.cookie), .instant(end), SQLValue(redemption.issuer),
         ]
         try transaction.run(redeem, values)
     }
 
-    /// The newest redemptions first.
-    static func redemptions(cookie: String?, start: Int, count: Int, in transaction: any Transaction) throws -> [Redemption] {
+    /// The redemptions of an issuer's tokens, or of all, the newest first.
+    static func redemptions(
+        issuer: String?,
+        cookie: String?,
+        start: Int,
+        count: Int,
+        in transaction: any Transaction
+    ) throws -> [Redemption] {
         let bounds: [SQLValue] = [.integer(Int64(count)), .integer(Int64(start))]
         let rows =
-            if let cookie { try transaction.rows(recordsOfCookie, [.text(cookie)] + bounds) } else {
-                try transaction.rows(records, bounds)
+            switch (issuer, cookie) {
+            case (nil, nil): try transaction.rows(records, bounds)
+            case (nil, let cookie?): try transaction.rows(recordsOfCookie, [.text(cookie)] + bounds)
+            case (let issuer?, nil): try transaction.rows(recordsOfIssuer, [.text(issuer)] + bounds)
+            case (let issuer?, let cookie?):
+                try transaction.rows(recordsOfIssuerAndCookie, [.text(issuer), .text(cookie)] + bounds)
             }
         return try rows.map {
             Redemption(

@@ -124,7 +124,8 @@ extension Licenses {
                 license: "",
                 at: now,
                 contentID: "",
-                cookie: rules.cookie
+                cookie: rules.cookie,
+                issuer: rules.issuer
             ),
             until: rules.expiresAt,
             in: transaction

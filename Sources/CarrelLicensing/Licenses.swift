@@ -326,7 +326,15 @@ package struct Licenses: Sendable {
         return revoked
     }
 
-    package func redemptions(cookie: String?, start: Int, count: Int) async throws -> [LicenseStore.Redemption] {
-        try await database.read { try LicenseStore.redemptions(cookie: cookie, start: start, count: count, in: $0) }
+    /// The redemptions of tokens that a back-office key asked for, or of all tokens, the newest first.
+    package func redemptions(
+        issuer: String? = nil,
+        cookie: String?,
+        start: Int,
+        count: Int
+    ) async throws -> [LicenseStore.Redemption] {
+        try await database.read {
+            try LicenseStore.redemptions(issuer: issuer, cookie: cookie, start: start, count: count, in: $0)
+        }
     }
 }

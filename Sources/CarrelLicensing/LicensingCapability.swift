@@ -81,7 +81,9 @@ package struct LicensingCapability: Capability {
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
-    package static let statements = LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements
+    package static let statements =
+        LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements + CarriedLicenses.statements
+    package static let carriedTables = CarriedLicenses.tables
 
     package func addRoutes(to router: inout Router) {
         let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)
@@ -92,9 +94,11 @@ package struct LicensingCapability: Capability {
             callers: accounts.callers,
             clock: context.clock
         ).add(to: &router)
+        let keys = ContentKeys(database: context.database, clock: context.clock, master: context.master)
         LicensingRoutes(
             licenses: licenses,
             tokens: tokens,
+            keys: keys,
             accounts: accounts.accounts,
             callers: accounts.callers,
             clock: context.clock,
@@ -107,10 +111,7 @@ package struct LicensingCapability: Capability {
                 [("call", "token"), ("method", "GET")]
             )
         ).add(to: &router)
-        ContentKeyRoutes(
-            keys: ContentKeys(database: context.database, clock: context.clock, master: context.master),
-            callers: accounts.callers
-        ).add(to: &router)
+        ContentKeyRoutes(keys: keys, callers: accounts.callers).add(to: &router)
         LicenseListRoutes(
             licenses: licenses,
             database: context.database,

@@ -15,6 +15,7 @@ import CarrelWebAPI
 struct LicensingRoutes: Sendable {
     let licenses: Licenses
     let tokens: Tokens
+    let keys: ContentKeys
     let accounts: Accounts
     let callers: RequestAuthenticator
     let clock: any WallClock
@@ -46,8 +47,11 @@ struct LicensingRoutes: Sendable {
         }
         for path in ["hms/pr/token", "hms/wv/token"] {
             for method in [HTTPMethod.get, .post] {
-                router.on(method, path, acceptsForms: true, answersHead: false) { _, _ in
-                    throw HTTPError(.notFound, "license.system", "tokens of PlayReady and Widevine are not served")
+                router.on(method, path, acceptsForms: true, answersHead: false) { request, _ in
+                    try await reply(request) { pairs in
+                        let refusal = TokenRefusal(.accountDisabled, "tokens of PlayReady and Widevine are not served")
+                        return .refusal(refusal, as: TokenParameters.errorFormat(of: pairs), status: .notFound)
+                    }
                 }
             }
         }
@@ -127,14 +131,14 @@ struct LicensingRoutes: Sendable {
         return response.unstored
     }
 
-    /// The actor that a request's authenticator names.
-    private func actor(_ parameters: TokenParameters) async throws -> AuditActor {
+    /// The back-office key that a request's authenticator names.
+    private func portal(_ parameters: TokenParameters) async throws -> Accounts.ServiceKey {
         let text = parameters.authenticator.key.withBytes { String(validating: [UInt8](copying: $0), as: UTF8.self) } ?? ""
         guard let key = try await accounts.serviceKey(ofToken: text), key.id == parameters.authenticator.accountID else {
             throw TokenRefusal(.authenticatorWrong)
         }
         guard key.role.may(.issueTokens) else { throw TokenRefusal(.accountDisabled) }
-        return AuditActor(key.id)
+        return key
     }
 
     private func token(
@@ -143,20 +147,23 @@ struct LicensingRoutes: Sendable {
         _ request: HTTPRequest
     ) async throws -> TokenReply {
         let parameters = try TokenParameters(pairs)
-        let actor = try await actor(parameters)
+        let portal = try await portal(parameters)
         let asked = try TokenRequest(parameters, for: service, at: clock.now)
         if let user = asked.rules.user?.id, asked.rules.kind != .deregistration,
             try await accounts.find(named: user)?.isSuspended == true
         {
             throw TokenRefusal(.value, "the account of userId is suspended")
         }
+        try await keys.requireKeys(of: asked.rules.contents, for: portal.id)
+        var rules = asked.rules
+        rules.issuer = portal.id
         let sealed: SealedToken
         do {
-            sealed = try await tokens.seal(asked.rules, at: clock.now)
+            sealed = try await tokens.seal(rules, at: clock.now)
         } catch let error as RightsError {
             throw TokenRefusal(.value, error.message)
         }
-        try await licenses.noteToken(asked.rules, by: AuditActor(actor.id, requestID: request.id))
+        try await licenses.noteToken(asked.rules, by: AuditActor(portal.id, requestID: request.id))
         switch service {
         case .ms3:
             guard let location = addresses.rightsLocation(nil) else {
@@ -192,13 +199,14 @@ struct LicensingRoutes: Sendable {
 
     private func records(_ pairs: [(name: String, value: String)]) async throws -> TokenReply {
         let parameters = try TokenParameters(pairs)
-        _ = try await actor(parameters)
+        let portal = try await portal(parameters)
         func count(_ name: String, _ range: ClosedRange<Int>, or usual: Int) throws -> Int {
             guard let text = try parameters.text(name) else { return usual }
             guard let number = Int(text), range ~= number else { throw TokenRefusal(.value, "\(name) is out of range") }
             return number
         }
         let found = try await licenses.redemptions(
+            issuer: portal.id,
             cookie: try parameters.text("cookie"),
             start: try count("start", 0...1_000_000, or: 0),
             count: try count("length", 1...1000, or: 32)

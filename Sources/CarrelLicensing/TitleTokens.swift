@@ -44,19 +44,21 @@ struct TitleTokens: Sendable {
     /// - Parameters:
     ///   - request: the grant.
     ///   - actor: for the audit log.
+    ///   - issuer: the back-office key that asks; nil for staff.
     /// - Returns: the three forms.
     /// - Throws: ``HTTPError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
-    func make(_ request: Request, by actor: AuditActor) async throws -> Made {
+    func make(_ request: Request, by actor: AuditActor, issuer: String?) async throws -> Made {
         let now = clock.now
         let fresh = try request.account.map { Account(id: Random.uuid(), name: try Accounts.checkedName($0)) }
         var rules = BusinessRules(kind: .license, expiresAt: request.expiresAt)
         (rules.title, rules.redemptions) = (request.title, request.redemptions)
         (rules.rights, rules.isStorable) = (request.rights, true)
+        rules.issuer = issuer
         let entry = actor.entry("token.issue", on: rules.idText, at: now, reason: request.title)
         rules.account = try await database.write { transaction -> String? in
             if try Licenses.titleKind(request.title, in: transaction) != .audiobook {
                 let id = LicenseDesk.contentID(ofTitle: request.title)
-                guard try ContentKeyStore.key(KeyID(label: id), in: transaction) != nil else {
+                guard try ContentKeyStore.key(KeyID(label: id), of: .unowned, in: transaction) != nil else {
                     throw HTTPError(
                         .notFound,
                         "license.title",
@@ -71,7 +73,7 @@ struct TitleTokens: Sendable {
         }
         var stream = BusinessRules(kind: .ms3, id: rules.id, expiresAt: request.expiresAt)
         (stream.title, stream.account, stream.redemptions) = (rules.title, rules.account, rules.redemptions)
-        stream.rights = .session
+        (stream.rights, stream.issuer) = (.session, issuer)
         if case .rental = request.rights { stream.rights = request.rights }
         return Made(
             id: rules.idText,
@@ -93,7 +95,7 @@ struct TitleTokens: Sendable {
             entitlement.systems = [.fairplay: system, .widevine: system]
         }
         entitlement.access.preventsReuse = request.redemptions == 1
-        let title = Grant.Title(id: request.title, account: rules.account, redemptions: request.redemptions)
+        let title = Grant.Title(id: request.title, account: rules.account, redemptions: request.redemptions, issuer: rules.issuer)
         entitlement.session = title.session
         return try LicenseMessage(
             communicationKeyID: key.id,

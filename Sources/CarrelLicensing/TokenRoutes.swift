@@ -33,11 +33,21 @@ struct TokenRoutes: Sendable {
             let content = try object.string("contentURL") ?? "\(base)/v1/shelf"
             do {
                 let place = try addresses.configuration(at: base)
-                let made = try await titles.make(asked, by: actor)
+                let issuer = try await callers.backOfficeKey(request)?.id
+                let made = try await titles.make(asked, by: actor, issuer: issuer)
                 return .json(try Self.json(made, asked, place, addresses.rightsURL(made.stream, base, content))).unstored
             } catch let error as RightsError {
                 throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
             }
+        }
+        router.on(.post, "admin/v1/token-key/rotate") { request, _ in
+            let actor = try await callers.require(request, .rotateKeys)
+            let atOnce = request.query.flag("atOnce")
+            let rotation = try await titles.tokens.rotate(atOnce: atOnce, by: actor, at: clock.now)
+            return .json([
+                "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
+                "forgotten": .integer(rotation.forgotten),
+            ])
         }
         router.on(.get, "admin/v1/communication-keys") { request, _ in
             try await callers.require(request, .manageKeys)

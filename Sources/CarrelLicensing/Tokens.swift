@@ -1,3 +1,4 @@
+package import CarrelAudit
 package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
@@ -31,6 +32,54 @@ package final class Tokens: Sendable {
         let secrets = try await database.read { try SigningSecret.all(.token, master, in: $0) }
         cache.insert(secrets, for: 0, readAt: now, since: found)
         return secrets
+    }
+
+    /// From the making of a secret to the first token that it seals: every node knows it by then.
+    private static let notice = Duration.seconds(120)
+    /// The longest life of a token, and the minute for which another node seals with the secret before.
+    private static let longestLife = Duration.seconds(TokenRequest.maxLifetime) + .seconds(60)
+
+    /// Replaces the secret that seals tokens, and the one that signs the service's own license messages.
+    ///
+    /// - Parameters:
+    ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in others on the same
+    ///     database within a minute. Otherwise they are valid until their end.
+    ///   - actor: the actor for the audit log.
+    ///   - now: the time.
+    /// - Returns: the new secret of tokens.
+    /// - Throws: ``ServerError`` `request.conflict` when every id is taken by a secret that may still be needed.
+    package func rotate(atOnce: Bool, by actor: AuditActor, at now: Instant) async throws -> SigningSecret.Rotation {
+        let from = atOnce ? now : now + Self.notice
+        let master = master
+        let token = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
+        let message = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
+        let entry = actor.entry("token-key.rotate", on: "", at: now, reason: atOnce ? "at-once" : "")
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
+            func replace(_ purpose: SecretStore.Signing, _ wrapped: MasterKeyring.Wrapped) throws -> SigningSecret.Rotation {
+                let known = try SigningSecret.all(purpose, master, in: transaction)
+                return try SigningSecret.replace(
+                    with: wrapped,
+                    signsFrom: from,
+                    purpose,
+                    known: known,
+                    dead: atOnce ? known : Self.dead(known, at: now),
+                    full: "255 secrets of tokens are in use, and tokens may last ten years: end all tokens with --at-once",
+                    in: transaction
+                )
+            }
+            try AuditStore.append(entry, in: transaction)
+            _ = try replace(.message, message)
+            return try replace(.token, token)
+        }
+        cache.invalidateAll()
+        communicationKeys.forgetOwn()
+        return made
+    }
+
+    /// The secrets under which all tokens have ended: this long after a later secret began to seal.
+    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
+        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > longestLife }.map(\.0)
     }
 
     /// Seals rules under the newest secret.

@@ -50,6 +50,7 @@ extension BusinessRules {
         json["user"] = user.map { .string($0.id) }
         json["title"] = title.map { .string($0) }
         json["cookie"] = cookie.map { .string($0) }
+        json["iss"] = issuer.map { .string($0) }
         json["cnf"] = deviceThumbprint.map { .string($0) }
         if generalFlags != 0 { json["flags"] = .integer(generalFlags) }
         if outputControlFlags != 0 { json["output"] = .integer(outputControlFlags) }
@@ -79,6 +80,7 @@ extension BusinessRules {
         account = json["account"]?.string
         title = json["title"]?.string
         cookie = json["cookie"]?.string
+        issuer = json["iss"]?.string
         deviceThumbprint = json["cnf"]?.string
         generalFlags = try read(UInt32(exactly: json["flags"]?.int ?? 0))
         outputControlFlags = try read(UInt32(exactly: json["output"]?.int ?? 0))

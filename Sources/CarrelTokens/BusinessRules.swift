@@ -117,6 +117,8 @@ package struct BusinessRules: Sendable, Equatable {
     package var user: User?
     /// Carrel's own title id, of tokens that `carrel token create` makes.
     package var title: String?
+    /// The id of the back-office key that asked for the token; nil for one of staff or the operator.
+    package var issuer: String?
     /// The portal's correlation value, which comes back in records: at most 255 bytes without control characters.
     package var cookie: String?
     /// The thumbprint (RFC 7638 with SHA-256, base 64 for URLs) of the one device key that may redeem it.
@@ -205,7 +207,7 @@ extension BusinessRules {
     }
 
     private func checkTexts() throws(RightsError) {
-        for text in [account, title, user?.id, cookie] {
+        for text in [account, title, user?.id, cookie, issuer] {
             guard let text else { continue }
             guard Self.isText(text) else { throw RightsError(.malformed, "an id or a cookie of a token is malformed") }
         }

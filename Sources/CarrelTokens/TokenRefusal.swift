@@ -25,12 +25,10 @@ package struct TokenRefusal: CodedError {
     /// The numbers of refusals.
     package enum Reason: Int, Sendable, CaseIterable {
         case expiration = -2002
-        case address = -2003
         case key = -2005
         case outputFlags = -2008
         case authenticatorMissing = -2017
         case authenticatorWrong = -2018
-        case noTokensLeft = -2019
         case rightsTypeMissing = -2020
         case rightsTypeWrong = -2021
         case rentalEndMissing = -2022
@@ -47,7 +45,6 @@ package struct TokenRefusal: CodedError {
         case extensionPayload = -2037
         case flagsLength = -2040
         case errorFormat = -3004
-        case deviceUnknown = -4001
         case keyIDMissing = -4018
         case keyStore = -4019
         case keyIDLength = -4020
@@ -82,8 +79,6 @@ extension TokenRefusal.Reason {
                 "expiration", 400, "the token's expiration time is invalid",
                 "send a future time in RFC 3339 and UTC, or + and seconds"
             )
-        case .address:
-            ("address", 400, "the IP address is invalid", "send a numeric IPv4 or IPv6 address")
         case .key:
             ("key", 400, "the content key is invalid", "send contentKey, or kek and ek, or kid alone for a stored key")
         case .outputFlags:
@@ -95,8 +90,6 @@ extension TokenRefusal.Reason {
             )
         case .authenticatorWrong:
             ("authenticator-wrong", 401, "the authenticator is wrong", "check the account id and the API key of this service")
-        case .noTokensLeft:
-            ("no-tokens-left", 400, "no tokens are left", "raise the account's limit")
         case .rightsTypeMissing:
             ("rights-type-missing", 400, "the rights type is missing", "send rightsType: BuyToOwn or Rental")
         case .rightsTypeWrong:
@@ -136,8 +129,6 @@ extension TokenRefusal.Reason {
             ("flags-length", 400, "flags must be 4 bytes long", "send eight hexadecimal digits")
         case .errorFormat:
             ("error-format", 400, "the error format is invalid", "send errorFormat html or json")
-        case .deviceUnknown:
-            ("device", 401, "the device could not be authenticated", "personalise the installation first")
         case .keyIDMissing:
             ("kid-missing", 400, "the key id is missing", "send kid, or contentId and contentKey")
         case .keyStore:

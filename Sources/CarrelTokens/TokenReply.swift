@@ -52,9 +52,14 @@ package struct TokenReply: Sendable, Hashable {
     /// - Parameters:
     ///   - refusal: why.
     ///   - format: the form that the request wants (``TokenParameters/errorFormat(of:)``).
-    /// - Returns: the status of the reason, and the body.
-    package static func refusal(_ refusal: TokenRefusal, as format: TokenParameters.ErrorFormat) -> TokenReply {
-        let status = HTTPStatus(rawValue: refusal.reason.status)
+    ///   - status: the status; nil for that of the reason.
+    /// - Returns: the status, and the body.
+    package static func refusal(
+        _ refusal: TokenRefusal,
+        as format: TokenParameters.ErrorFormat,
+        status: HTTPStatus? = nil
+    ) -> TokenReply {
+        let status = status ?? HTTPStatus(rawValue: refusal.reason.status)
         switch format {
         case .json:
             let json: JSON = ["errorCode": .integer(refusal.reason.rawValue), "errorMessage": .string(refusal.message)]

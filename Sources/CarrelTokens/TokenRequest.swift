@@ -52,6 +52,7 @@ package struct TokenRequest: Sendable, Equatable {
         // a license of broadband is made for the store; a stream never is
         rules.isStorable = kind == .license
         rules.cookie = try reader.cookie()
+        if kind == .ms3 || kind == .license { rules.redemptions = try reader.redemptions() }
         rules.generalFlags = try reader.flags("generalFlags", or: .generalFlags)
         rules.outputControlFlags = try reader.flags("outputControlFlags", or: .outputFlags)
         rules.outputControlOverride = try reader.outputControlOverride()
@@ -136,6 +137,15 @@ struct TokenRequestReader {
             return .rental(periodEnd: end, playDuration: Int(duration))
         default: throw TokenRefusal(.rightsTypeWrong)
         }
+    }
+
+    /// How many devices may redeem the token; 1 where it is not given. The parameter is Carrel's own.
+    func redemptions() throws(TokenRefusal) -> Int {
+        guard let text = try parameters.text("redemptions") else { return 1 }
+        guard let number = seconds(text.utf8), number <= 1_000_000 else {
+            throw TokenRefusal(.value, "redemptions is not a number from 1 to 1000000")
+        }
+        return Int(number)
     }
 
     func cookie() throws(TokenRefusal) -> String? {

@@ -25,7 +25,8 @@ extension TokenRequestReader {
     /// A key of 32 hexadecimal digits; nil where it is not given.
     func key(_ name: String) throws(TokenRefusal) -> Secret? {
         guard let text = try parameters.text(name) else { return nil }
-        guard text.utf8.count == 32, let bytes = Hex.decode(text) else { throw TokenRefusal(.keyLength, name) }
+        guard text.utf8.count == 32 else { throw TokenRefusal(.keyLength, name) }
+        guard let bytes = Hex.decode(text) else { throw TokenRefusal(.key, name) }
         return Secret(bytes)
     }
 

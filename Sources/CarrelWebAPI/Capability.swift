@@ -13,6 +13,9 @@ package protocol Capability: Sendable {
     /// All SQL of the capability.
     static var statements: [SQL] { get }
 
+    /// Tables that a restore carries over from the replaced database, in the order of their references.
+    static var carriedTables: [CarriedTable] { get }
+
     func addRoutes(to router: inout Router)
     func addMetrics(to registry: MetricsRegistry)
     /// Work beside the requests.
@@ -32,6 +35,7 @@ package protocol Capability: Sendable {
 extension Capability {
     package static var tables: [String: PersonalData.Treatment] { [:] }
     package static var statements: [SQL] { [] }
+    package static var carriedTables: [CarriedTable] { [] }
     package func addRoutes(to router: inout Router) {}
     package func addMetrics(to registry: MetricsRegistry) {}
     package var jobs: [BackgroundJob] { [] }

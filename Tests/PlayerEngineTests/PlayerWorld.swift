@@ -8,6 +8,7 @@ import CarrelLicensing
 import CarrelPlayer
 import CarrelRights
 import CarrelServer
+import CarrelStore
 import CarrelTesting
 import CarrelThreads
 import CarrelTokens
@@ -18,7 +19,7 @@ import Testing
 /// A server with a certificate authority on a port of its own, folders for players, and the clocks of all.
 struct PlayerWorld {
     let directory = TemporaryDirectory()
-    let service: CarrelService
+    private let current: Locked<CarrelService>
     let running: Locked<HTTPServer>
     let url: String
     let clock = ManualClock(.now())
@@ -27,15 +28,20 @@ struct PlayerWorld {
     static let kid = KeyID(label: "film")
     static let key = Secret(Array(0..<16))
 
-    init(heartbeat: Duration = .seconds(300)) async throws {
+    /// The service that answers.
+    var service: CarrelService { current.withLock(\.self) }
+
+    init(heartbeat: Duration = .seconds(300), database: (any Database)? = nil) async throws {
         var settings = CarrelService.Settings()
         settings.licenses.interval = heartbeat
-        service = try await CarrelService.open(
+        let service = try await CarrelService.open(
             try Home(at: directory.file("home"), missing: .create),
+            database: database,
             missing: .create,
             settings: settings,
             clock: clock
         )
+        current = Locked(service)
         var configuration = ServerConfiguration()
         configuration.workers = 1
         let server = HTTPServer(configuration: configuration, router: service.router)
@@ -47,6 +53,12 @@ struct PlayerWorld {
 
     /// Answers on the same port again, after a shutdown: for this service, or for another one in its place.
     func answer(_ other: CarrelService? = nil) throws { try answer((other ?? service).router) }
+
+    /// Puts another service in the place of the one that was stopped.
+    func replace(by other: CarrelService) throws {
+        current.withLock { $0 = other }
+        try answer(other)
+    }
 
     /// Answers on the same port by other routes.
     func answer(_ router: Router) throws {

@@ -203,7 +203,7 @@ package struct Accounts: Sendable {
         role: Role,
         by actor: AuditActor = .operator
     ) async throws -> (key: ServiceKey, text: String) {
-        guard role.isForKeys else { throw ServerError(.invalid, "a back-office key has the role service or admin") }
+        guard role.isForKeys else { throw ServerError(.invalid, "a back-office key has the role service, portal or admin") }
         let token = OpaqueToken.make(prefix: Self.keyPrefix)
         let key = ServiceKey(
             id: Random.uuid(),

@@ -63,6 +63,12 @@ package struct RequestAuthenticator: Sendable {
         return nil
     }
 
+    /// The back-office key that the request came with; nil for staff and the operator.
+    package func backOfficeKey(_ request: HTTPRequest) async throws -> Accounts.ServiceKey? {
+        guard case .key(let key) = try await caller(request) else { return nil }
+        return key
+    }
+
     /// Refuses what the administrator's page would not have sent.
     func requirePage(_ request: HTTPRequest) throws(HTTPError) {
         guard isConfidential(request) else {

@@ -10,6 +10,8 @@ package enum Role: String, Sendable, CaseIterable {
     case reader
     /// Accounts, plans and orders: the role of back-office keys of shops and libraries.
     case service
+    /// Tokens and content keys of its own: the role of back-office keys of portals.
+    case portal
 
     /// The role's permissions.
     package var permissions: Set<Permission> {
@@ -26,6 +28,7 @@ package enum Role: String, Sendable, CaseIterable {
                 .readAccounts, .changeAccounts, .readPlans, .changePlans, .changeHoldings, .readOrders, .changeOrders,
                 .readCatalog, .readHealth, .issueTokens, .manageLicenses,
             ]
+        case .portal: [.issueTokens]
         case .reader: []
         }
     }
@@ -36,7 +39,7 @@ package enum Role: String, Sendable, CaseIterable {
     package var isStaff: Bool { self == .owner || self == .admin || self == .support }
 
     /// Whether a back-office key can have this role; keys never manage staff.
-    package var isForKeys: Bool { self == .service || self == .admin }
+    package var isForKeys: Bool { self == .service || self == .admin || self == .portal }
 }
 
 /// A permission of the service. ``Role/permissions`` lists those of each role.

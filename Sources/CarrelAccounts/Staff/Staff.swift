@@ -189,7 +189,9 @@ package struct Staff: Sendable {
     /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
     @discardableResult
     package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {
-        guard role != .service else { throw ServerError(.invalid, "the role 'service' is only for back-office keys") }
+        guard role.isStaff || role == .reader else {
+            throw ServerError(.invalid, "the role '\(role.rawValue)' is only for back-office keys")
+        }
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
         let token = AccountAdministration.freshResetToken()
         return try await lifecycle.write(in: database) { transaction, changes in

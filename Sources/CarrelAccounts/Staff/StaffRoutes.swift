@@ -49,7 +49,7 @@ package struct StaffRoutes {
             let account = try await desk.find(parameters["account"])
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["role"])
-            guard let role = Role(rawValue: try object.requiredString("role")), role != .service else {
+            guard let role = Role(rawValue: try object.requiredString("role")), role.isStaff || role == .reader else {
                 throw ServerError(.invalid, "role must be \"owner\", \"admin\", \"support\" or \"reader\"")
             }
             let token = try await staff.setRole(role, of: account, by: actor)

@@ -1,4 +1,4 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelHome
 package import CarrelStore
 
@@ -32,6 +32,11 @@ package enum NodeStore {
                 masterVersions: try $0.text(3).split(separator: ",").compactMap { Int64($0) }
             )
         }
+    }
+
+    /// The names of the nodes seen lately.
+    package static func recentNames(at now: Instant, in transaction: any Transaction) throws -> [String] {
+        try recent(at: now, in: transaction).map(\.name)
     }
 
     /// Refuses a master key that a node seen lately lacks.

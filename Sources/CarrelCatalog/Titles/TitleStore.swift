@@ -43,6 +43,7 @@ package enum TitleStore {
     static let setCover = SQL("UPDATE titles SET cover_blob = $2, cover_type = $3 WHERE id = $1")
     static let kind = SQL("SELECT kind FROM titles WHERE id = $1")
     static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 AND kind = 'audiobook' ORDER BY created_at, id LIMIT 10")
+    static let ids = SQL("SELECT id FROM titles ORDER BY id")
     static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
     static let longest = SQL("SELECT max(duration_ms) FROM titles")
     static let blobUsers = SQL(
@@ -59,9 +60,14 @@ package enum TitleStore {
     )
 
     package static let statements = [
-        insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, media, longest, blobUsers, blobs,
+        insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, ids, media, longest, blobUsers, blobs,
         blobUses,
     ]
+
+    /// The ids of all titles.
+    package static func allIDs(in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(ids).map { try $0.text(0) }
+    }
 
     /// Whether the title was inserted; false when its source is already in the catalog.
     static func insert(

@@ -374,11 +374,9 @@ public actor PlayerEngine {
             let time = try TrustedTime(answer.time, keys: keys)
             guard time.nonce == nonce else { throw RightsError(.signature, "the time of the service is not for this request") }
             let certificate = try keys.player(answer.certificate, root: root, at: time.instant)
-            // A server forgets a player whose certificate ended long ago; the same keys are a new player then.
-            let hasEnded =
-                try known.map { known throws(RightsError) in try keys.hasEnded(known.certificate, at: time.instant) } ?? true
-            guard certificate.key == signing, certificate.player == answer.player, hasEnded || known?.player == answer.player
-            else {
+            // A server forgets a player whose certificate ended long ago, and one that its restored database does not know: the same keys are
+            // a new player then. The signed time has the nonce of this request, so that no older answer brings back a former id.
+            guard certificate.key == signing, certificate.player == answer.player else {
                 throw RightsError(.signature, "the certificate is for another player")
             }
             let revocations = try Revocations(answer.revocations, keys: keys)

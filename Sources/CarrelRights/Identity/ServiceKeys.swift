@@ -31,6 +31,10 @@ package struct ServiceKeys: Sendable {
         }
     }
 
+    /// The most keys and authorities of a document.
+    package static let maxKeys = 64
+    package static let maxAuthorities = 8
+
     /// The environment, such as `production`. A player belongs to one.
     package let environment: String
     /// Larger in every later document.
@@ -88,8 +92,8 @@ package struct ServiceKeys: Sendable {
     package init(_ text: String, signedBy root: P256.PublicKey) throws(RightsError) {
         let json = try RightsMessage.payload(of: text, as: RightsMessage.keys, by: .p256(root))
         guard let environment = json["env"]?.string, let number = json["number"]?.int, number >= 0,
-            let validity = json.validity("iat", "exp"), let list = json["keys"]?.array, 1...64 ~= list.count,
-            let encoded = json["authorities"]?.array, encoded.count <= 8
+            let validity = json.validity("iat", "exp"), let list = json["keys"]?.array, 1...Self.maxKeys ~= list.count,
+            let encoded = json["authorities"]?.array, encoded.count <= Self.maxAuthorities
         else { throw RightsError(.malformed, "the service's keys cannot be read") }
         var keys: [Key] = []
         for element in list {
@@ -107,16 +111,6 @@ package struct ServiceKeys: Sendable {
             authorities.append(der)
         }
         self.init(environment: environment, number: number, keys: keys, authorities: authorities, validity: validity)
-    }
-
-    /// Whether a certificate of a player has ended.
-    ///
-    /// - Throws: `rights.malformed`.
-    package func hasEnded(_ der: [UInt8], at now: Instant) throws(RightsError) -> Bool {
-        guard let validity = (try? Certificate(der: der))?.validity else {
-            throw RightsError(.malformed, "the player's certificate cannot be read")
-        }
-        return validity.upperBound < now
     }
 
     /// Reads the certificate of a player, which must lead to the root through an authority of this document.

@@ -105,7 +105,7 @@ extension HomeOptions {
         return try CarrelService.openDatabase(home)
     }
 
-    private static func openPostgres(_ address: String) async throws -> PostgresDatabase {
+    static func openPostgres(_ address: String) async throws -> PostgresDatabase {
         guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") else {
             throw UsageError(.badValue, "--database must be an address such as postgres://user@host/name")
         }

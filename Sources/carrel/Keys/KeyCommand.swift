@@ -17,10 +17,13 @@ struct KeyCreate: Command {
 
     static let name = "create"
     static let abstract = "Create a back-office key; it is shown once."
-    static let examples = [Example("carrel key create --role service --name shop", "Creates a key that may place orders.")]
+    static let examples = [
+        Example("carrel key create --role service --name shop", "Creates a key that may place orders."),
+        Example("carrel key create --role portal --name films", "Creates a key that may ask for tokens, and nothing else."),
+    ]
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.role, "--role", help: "service for orders, admin for the catalog too."),
+            .option(\.role, "--role", help: "service for orders, portal for tokens alone, admin for the catalog too."),
             .option(\.label, "--name", value: "name", help: "A label; default: the role's name."),
         ] + Parameter.group(\.options)
 

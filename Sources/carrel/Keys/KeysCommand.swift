@@ -9,9 +9,9 @@ import CarrelStore
 
 struct KeysCommand: Command {
     static let name = "keys"
-    static let abstract = "The server's own keys: the master key, and the secrets that sign tickets and credentials."
+    static let abstract = "The server's own keys: the master key, and the secrets that sign tickets, credentials and tokens."
     static let subcommands: [any Command.Type] = [
-        KeysShow.self, KeysAdd.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self,
+        KeysShow.self, KeysAdd.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self, KeysRotateTokens.self,
     ]
 }
 
@@ -165,5 +165,34 @@ struct KeysRotateCredentials: Command {
         if options.json { return console.print(answer) }
         console.print("credential secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
         if atOnce { console.note("credentials issued earlier no longer work") }
+    }
+}
+
+struct KeysRotateTokens: Command {
+    var options = HomeOptions()
+    var atOnce = false
+
+    static let name = "rotate-tokens"
+    static let abstract = "Replace the secrets that seal tokens and sign the server's own license messages."
+    static let discussion = """
+        Issued tokens work until they end, up to ten years: the previous secrets are kept for that time. After a leak, --at-once ends all of \
+        them, also those that were sold and not yet redeemed; licenses stay.
+        """
+    static let examples = [
+        Example("carrel keys rotate-tokens", "Replaces the secrets; portals and readers notice nothing."),
+        Example("carrel keys rotate-tokens --at-once", "Ends all issued tokens."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which ends all issued tokens.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let target = "/admin/v1/token-key/rotate\(atOnce ? "?atOnce=true" : "")"
+        let answer = try await HomeClient(options).call(.post, target)
+        if options.json { return console.print(answer) }
+        console.print("token secret \(answer["key"]?.int ?? 0) seals from \(answer["signsFrom"]?.string ?? "")")
+        if atOnce { console.note("tokens issued earlier no longer work") }
     }
 }

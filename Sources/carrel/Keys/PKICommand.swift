@@ -11,7 +11,9 @@ struct PKICommand: Command {
         Every environment of a home has its own. It is made when the database is first opened. Players, the personalised copies of apps, trust \
         its root.
         """
-    static let subcommands: [any Command.Type] = [PKIInit.self, PKIShow.self, PKIRotate.self, PKIExportRoot.self]
+    static let subcommands: [any Command.Type] = [
+        PKIInit.self, PKIShow.self, PKIRotate.self, PKIExportRoot.self, PKIImportRoot.self,
+    ]
 }
 
 struct PKIInit: Command {
@@ -79,36 +81,5 @@ struct PKIRotate: Command {
         let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/rotate", ["use": .string(use)])
         if options.json { return console.print(answer) }
         console.print("\(use): new key \(answer["id"]?.string ?? "")")
-    }
-}
-
-struct PKIExportRoot: Command {
-    var options = HomeOptions()
-    var file = ""
-
-    static let name = "export-root"
-    static let abstract = "Write the root's private key to a file, encrypted under a passphrase."
-    static let discussion = """
-        Reads the passphrase from standard input: one line, or typed on a terminal without being shown; at least 12 characters. Keep the file \
-        and the passphrase away from the server and from each other: together they can sign for every device of this environment. The \
-        server keeps its copy. An existing file is not replaced.
-        """
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.file, "file", help: "The file to create (mode 0600).")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
-
-    func run(_ console: Console) async throws {
-        guard unsafe access(file, F_OK) != 0 else { throw UsageError(.badValue, "\(file) exists: name another file") }
-        let passphrase = try PasswordInput.read(console)
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/export-root", ["passphrase": .string(passphrase)])
-        try DurableFile.replace(
-            file,
-            with: Array((answer["root"]?.string ?? "").utf8),
-            keepsExisting: true,
-            folderSync: .attempted
-        )
-        if options.json { return console.print(["file": .string(file)]) }
-        console.print("the root is in \(file)")
     }
 }

@@ -11,19 +11,33 @@ struct ContentKeyCommand: Command {
 struct ContentKeyAdd: Command {
     var options = HomeOptions()
     var id = ""
+    var owner: String?
 
     static let name = "add"
     static let abstract = "Add a key, read from standard input: 32 hexadecimal digits."
-    static let discussion = "An existing key is never replaced: another key under the same id is refused."
+    static let discussion = """
+        An existing key is never replaced: another key under the same id is refused. Every portal may name the key in tokens, unless --for \
+        names the one that may.
+        """
     static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "kid", help: "The key's id: 32 hexadecimal digits, or a UUID.")] + Parameter.group(\.options)
+        [
+            .positional(\.id, "kid", help: "The key's id: 32 hexadecimal digits, or a UUID."),
+            .option(
+                \.owner,
+                "--for",
+                value: "key-id",
+                help: "The back-office key of the portal that alone may name it; default: all."
+            ),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let key = try PasswordInput.read(console)
         let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))"
-        _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
+        var body: JSONObject = ["key": .string(key)]
+        body["owner"] = owner.map { .string($0) }
+        _ = try await HomeClient(options).call(.put, path, .object(body))
         if options.json { console.print(["kid": .string(id)]) }
     }
 }
@@ -47,8 +61,8 @@ struct ContentKeyList: Command {
             after = answer["next"]?.string
         } while after != nil
         if options.json { return console.print(["keys": .array(keys)]) }
-        var table = TextTable(["ID", "ADDED"].map { TextTable.Column($0) })
-        for key in keys { table.add(["kid", "createdAt"].map { key[$0]?.string ?? "" }) }
+        var table = TextTable(["ID", "ADDED", "OWNER"].map { TextTable.Column($0) })
+        for key in keys { table.add(["kid", "createdAt", "owner"].map { key[$0]?.string ?? "" }) }
         console.print(table)
     }
 }
@@ -57,23 +71,27 @@ struct ContentKeyRemove: Command {
     var options = HomeOptions()
     var id = ""
     var isForced = false
+    var isRevoked = false
 
     static let name = "remove"
     static let abstract = "Remove a key: tokens that name it and bring no key are refused."
     static let discussion = """
         Licenses that were issued keep their copies of the key. While one of them can still be used, the key is removed with --force only: \
-        its renewal goes on, and the same content gets no further license.
+        its renewal goes on, and the same content gets no further license. With --revoke the key's id is also in the list of revocations, for \
+        good: devices stop using licenses with the key when they have the list.
         """
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.id, "kid", help: "The key's id, as 'content-key list' shows it."),
             .flag(\.isForced, "--force", help: "Remove the key although live licenses have it."),
+            .flag(\.isRevoked, "--revoke", help: "Also end the use of the key on devices."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))\(isForced ? "?force=true" : "")"
+        let query = [isForced ? "force=true" : nil, isRevoked ? "revoke=true" : nil].compactMap(\.self).joined(separator: "&")
+        let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))\(query.isEmpty ? "" : "?\(query)")"
         _ = try await HomeClient(options).call(.delete, path)
         if options.json { console.print(["kid": .string(id)]) }
     }

@@ -49,7 +49,7 @@ final class RightsListener: Sendable {
         BackgroundJob(every: .seconds(1), trouble: "the certificate of the rights location is not replaced") { [self] in
             let known = current.withLock { $0 }
             let isOld = clock.now >= known.validity.upperBound - Authority.serverRenewal
-            let number = try await service.authority.keys().number
+            let number = try await service.authority.storedKeys().number
             guard isOld || number != known.number else { return }
             let certificate = try await service.authority.serverCertificate(names: names, addresses: addresses)
             try server.replace(TLSIdentity(certificate))
@@ -61,7 +61,7 @@ final class RightsListener: Sendable {
 extension TLSIdentity {
     fileprivate init(_ certificate: Authority.ServerCertificate) {
         self.init(
-            certificate: Certificate.pem(certificate.certificate),
+            certificate: Certificate.pem(certificate.certificate) + (certificate.authority.map(Certificate.pem) ?? ""),
             key: certificate.key.pem,
             clientAuthorities: certificate.clientAuthorities.map(Certificate.pem).joined()
         )

@@ -117,6 +117,32 @@ package final class PrivatePostgres: Sendable {
         return address(of: name)
     }
 
+    /// Backs a database up with pg_dump.
+    ///
+    /// - Parameter address: of the database, which may be in use.
+    /// - Returns: the path of the file.
+    /// - Throws: ``ProcessError``.
+    package func backUp(_ address: String) async throws -> String {
+        let name = String(address.dropFirst("postgres:///".count).prefix { $0 != "?" })
+        let path = directory.file("\(newName()).dump")
+        let arguments = ["-h", directory.path, "-U", "postgres", "--format=custom", "--file=\(path)", name]
+        try await checkProcess(user + ["\(programs)/pg_dump"] + arguments)
+        return path
+    }
+
+    /// Restores a backup into a new database with pg_restore.
+    ///
+    /// - Parameter path: of what ``backUp(_:)`` wrote.
+    /// - Returns: the address of the new database.
+    /// - Throws: ``ProcessError``.
+    package func restore(_ path: String) async throws -> String {
+        let name = newName()
+        try await createDatabase(name)
+        let arguments = ["-h", directory.path, "-U", "postgres", "--exit-on-error", "--dbname=\(name)", path]
+        try await checkProcess(user + ["\(programs)/pg_restore"] + arguments)
+        return address(of: name)
+    }
+
     private func newName() -> String {
         databases.withLock { number in
             number += 1

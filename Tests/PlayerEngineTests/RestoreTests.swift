@@ -1,0 +1,263 @@
+import CarrelAudit
+import CarrelAuthority
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelHTTPServer
+import CarrelHome
+import CarrelJSON
+import CarrelLicensing
+import CarrelPlayer
+import CarrelPostgres
+import CarrelRights
+import CarrelServer
+import CarrelServerTesting
+import CarrelStore
+import CarrelTesting
+import CarrelThreads
+import CarrelTokens
+import Testing
+
+/// A server with devices, whose database is backed up and restored: by its own commands, or on PostgreSQL by pg_dump and pg_restore.
+private struct Field {
+    let world: PlayerWorld
+    private let home: Home
+    private let address: Locked<String?>
+    private let file: String
+
+    init() async throws {
+        switch Engine.current {
+        case .sqlite:
+            world = try await PlayerWorld()
+            address = Locked(nil)
+        case .postgres:
+            let place = try await PrivatePostgres.shared().newDatabase(from: "schema") { address in
+                try await PostgresDatabase(address, migrations: Schema.migrations, connections: 3).close()
+            }
+            address = Locked(place)
+            world = try await PlayerWorld(database: PostgresDatabase(place, migrations: Schema.migrations, connections: 3))
+        }
+        home = try Home(at: world.directory.file("home"))
+        file = world.directory.file("backup.db")
+    }
+
+    var service: CarrelService { world.service }
+
+    /// - Returns: the path of the backup.
+    func backUp() async throws -> String {
+        try await service.audit.finish()
+        if let address = address.withLock(\.self) { return try await PrivatePostgres.shared().backUp(address) }
+        let database = try #require(service.database as? SQLiteDatabase)
+        try await database.backup(to: file)
+        return file
+    }
+
+    /// Stops the server, restores a backup, and starts the server again.
+    ///
+    /// - Parameters:
+    ///   - backup: its path.
+    ///   - isReadable: whether the replaced database can be read.
+    /// - Returns: the result.
+    /// - Throws: the error of the restore.
+    @discardableResult
+    func restore(_ backup: String, isReadable: Bool = true) async throws -> CarrelService.Restored {
+        try await service.audit.finish()
+        await world.server.shutdown(grace: .seconds(1))
+        await service.database.close()
+        let restored: CarrelService.Restored
+        var database: (any Database)?
+        if let old = address.withLock(\.self) {
+            let place = try await PrivatePostgres.shared().restore(backup)
+            let fresh = try PostgresDatabase(place, migrations: Schema.migrations, connections: 3)
+            let replaced = isReadable ? try PostgresDatabase(old, migrations: Schema.migrations, connections: 3) : nil
+            restored = try await CarrelService.finishRestore(home, fresh, replaced: replaced, clock: world.clock)
+            await replaced?.close()
+            address.withLock { $0 = place }
+            database = fresh
+        } else {
+            if !isReadable { _ = try await checkProcess(["sh", "-c", "head -c 100000 /dev/urandom > '\(home.databasePath)'"]) }
+            restored = try await CarrelService.restore(home, from: backup, clock: world.clock)
+        }
+        try world.replace(by: try await CarrelService.open(home, database: database, clock: world.clock))
+        return restored
+    }
+
+    /// A token for other content.
+    func otherAction() async throws -> String {
+        try await world.action {
+            $0.contents = [.init(contentID: "cid:other", keyID: PlayerWorld.kid, key: PlayerWorld.key)]
+        }
+    }
+
+    /// The state of a device's player on the server.
+    func state(_ engine: PlayerEngine) async throws -> String {
+        try await service.players.find(try #require(await engine.identity?.player)).state
+    }
+
+    func revoke(_ engine: PlayerEngine) async throws {
+        _ = try await service.players.change(try #require(await engine.identity?.player), .revoke, by: .operator)
+    }
+
+    /// Adds the communication key of a portal, and returns a message under it that one player can redeem.
+    func message() async throws -> String {
+        let id = try #require(KeyID(uuid: "11111111-2222-3333-4444-555555555555"))
+        let key = try LicenseMessage.CommunicationKey(id: id, secret: Secret(Array(0..<32)))
+        let body: JSON = ["key": .string(Hex.encode(Array(0..<32)))]
+        let request = HTTPRequest(
+            .put,
+            "/admin/v1/communication-keys/\(id.uuid)",
+            headers: ["Content-Type": "application/json"],
+            body: body.write(),
+            peer: .local(userID: 0)
+        )
+        try #require(await service.router.respond(to: request).status == .noContent)
+        var entitlement = LicenseMessage.Entitlement(keys: .inline([.init(id: PlayerWorld.kid, key: PlayerWorld.key)]))
+        entitlement.allowsPersistence = true
+        entitlement.access.preventsReuse = true
+        return try LicenseMessage(communicationKeyID: id, id: "once", entitlement: entitlement).write(under: key)
+    }
+}
+
+@Suite(.onBothDatabases) struct `A device in the field, after its server was restored from a backup` {
+    @Test func `takes the server's list of revocations, though it has seen a later one`() async throws {
+        let field = try await Field()
+        let device = try await field.world.player("device")
+        let other = try await field.world.player("other")
+        let backup = try await field.backUp()
+        try await field.revoke(other)
+        try await device.updateSecurityData()
+        let restored = try await field.restore(backup)
+        #expect(restored.carriedOver?["revocations"] ?? 0 > 0)
+        try await device.updateSecurityData()
+        try await device.personalize(server: field.world.url, isForced: true)
+        _ = try await device.process(try await field.world.action())
+        #expect(try await device.check("cid:film").result.isGranted)
+    }
+
+    @Test func `keeps its id and its licenses, though it was personalised after the backup`() async throws {
+        let field = try await Field()
+        let backup = try await field.backUp()
+        let device = try await field.world.player()
+        let id = try #require(await device.identity?.player)
+        let license = try await device.process(try await field.world.action()).license
+        let restored = try await field.restore(backup)
+        #expect(restored.carriedOver?["players"] == 1)
+        #expect(restored.carriedOver?["certificates"] == 1)
+        #expect(restored.carriedOver?["redemptions"] == 1)
+        try await device.updateSecurityData()
+        #expect(try await device.personalize(server: field.world.url, isForced: true).player == id)
+        #expect(try await device.check("cid:film").result.isGranted)
+        _ = try await device.renew(license)
+        #expect(try await device.process(try await field.otherAction()).isStored)
+    }
+
+    @Test(arguments: Authority.rotatedUses) func `follows a key that was replaced after the backup`(use: String) async throws {
+        let field = try await Field()
+        let backup = try await field.backUp()
+        let device = try await field.world.player()
+        let id = try await field.service.authority.rotate(use, by: .operator)
+        try await device.updateSecurityData()
+        _ = try await device.process(try await field.world.action())
+        let number = try await field.service.authority.keys().number
+        let restored = try await field.restore(backup)
+        #expect(restored.carriedOver?[use == "devices" ? "authorities" : "keys"] ?? 0 > 0)
+        #expect(try await field.service.authority.keys().number > number)
+        #expect(try await field.service.authority.list().contains { $0.id == id && $0.isCurrent })
+        try await device.updateSecurityData()
+        try await device.personalize(server: field.world.url, isForced: true)
+        #expect(try await device.check("cid:film").result.isGranted)
+        #expect(try await device.process(try await field.otherAction()).isStored)
+        let late = try await field.world.player("late")
+        #expect(try await late.process(try await field.world.action()).isStored)
+    }
+
+    @Test func `stays revoked, though it was revoked after the backup`() async throws {
+        let field = try await Field()
+        let device = try await field.world.player()
+        _ = try await device.process(try await field.world.action())
+        let backup = try await field.backUp()
+        try await field.revoke(device)
+        try await field.restore(backup)
+        #expect(try await field.state(device) == "revoked")
+        let refused = await #expect(throws: PlayerError.self) {
+            try await device.personalize(server: field.world.url, isForced: true)
+        }
+        #expect(refused?.serverCode == "personalization.revoked")
+        try await device.updateSecurityData()
+        #expect(try await device.check("cid:film").result.reason == .revoked)
+    }
+
+    @Test func `does not get a license of a message that another device redeemed after the backup`() async throws {
+        let field = try await Field()
+        let (first, second) = (try await field.world.player("first"), try await field.world.player("second"))
+        let message = try await field.message()
+        let backup = try await field.backUp()
+        let license = try await first.process(message).license
+        try await field.restore(backup)
+        let refused = await #expect(throws: PlayerError.self) { try await second.process(message) }
+        #expect(refused?.serverCode == "license.token-used")
+        #expect(try await first.process(message).license == license)
+    }
+
+    @Test func `loses its tokens, and a communication key that was removed after the backup`() async throws {
+        let field = try await Field()
+        let device = try await field.world.player()
+        let token = try await field.world.action()
+        let message = try await field.message()
+        let backup = try await field.backUp()
+        let request = HTTPRequest(
+            .delete,
+            "/admin/v1/communication-keys/11111111-2222-3333-4444-555555555555",
+            peer: .local(userID: 0)
+        )
+        #expect(await field.service.router.respond(to: request).status == .noContent)
+        #expect(try await field.restore(backup).ended.communicationKeys == 1)
+        for text in [token, message] {
+            let refused = await #expect(throws: PlayerError.self) { try await device.process(text) }
+            #expect(refused?.serverCode == "license.token")
+        }
+    }
+
+    @Test func `gets a new id under its keys, if the replaced database cannot be read`() async throws {
+        let field = try await Field()
+        let backup = try await field.backUp()
+        let device = try await field.world.player("device")
+        let other = try await field.world.player("other")
+        let id = try #require(await device.identity?.player)
+        try await field.revoke(other)
+        try await device.updateSecurityData()
+        let restored = try await field.restore(backup, isReadable: false)
+        #expect(restored.carriedOver == nil)
+        #expect((restored.problem == nil) == (Engine.current == .postgres))
+        try await device.updateSecurityData()
+        let again = try await device.personalize(server: field.world.url, isForced: true).player
+        #expect(again != id)
+        #expect(try await device.process(try await field.world.action()).isStored)
+        #expect(try await device.check("cid:film").result.isGranted)
+        #expect(try await device.personalize(server: field.world.url, isForced: true).player == again)
+    }
+
+    @Test func `follows a root that a restore lost, when it is imported`() async throws {
+        let field = try await Field()
+        let early = try await field.world.player("early")
+        let backup = try await field.backUp()
+        _ = try await field.service.authority.rotate("root", by: .operator)
+        let device = try await field.world.player("device")
+        let passphrase = Secret(Array("correct horse battery".utf8))
+        let text = try await field.service.authority.exportRoot(passphrase: passphrase, by: .operator)
+        try await field.restore(backup, isReadable: false)
+        let lost = await #expect(throws: PlayerError.self) { try await device.updateSecurityData() }
+        #expect(lost?.code == .rejected)
+        let authority = field.service.authority
+        await #expect(throws: RightsError.self) {
+            try await authority.importRoot(text, passphrase: Secret(Array("another passphrase".utf8)), by: .operator)
+        }
+        #expect(try await authority.importRoot(text, passphrase: passphrase, by: .operator).isChanged)
+        #expect(try await !authority.importRoot(text, passphrase: passphrase, by: .operator).isChanged)
+        for engine in [early, device] {
+            try await engine.updateSecurityData()
+            try await engine.personalize(server: field.world.url, isForced: true)
+            #expect(try await engine.process(try await field.world.action()).isStored)
+        }
+    }
+}
