@@ -44,7 +44,9 @@ enum CarriedPlayers {
     static let mergeRight = SQL(
         """
         INSERT INTO revoked_rights VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (kind, id) DO UPDATE SET until = excluded.until, by_staff = excluded.by_staff,
+        ON CONFLICT (kind, id) DO UPDATE SET until = excluded.until,
+            by_staff = CASE WHEN excluded.by_staff > revoked_rights.by_staff THEN excluded.by_staff
+                ELSE revoked_rights.by_staff END,
             suspended_for = excluded.suspended_for
         """
     )
