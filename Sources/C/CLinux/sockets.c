@@ -206,6 +206,11 @@ int clinux_send_waiting(int descriptor) {
     return ioctl(descriptor, SIOCOUTQ, &waiting) ? 0 : waiting;
 }
 
+int clinux_unread(int descriptor) {
+    int waiting = 0;
+    return ioctl(descriptor, SIOCINQ, &waiting) ? 0 : waiting;
+}
+
 uint64_t clinux_received(int descriptor) {
     struct tcp_info info;
     socklen_t length = sizeof info;

@@ -53,6 +53,9 @@ int clinux_loopback_peer(int diagnosis, uint32_t sequence, const struct clinux_a
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);
 
+/// Bytes that came and were not read.
+int clinux_unread(int descriptor);
+
 /// Bytes that were sent and not acknowledged, or wait to be sent.
 int clinux_send_waiting(int descriptor);
 
