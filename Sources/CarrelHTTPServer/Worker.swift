@@ -26,6 +26,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     private var lacksRoom = false
     /// The responses that the library made by itself on connections that are still open.
     private var refusals = 0
+    private var hasLowPriority = false
 
     /// - Parameters:
     ///   - core: shared with the other workers.
@@ -132,6 +133,14 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         core.connections.remove(connection.descriptor)
     }
 
+    /// Lets the threads of other listeners run before those of a listener that asks for certificates: anyone can begin handshakes there, which
+    /// cost some 3 ms of a core each. Only on the daemon's thread.
+    func lowerPriority() {
+        guard site != nil, !hasLowPriority else { return }
+        hasLowPriority = true
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)  // of this thread alone (setpriority(2))
+    }
+
     /// Takes a connection over, or closes it and returns false: then its end is not reported.
     func add(_ descriptor: Int32) -> Bool {
         guard let daemon = unsafe daemon else {
@@ -218,6 +227,7 @@ private func connectionCallback(
     let core = worker.core
     switch code {
     case .CONNECTION_NOTIFY_STARTED:
+        worker.lowerPriority()
         let credentials = worker.site?.credentials
         let isUsable = unsafe credentials?.use(for: connection) ?? true
         let known = unsafe Connection(
