@@ -10,15 +10,29 @@ public enum AddressRule: Sendable {
     /// Every address for the origins (scheme, host and port; RFC 6454 §4) of these URLs, ``publicOnly`` for every other origin, and no Unix
     /// socket. For content whose address the user named, and which refers to others: each redirect is judged by the origin that it leads to.
     case publicExcept(originsOf: [String])
+    /// Every address for named origins, until one of them led to a public address: from then on public ones for it, too. ``publicOnly`` for
+    /// every other origin, and no Unix socket. Requests that share the object share what is known about its names.
+    case named(NamedOrigins)
 
-    /// The rule for one URL: never ``publicExcept(originsOf:)``.
+    /// The rule for one URL: never ``publicExcept(originsOf:)`` or ``named(_:)``.
     ///
     /// - Parameter url: of the request, or of where a redirect leads.
-    /// - Returns: ``any`` for a named origin; ``publicOnly`` for another one, and for a URL that is not well-formed.
+    /// - Returns: for a named origin ``any``, or what it may lead to; ``publicOnly`` for another one, and for a URL that is not well-formed.
     func resolved(for url: String) -> AddressRule {
-        guard case .publicExcept(let named) = self else { return self }
-        guard let origin = try? CurlURL(url).origin else { return .publicOnly }
-        return named.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
+        switch self {
+        case .any, .only, .publicOnly: return self
+        case .publicExcept(let named):
+            guard let origin = try? CurlURL(url).origin else { return .publicOnly }
+            return named.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
+        case .named(let origins):
+            guard let name = origins.name(of: url) else { return .publicOnly }
+            return .only { origins.allows($0, for: name) }
+        }
+    }
+
+    /// Notes the address that a request for a URL goes to.
+    func note(_ address: [UInt8], for url: String) {
+        if case .named(let origins) = self, let name = origins.name(of: url) { origins.note(address, for: name) }
     }
 
     /// Whether a connection may lead to an address of 4 or 16 bytes in network order.
@@ -26,7 +40,7 @@ public enum AddressRule: Sendable {
         switch self {
         case .any: true
         case .only(let takes): [4, 16].contains(address.count) && takes(address)
-        case .publicOnly, .publicExcept: Self.isPublic(address)
+        case .publicOnly, .publicExcept, .named: Self.isPublic(address)
         }
     }
 

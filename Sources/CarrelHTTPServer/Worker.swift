@@ -1,3 +1,4 @@
+import CLinux
 import CMicroHTTPD
 import CarrelHTTP
 import Glibc
@@ -23,6 +24,9 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     private var heads = AwaitedHeads<Exchange>()
     /// Whether the connection that completes next had no room for the head of its response.
     private var lacksRoom = false
+    /// The responses that the library made by itself on connections that are still open.
+    private var refusals = 0
+    private var hasLowPriority = false
 
     /// - Parameters:
     ///   - core: shared with the other workers.
@@ -89,7 +93,9 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         switch refusal {
         case CMHD_NO_ROOM: lacksRoom = true
         case CMHD_REFUSED_LENGTH: heads.endRefused(\.hasWholeHead)?.refuseLength()
-        default: _ = heads.endRefused(\.hasWholeHead)
+        default:
+            _ = heads.endRefused(\.hasWholeHead)
+            refusals += 1
         }
     }
 
@@ -112,10 +118,33 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         core.inFlight.wrappingSubtract(1, ordering: .relaxed)
     }
 
+    /// The library is about to close the connection's descriptor.
+    func close(_ connection: Connection) {
+        let handle = connection.handle
+        handle.end()
+        if let exchange = handle.exchange { end(exchange, .REQUEST_TERMINATED_WITH_ERROR) }
+        // The library does not say whom it refused: in doubt a connection lingers in vain, which is bounded.
+        if refusals > 0 {
+            refusals -= 1
+            if !connection.hasHungUp.load(ordering: .relaxed) { handle.lingers = true }
+        }
+        if handle.lingers || clinux_unread(connection.descriptor) > 0 { core.closing.take(connection.descriptor) }
+        core.registry.remove(connection)
+        core.connections.remove(connection.descriptor)
+    }
+
+    /// Lets the threads of other listeners run before those of a listener that asks for certificates: anyone can begin handshakes there, which
+    /// cost some 3 ms of a core each. Only on the daemon's thread.
+    func lowerPriority() {
+        guard site != nil, !hasLowPriority else { return }
+        hasLowPriority = true
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)  // of this thread alone (setpriority(2))
+    }
+
     /// Takes a connection over, or closes it and returns false: then its end is not reported.
     func add(_ descriptor: Int32) -> Bool {
         guard let daemon = unsafe daemon else {
-            close(descriptor)
+            Glibc.close(descriptor)
             return false
         }
         return unsafe cmhd_add(daemon, descriptor) == .YES
@@ -198,6 +227,7 @@ private func connectionCallback(
     let core = worker.core
     switch code {
     case .CONNECTION_NOTIFY_STARTED:
+        worker.lowerPriority()
         let credentials = worker.site?.credentials
         let isUsable = unsafe credentials?.use(for: connection) ?? true
         let known = unsafe Connection(
@@ -218,10 +248,7 @@ private func connectionCallback(
         guard let pointer = unsafe stored?.pointee else { return }
         unsafe stored?.pointee = nil
         let known = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
-        known.handle.end()
-        if let exchange = known.handle.exchange { worker.end(exchange, .REQUEST_TERMINATED_WITH_ERROR) }
-        core.registry.remove(known)
-        core.connections.remove(known.descriptor)
+        worker.close(known)
     @unknown default: break
     }
 }

@@ -4,6 +4,13 @@ package import CarrelHTTP
 package struct Refusals: Sendable {
     /// To processes of other users, whatever they request.
     package var otherUser: HTTPError
+    /// To every request while the kernel cannot name the user who sends it.
+    package var unknownUser = HTTPError(
+        .serviceUnavailable,
+        "loopback.unknown-user",
+        "the kernel cannot name the user who sends the request: retry",
+        headers: ["Retry-After": "1"]
+    )
     /// To requests without the right token, whether something exists at the path or not.
     package var noToken: HTTPError
     /// To requests with the right token that a page of another origin sent.

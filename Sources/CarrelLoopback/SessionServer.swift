@@ -16,6 +16,8 @@ package final class SessionServer: Sendable {
         package var connectionLimit = 64
         /// The responses to clients that are not admitted.
         package var refusals = Refusals()
+        /// Gets an `errno` value when the kernel cannot be asked for the user who sends a request; must not wait.
+        package var lookupFailed: @Sendable (Int32) -> Void = { _ in }
         /// The closures that answer every process of the user without a token, by the first segment of the path.
         package var open: [String: LoopbackSession.Action] = [:]
 
@@ -53,14 +55,20 @@ package final class SessionServer: Sendable {
     private let configuration: Configuration
     private let user = geteuid()
     private let ownProcesses: OwnProcesses
+    private let diagnosis: SocketDiagnosis
     private let state = Locked(State())
     private let server = Locked<HTTPServer?>(nil)
 
     /// A server that does not listen yet. Sessions may be added to it.
     ///
     /// - Parameter configuration: port, limit of connections, refusals.
-    package init(_ configuration: Configuration = Configuration()) {
+    package convenience init(_ configuration: Configuration = Configuration()) {
+        self.init(configuration, SocketDiagnosis())
+    }
+
+    init(_ configuration: Configuration, _ diagnosis: SocketDiagnosis) {
         self.configuration = configuration
+        self.diagnosis = diagnosis
         ownProcesses = OwnProcesses(limit: 2 * configuration.connectionLimit)
     }
 
@@ -163,9 +171,14 @@ package final class SessionServer: Sendable {
         guard let place = state.withLock({ $0.place }), place.hosts.contains(request.authority.lowercased()) else {
             throw refusals.otherHost
         }
-        guard let peer = LoopbackPeer(request.peer, connectedTo: place.address, port: place.port), peer.user == user else {
-            throw refusals.otherUser
+        let found: LoopbackPeer?
+        do throws(SocketDiagnosis.Unavailable) {
+            found = try diagnosis.peer(request.peer, connectedTo: place.address, port: place.port)
+        } catch {
+            configuration.lookupFailed(error.number)
+            throw refusals.unknownUser
         }
+        guard let peer = found, peer.user == user else { throw refusals.otherUser }
         let kind = request.path.segments[0]
         if let action = configuration.open[kind] {
             let inner = SessionRequest(http: request, kind: kind, path: Array(request.path.segments.dropFirst()))

@@ -169,6 +169,9 @@ public final class PlaylistProxy: Sendable {
         }
         var configuration = SessionServer.Configuration()
         configuration.connectionLimit = options.connectionLimit
+        configuration.lookupFailed = { [share] number in
+            share.report(ProxyError(.busy, "the kernel cannot name the sender of a request (error \(number)): it got 503"))
+        }
         server = SessionServer(configuration)
         var clientConfiguration = HTTPClientConfiguration()
         clientConfiguration.maxConnectionsPerHost = 2 * options.sessionLimit

@@ -1,21 +1,33 @@
 /// A dictionary that holds what was used last, up to a total cost.
+///
+/// Each call takes constant time, evictions included, so that a flood of new keys stalls nobody under the caller's lock.
 public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// A place in the list from the least to the most recently used.
     @usableFromInline
-    struct Entry: Sendable {
-        @usableFromInline var value: Value
+    struct Node: Sendable {
+        /// Nil in a free place.
+        @usableFromInline var entry: (key: Key, value: Value)?
         @usableFromInline var cost: Int
-        @usableFromInline var used: UInt64
+        /// The next less recently used, or the next free place; -1 at the end.
+        @usableFromInline var older: Int
+        /// -1 for the most recently used.
+        @usableFromInline var newer: Int
 
         @inlinable
-        init(value: Value, cost: Int, used: UInt64) {
-            self.value = value
+        init(_ key: Key, _ value: Value, cost: Int) {
+            entry = (key, value)
             self.cost = cost
-            self.used = used
+            older = -1
+            newer = -1
         }
     }
 
-    @usableFromInline var entries: [Key: Entry] = [:]
-    @usableFromInline var clock: UInt64 = 0
+    @usableFromInline var places: [Key: Int] = [:]
+    @usableFromInline var nodes: [Node] = []
+    @usableFromInline var oldest = -1
+    @usableFromInline var newest = -1
+    /// The first free place; -1 without one.
+    @usableFromInline var free = -1
     @usableFromInline var cost = 0
     @usableFromInline let limit: Int
 
@@ -25,44 +37,79 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.limit = limit
     }
 
+    /// The number of entries.
+    @inlinable
+    public var count: Int { places.count }
+
     /// The value of a key, which counts as used by that.
     @inlinable
     public subscript(key: Key) -> Value? {
         mutating get {
-            guard let index = entries.index(forKey: key) else { return nil }
-            clock += 1
-            entries.values[index].used = clock
-            return entries.values[index].value
+            guard let place = places[key] else { return nil }
+            use(place)
+            return nodes[place].entry?.value
         }
     }
 
-    /// Inserts or replaces a value, and evicts others where the total cost is beyond the limit.
+    /// Inserts or replaces a value, and evicts the least recently used entries while the total cost is beyond the limit.
     @inlinable
     public mutating func insert(_ value: Value, for key: Key, cost: Int) {
-        remove(key)
-        clock += 1
-        entries[key] = Entry(value: value, cost: cost, used: clock)
         self.cost += cost
-        if self.cost > limit { evict() }
+        if let place = places[key] {
+            self.cost -= nodes[place].cost
+            nodes[place].entry = (key, value)
+            nodes[place].cost = cost
+            use(place)
+        } else {
+            let node = Node(key, value, cost: cost)
+            var place = free
+            if place >= 0 {
+                free = nodes[place].older
+                nodes[place] = node
+            } else {
+                place = nodes.count
+                nodes.append(node)
+            }
+            places[key] = place
+            append(place)
+        }
+        while self.cost > limit, places.count > 1, let last = nodes[oldest].entry { remove(last.key) }
     }
 
     @inlinable
     public mutating func remove(_ key: Key) {
-        if let old = entries.removeValue(forKey: key) { cost -= old.cost }
+        guard let place = places.removeValue(forKey: key) else { return }
+        unlink(place)
+        cost -= nodes[place].cost
+        nodes[place].entry = nil
+        nodes[place].older = free
+        free = place
     }
 
     @inlinable
     public mutating func removeAll() {
-        entries = [:]
-        cost = 0
+        self = LRUCache(limit: limit)
     }
 
-    /// Drops the least recently used until a quarter of the room is free, so that the sort is paid for by many inserts.
-    @usableFromInline
-    mutating func evict() {
-        for (key, _) in entries.sorted(by: { $0.value.used < $1.value.used }) {
-            guard cost > limit / 4 * 3, entries.count > 1 else { return }
-            remove(key)
-        }
+    @inlinable
+    mutating func use(_ place: Int) {
+        guard place != newest else { return }
+        unlink(place)
+        append(place)
+    }
+
+    @inlinable
+    mutating func unlink(_ place: Int) {
+        let (older, newer) = (nodes[place].older, nodes[place].newer)
+        if older >= 0 { nodes[older].newer = newer } else { oldest = newer }
+        if newer >= 0 { nodes[newer].older = older } else { newest = older }
+    }
+
+    @inlinable
+    mutating func append(_ place: Int) {
+        nodes[place].older = newest
+        nodes[place].newer = -1
+        if newest >= 0 { nodes[newest].newer = place } else { oldest = place }
+        newest = place
     }
 }

@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelMetrics
 import CarrelTesting
+import Glibc
 import Testing
 
 /// A root with an authority of clients, and what they issue.
@@ -116,6 +117,8 @@ private struct Authorities {
         var (routes, own) = (Router(), Router())
         routes.on(.get, "plain") { _, _ in .text("plain") }
         routes.on(.get, "who") { request, _ in .text(seen(request)) }
+        routes.on(.get, "priority") { _, _ in .text("\(getpriority(Int32(PRIO_PROCESS.rawValue), 0))") }
+        own.on(.get, "priority") { _, _ in .text("\(getpriority(Int32(PRIO_PROCESS.rawValue), 0))") }
         own.on(.get, "who") { request, _ in
             await Task.yield()
             return .text(seen(request))
@@ -176,6 +179,18 @@ private struct Authorities {
             #expect(missing == "404")
             #expect(try await Self.text(of: curl + ["http://localhost:\(site.plain)/plain"]) == "200")
             #expect(try await Self.text(of: site.authorities.curl + ["http://localhost:\(site.plain)/who"]) == "none")
+        }
+    }
+
+    /// Strangers may ask it for handshakes, which cost the most.
+    @Test func `lets the threads of other listeners run before its own`() async throws {
+        try await Self.withSite { site in
+            let normal = "\(getpriority(Int32(PRIO_PROCESS.rawValue), 0))"
+            for _ in 0..<4 {
+                let plain = try await Self.text(of: site.authorities.curl + ["http://localhost:\(site.plain)/priority"])
+                let own = try await Self.text(of: site.authorities.curl + ["https://localhost:\(site.port)/priority"])
+                #expect(plain == normal && own == "10")
+            }
         }
     }
 

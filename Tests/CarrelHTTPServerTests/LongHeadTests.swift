@@ -39,7 +39,7 @@ import Testing
             Kind("600 fields", "/a", fields),
             Kind("600 cookies", "/a", cookies),
             Kind("300 parameters and 600 fields", query(300), fields),
-            Kind("150 parameters and 100 cookies", query(150), "Cookie: " + (0..<160).map { "x\($0)=y" }.joined(separator: "; ") + "\r\n"),
+            Kind("150 parameters and 180 cookies", query(150), "Cookie: " + (0..<180).map { "x\($0)=y" }.joined(separator: "; ") + "\r\n"),
         ]
 
     static func routes(_ router: inout Router) {
@@ -128,7 +128,7 @@ import Testing
                 try await group.waitForAll()
             }
             let seen = statuses.withLock { $0 }
-            #expect(seen[414, default: 0] + seen[431, default: 0] == count / 2, "\(seen)")
+            #expect(Set(seen.keys) == [414, 431] && seen.values.reduce(0, +) >= count / 2, "\(seen)")
             #expect(try await server.get("/a").status == 200)
             try await eventually("no request is left") { server.metrics.text().contains("carrel_http_requests_in_flight 0\n") }
             try await eventually("no connection is left") { server.metrics.text().contains("carrel_http_connections 0\n") }

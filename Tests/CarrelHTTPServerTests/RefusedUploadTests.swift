@@ -63,6 +63,50 @@ import Testing
         }
     }
 
+    /// More clients than the server used to hear out at a time: the others were reset while they sent, and lost the response.
+    @Test(arguments: [
+        ("/none", "", 404), ("/small", "", 413), ("/small", "Transfer-Encoding: chunked\r\n", 411),
+        ("/small?" + String(repeating: "&", count: 200), "", 414),
+    ])
+    func `is answered for each of 150 clients at once`(target: String, field: String, status: Int) async throws {
+        var configuration = patient
+        configuration.connectionsPerNetwork = 0
+        try await withServer(Self.routes, configuration: configuration) { server in
+            let length = field.hasPrefix("Transfer") ? "" : "Content-Length: \(2 << 20)\r\n"
+            let head = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n\(field)\(length)\r\n"
+            let clients = try (0..<150).map { _ in try server.client() }
+            try await Self.each(clients) { try await $0.send(head) }
+            let piece = Array(Self.piece.prefix(150_000))
+            _ = try await server.log(150)
+            try await Self.each(clients) { client in
+                try await client.send(piece)
+                let all = String(decoding: try await client.receiveAll(), as: UTF8.self)
+                #expect(all.hasPrefix("HTTP/1.1 \(status) "), "\(all.prefix(100))")
+            }
+        }
+    }
+
+    private static func each(_ clients: [RawClient], _ body: @escaping @Sendable (RawClient) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in clients { group.addTask { try await body(client) } }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The library responds by itself, before the target has ended.
+    @Test func `is answered if it is a target without end`() async throws {
+        try await withServer(Self.routes) { server in
+            let clients = try (0..<20).map { _ in try server.client() }
+            for client in clients { try await client.send("GET /" + String(repeating: "a", count: 20_000)) }
+            try await Task.sleep(for: .milliseconds(300))
+            for client in clients {
+                try await client.send([UInt8](repeating: 97, count: 180_000))
+                let all = String(decoding: try await client.receiveAll(), as: UTF8.self)
+                #expect(all.hasPrefix("HTTP/1.1 414 "), "\(all.prefix(100))")
+            }
+        }
+    }
+
     @Test func `does not keep a client that never stops`() async throws {
         try await withServer(Self.routes) { server in
             let client = try server.client()

@@ -110,6 +110,7 @@ struct `The peer of a session` {
     @Test func `is one socket, which the kernel names once`() async throws {
         let listener = LoopbackServer { connection in while connection.read() != nil {} }
         let address = try #require(IPAddress("127.0.0.1"))
+        let diagnosis = SocketDiagnosis()
         var cookies: Set<UInt64> = []
         for _ in 1...20 {
             let socket = LoopbackPort.connect(listener.port)
@@ -119,19 +120,19 @@ struct `The peer of a session` {
                 _ = unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(socket, $0, &length) }
             }
             let peer = Peer.network(address: "127.0.0.1", port: UInt16(bigEndian: name.sin_port))
-            let found = try #require(LoopbackPeer(peer, connectedTo: address, port: listener.port))
+            let found = try #require(try diagnosis.peer(peer, connectedTo: address, port: listener.port))
             #expect(found.user == geteuid() && found.isHeldByOwnProcesses())
-            #expect(LoopbackPeer(peer, connectedTo: address, port: listener.port) == found)
+            #expect(try diagnosis.peer(peer, connectedTo: address, port: listener.port) == found)
             cookies.insert(found.cookie)
             close(socket)
             // no process holds it any more, once those that other tests start have closed what they inherit
-            try await eventually { LoopbackPeer(peer, connectedTo: address, port: listener.port) == nil }
+            try await eventually { (try? diagnosis.peer(peer, connectedTo: address, port: listener.port)) == .some(nil) }
         }
         #expect(cookies.count == 20 && !cookies.contains(0))
         for other in [
             Peer.network(address: "192.0.2.1", port: 1), .network(address: "unknown", port: 0), .local(userID: geteuid()),
         ] {
-            #expect(LoopbackPeer(other, connectedTo: address, port: listener.port) == nil)
+            #expect(try diagnosis.peer(other, connectedTo: address, port: listener.port) == nil)
         }
     }
 }

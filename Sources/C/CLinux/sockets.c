@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -131,7 +132,7 @@ int64_t clinux_peer_user(int descriptor) {
 // What the kernel answers to a question for one socket: whose it is, if it is connected and a process holds it.
 static int take_answer(const char *answer, ssize_t count, const struct inet_diag_sockid *asked, struct clinux_loopback_socket *out) {
     const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
-    if (count < 0 || !NLMSG_OK(head, (size_t)count)) return EPROTO;
+    if (!NLMSG_OK(head, (size_t)count)) return EPROTO;
     if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
         return -((const struct nlmsgerr *)NLMSG_DATA(head))->error ?: EPROTO;
     if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return EPROTO;
@@ -148,14 +149,26 @@ static int take_answer(const char *answer, ssize_t count, const struct inet_diag
     return 0;
 }
 
-int clinux_loopback_peer(const struct clinux_address *theirs, const struct clinux_address *ours,
+int clinux_diagnosis(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (descriptor < 0) return -errno;
+    // the kernel answers before the question's call returns: this bounds what should not happen
+    struct timeval patience = {.tv_sec = 1};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return descriptor;
+}
+
+int clinux_loopback_peer(int diagnosis, uint32_t sequence, const struct clinux_address *theirs, const struct clinux_address *ours,
                          struct clinux_loopback_socket *out) {
     if (theirs->length != 4 || ours->length != 4) return EAFNOSUPPORT;
     struct {
         struct nlmsghdr head;
         struct inet_diag_req_v2 body;
     } question = {
-        .head = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .head = {.nlmsg_len = sizeof question,
+                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                 .nlmsg_flags = NLM_F_REQUEST,
+                 .nlmsg_seq = sequence},
         .body = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u},
     };
     struct inet_diag_sockid *socket_id = &question.body.id;
@@ -164,15 +177,19 @@ int clinux_loopback_peer(const struct clinux_address *theirs, const struct clinu
     memcpy(socket_id->idiag_src, theirs->bytes, 4);
     memcpy(socket_id->idiag_dst, ours->bytes, 4);
     memset(socket_id->idiag_cookie, 0xff, sizeof socket_id->idiag_cookie);
-    int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (descriptor < 0) return errno;
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     _Alignas(struct nlmsghdr) char answer[1024];
-    int error = EIO;
-    if (sendto(descriptor, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof question)
-        error = take_answer(answer, recv(descriptor, answer, sizeof answer, 0), socket_id, out);
-    close(descriptor);
-    return error;
+    if (sendto(diagnosis, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) != sizeof question)
+        return errno ?: EIO;
+    for (;;) {
+        ssize_t count = recv(diagnosis, answer, sizeof answer, 0);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        // an answer to an earlier question, whose call was cut off
+        const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
+        if (NLMSG_OK(head, (size_t)count) && head->nlmsg_seq != sequence) continue;
+        return take_answer(answer, count, socket_id, out);
+    }
 }
 
 uint64_t clinux_send_progress(int descriptor) {
@@ -187,6 +204,11 @@ uint64_t clinux_send_progress(int descriptor) {
 int clinux_send_waiting(int descriptor) {
     int waiting = 0;
     return ioctl(descriptor, SIOCOUTQ, &waiting) ? 0 : waiting;
+}
+
+int clinux_unread(int descriptor) {
+    int waiting = 0;
+    return ioctl(descriptor, SIOCINQ, &waiting) ? 0 : waiting;
 }
 
 uint64_t clinux_received(int descriptor) {

@@ -46,6 +46,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private let sink: Sink
     /// For this URL.
     private let addresses: AddressRule
+    /// For all that it may lead to.
+    private let rule: AddressRule
     private let loop: CurlLoop
     private let state = Locked(State())
 
@@ -70,6 +72,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         self.sink = sink
         self.easy = easy
         self.addresses = addresses.resolved(for: request.url)
+        rule = addresses
         self.loop = loop
         upload = Upload(request.body)
     }
@@ -89,7 +92,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     /// Judges the address of the connection that the request would go out on, which another request may have opened.
     func maySend(to address: [UInt8]) -> Bool {
         let isAllowed = addresses.allows(address)
-        if !isAllowed { (refused, refusedReuse) = (true, true) }
+        if isAllowed { rule.note(address, for: request.url) } else { (refused, refusedReuse) = (true, true) }
         return isAllowed
     }
 

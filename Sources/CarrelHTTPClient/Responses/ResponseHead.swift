@@ -3,13 +3,13 @@ package import CarrelHTTP
 
 /// Reads the lines of a response's head as libcurl hands them over, and passes over interim heads (RFC 9110 §15.2).
 package struct ResponseHead {
-    /// Bytes of all lines together.
+    /// Bytes of all lines together: interim heads, the head and trailers.
     package static let limit = 128 << 10
 
     package private(set) var status: HTTPStatus?
     package private(set) var version = ""
     package private(set) var fields: HTTPFields = [:]
-    /// Whether the head of the final response has ended; later lines are trailers, which are ignored.
+    /// Whether the head of the final response has ended. Later lines are trailers, which count and are ignored; libcurl keeps them.
     package private(set) var isComplete = false
     private var size = 0
 
@@ -17,9 +17,12 @@ package struct ResponseHead {
 
     /// Takes one line with its line end. Returns whether it is the one that completes the head.
     package mutating func take(_ line: RawSpan) throws(HTTPClientError) -> Bool {
-        guard !isComplete else { return false }
         size += line.byteCount
-        guard size <= Self.limit else { throw HTTPClientError(.head, "the response's head is longer than \(Self.limit) bytes") }
+        guard size <= Self.limit else {
+            let name = isComplete ? "head and trailers are" : "head is"
+            throw HTTPClientError(.head, "the response's \(name) longer than \(Self.limit) bytes")
+        }
+        guard !isComplete else { return false }
         var end = line.byteCount
         while end > 0, line.u8(at: end - 1) == 10 || line.u8(at: end - 1) == 13 { end -= 1 }
         if line.matches("HTTP/", at: 0) {

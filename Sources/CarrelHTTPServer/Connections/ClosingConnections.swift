@@ -9,12 +9,37 @@ import Synchronization
 /// open and what comes is thrown away, until the client closes too, for a bounded time and number of bytes.
 final class ClosingConnections: Sendable {
     private struct Entry {
+        let number: UInt64
         let end: Int64
         var bytesLeft: Int
     }
 
-    /// Connections at a time; more are closed as they are.
-    private static let most = 128
+    private struct State {
+        /// By descriptor.
+        var entries: [Int32: Entry] = [:]
+        /// The entries in the order in which they came, which is that of their ends; some may have gone.
+        var order: [(descriptor: Int32, number: UInt64)] = []
+        /// The elements of `order` that are done with.
+        var passed = 0
+        var number: UInt64 = 0
+
+        /// The descriptor of the entry that came first; nil without entries.
+        mutating func first() -> Int32? {
+            while passed < order.count {
+                let (descriptor, number) = order[passed]
+                if entries[descriptor]?.number == number { return descriptor }
+                passed += 1
+                if passed > 1024, passed > order.count / 2 {
+                    order.removeFirst(passed)
+                    passed = 0
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Connections at a time. One more ends the first, whose client had the longest time to read.
+    static let most = 1024
     /// Milliseconds for each.
     private static let patience: Int64 = 5000
     /// Bytes for each.
@@ -23,8 +48,7 @@ final class ClosingConnections: Sendable {
     private let epoll: Int32
     private let wake: Int32
     private let isStopped = Atomic(false)
-    /// By descriptor.
-    private let entries = Locked<[Int32: Entry]>([:])
+    private let state = Locked(State())
 
     init() throws(HTTPServerError) {
         epoll = clinux_epoll()
@@ -37,19 +61,29 @@ final class ClosingConnections: Sendable {
     }
 
     deinit {
-        for descriptor in entries.withLock({ Array($0.keys) }) { close(descriptor) }
+        for descriptor in state.withLock({ Array($0.entries.keys) }) { close(descriptor) }
         close(wake)
         close(epoll)
     }
 
     /// Keeps a connection from being reset when its descriptor is closed.
     func take(_ descriptor: Int32) {
-        guard entries.withLock({ $0.count < Self.most }) else { return }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return }
-        entries.withLock { $0[copy] = Entry(end: Monotonic.milliseconds() + Self.patience, bytesLeft: Self.room) }
+        let oldest = state.withLock { state in
+            let oldest = state.entries.count < Self.most ? nil : state.first()
+            state.number += 1
+            let entry = Entry(number: state.number, end: Monotonic.milliseconds() + Self.patience, bytesLeft: Self.room)
+            state.entries[copy] = entry
+            state.order.append((copy, entry.number))
+            return oldest
+        }
+        if let oldest { end(oldest) }
         if clinux_epoll_add(epoll, copy, 1, UInt64(copy)) != 0 { end(copy) }
     }
+
+    /// The number of connections.
+    var count: Int { state.withLock { $0.entries.count } }
 
     /// Starts the thread that reads.
     func start(_ threads: ThreadStarter) throws(HTTPServerError) {
@@ -57,12 +91,12 @@ final class ClosingConnections: Sendable {
             var tags = [UInt64](repeating: 0, count: 64)
             var scratch = [UInt8](repeating: 0, count: 64 * 1024)
             while !isStopped.load(ordering: .sequentiallyConsistent) {
-                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, entries.withLock { $0.isEmpty } ? 1000 : 250)
+                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, count == 0 ? 1000 : 250)
                 for tag in tags.prefix(Int(max(0, found))) where tag != UInt64.max { read(Int32(tag), &scratch) }
                 let now = Monotonic.milliseconds()
-                for (descriptor, entry) in entries.withLock({ $0 }) where entry.end <= now || entry.bytesLeft <= 0 {
-                    end(descriptor)
-                }
+                while let descriptor = state.withLock({ state in
+                    state.first().flatMap { (state.entries[$0]?.end ?? now) <= now ? $0 : nil }
+                }) { end(descriptor) }
             }
         }
     }
@@ -77,14 +111,18 @@ final class ClosingConnections: Sendable {
             unsafe recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
         }
         if count > 0 {
-            entries.withLock { $0[descriptor]?.bytesLeft -= count }
+            let left = state.withLock { state in
+                state.entries[descriptor]?.bytesLeft -= count
+                return state.entries[descriptor]?.bytesLeft ?? 0
+            }
+            if left <= 0 { end(descriptor) }
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
             end(descriptor)
         }
     }
 
     private func end(_ descriptor: Int32) {
-        guard entries.withLock({ $0.removeValue(forKey: descriptor) != nil }) else { return }
+        guard state.withLock({ $0.entries.removeValue(forKey: descriptor) != nil }) else { return }
         clinux_epoll_remove(epoll, descriptor)
         close(descriptor)
     }

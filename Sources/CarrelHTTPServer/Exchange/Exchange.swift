@@ -317,7 +317,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         worker.endHead(of: self)
         if worker.takeLackOfRoom() { sendPast() }
         let wasSent = code == .REQUEST_TERMINATED_COMPLETED_OK || wasSentWhole
-        if hasOpenBody, wasSent { worker.core.closing.take(connection.descriptor) }
+        if hasOpenBody, wasSent { handle.lingers = true }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
         if stage == .gathered, let member = reply?.member { worker.core.gathering.leave(member) }
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))

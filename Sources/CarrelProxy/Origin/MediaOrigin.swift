@@ -21,7 +21,7 @@ struct MediaOrigin: Sendable {
 
     private enum Place: Sendable {
         /// The addresses that the caller named.
-        case servers(named: [String])
+        case servers(named: [String], NamedOrigins)
         /// A real path that ends with a slash.
         case folder(String)
     }
@@ -61,7 +61,7 @@ struct MediaOrigin: Sendable {
         if Self.isURL(source) {
             self.source = source
             address = source
-            place = .servers(named: [source] + others)
+            place = .servers(named: [source] + others, NamedOrigins(of: [source] + others))
             try check(source)
         } else {
             var path = source
@@ -156,6 +156,7 @@ struct MediaOrigin: Sendable {
         _ url: String,
         _ range: Range<Int64>?,
         _ named: [String],
+        _ origins: NamedOrigins,
         within time: Duration
     ) throws(ProxyError) -> ClientRequest {
         try check(url)
@@ -169,7 +170,7 @@ struct MediaOrigin: Sendable {
         )
         // what a caller gives for its origin may be a secret
         if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }
-        request.addresses = permissions.privateNetworks ? .any : .publicExcept(originsOf: named)
+        request.addresses = permissions.privateNetworks ? .any : .named(origins)
         request.allowsPlainRedirects = permissions.plainHTTP
         request.maxRedirects = 5
         request.maxResponseBytes = .max
@@ -190,9 +191,9 @@ struct MediaOrigin: Sendable {
     /// - Throws: ``ProxyError``; `proxy.unavailable` when the time is over.
     func open(_ reference: String, range: Range<Int64>? = nil, isWhole: Bool = false) async throws(ProxyError) -> OriginStream {
         switch place {
-        case .servers(let named):
+        case .servers(let named, let origins):
             let time = isWhole ? permissions.loadTime : Self.mediaTime
-            let request = try request(reference, range, named, within: time)
+            let request = try request(reference, range, named, origins, within: time)
             let stream: ClientStream
             do throws(HTTPClientError) { stream = try await client.open(request) } catch {
                 throw ProxyError(error, in: Self.shown(reference))
@@ -262,8 +263,8 @@ struct MediaOrigin: Sendable {
         fields: [MediaHTTPField],
         limit: Int
     ) async throws(ProxyError) -> MediaHTTPResponse {
-        guard case .servers(let named) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
-        var request = try request(url, nil, named, within: permissions.loadTime)
+        guard case .servers(let named, let origins) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
+        var request = try request(url, nil, named, origins, within: permissions.loadTime)
         for field in fields { request.headers.append(field.name, field.value) }
         if let body { (request.method, request.body) = (.post, .bytes(body)) }
         request.maxResponseBytes = Int64(limit)

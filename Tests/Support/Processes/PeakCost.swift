@@ -8,17 +8,36 @@ package struct PeakCost: Sendable {
 
     /// Does the work in this process, and prints its cost for ``init(output:)``.
     package static func measure(_ work: () -> Void) {
-        let before = status("VmRSS:")
-        // the peak counts from here
-        if let stream = unsafe fopen("/proc/self/clear_refs", "we") {
-            unsafe fputs("5", stream)
-            unsafe fclose(stream)
-        }
-        let clock = ContinuousClock.now
+        let start = Start()
         work()
-        let seconds = (ContinuousClock.now - clock) / .seconds(1)
-        print("\nCOST\t\(seconds)\t\(Double(status("VmHWM:") - before) / 1024)")
-        fflush(nil)
+        start.report()
+    }
+
+    /// Does asynchronous work in the same way.
+    package static func measure(_ work: () async throws -> Void) async rethrows {
+        let start = Start()
+        try await work()
+        start.report()
+    }
+
+    private struct Start {
+        let memory = status("VmRSS:")
+        let clock: ContinuousClock.Instant
+
+        init() {
+            // the peak counts from here
+            if let stream = unsafe fopen("/proc/self/clear_refs", "we") {
+                unsafe fputs("5", stream)
+                unsafe fclose(stream)
+            }
+            clock = .now
+        }
+
+        func report() {
+            let seconds = (ContinuousClock.now - clock) / .seconds(1)
+            print("\nCOST\t\(seconds)\t\(Double(status("VmHWM:") - memory) / 1024)")
+            fflush(nil)
+        }
     }
 
     /// Reads the cost in the output of a process; nil when there is none.

@@ -42,13 +42,19 @@ struct clinux_loopback_socket {
     uint32_t inode;
 };
 
-/// The other end of a TCP connection of this machine over IPv4 (sock_diag(7)). Returns 0 or an errno value: ENOENT where no process
-/// holds it any more.
-int clinux_loopback_peer(const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours,
+/// A socket for questions to the kernel about sockets (sock_diag(7)), or minus an errno value.
+int clinux_diagnosis(void);
+
+/// The other end of a TCP connection of this machine over IPv4. One caller at a time for each such socket; each question has another
+/// sequence number. Returns 0 or an errno value: ENOENT where no process holds it any more.
+int clinux_loopback_peer(int diagnosis, uint32_t sequence, const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours,
                          struct clinux_loopback_socket *_Nonnull out);
 
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);
+
+/// Bytes that came and were not read.
+int clinux_unread(int descriptor);
 
 /// Bytes that were sent and not acknowledged, or wait to be sent.
 int clinux_send_waiting(int descriptor);
