@@ -92,6 +92,8 @@ public final class PlaylistProxy: Sendable {
     public struct Options: Sendable {
         /// The form of segments.
         public var output = Output.transportStream
+        /// Whether segments are fragmented MP4 for a source whose codecs transport streams cannot carry; otherwise it is refused.
+        public var allowsFragments = false
         /// The rules that playlists follow.
         public var rules = Rules.seed
         /// Which sources are taken.
@@ -235,7 +237,8 @@ public final class PlaylistProxy: Sendable {
             }
         let settings = SessionSettings(
             parameters: parameters,
-            output: options.output,
+            form: SegmentForm(options.output),
+            allowsFragments: options.allowsFragments,
             policy: options.policy,
             rules: options.rules,
             demuxesAudio: options.demuxesAudio,

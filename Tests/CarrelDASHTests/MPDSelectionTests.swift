@@ -16,48 +16,6 @@ private func set(_ id: String, _ kind: String, _ language: String, _ codecs: Str
 }
 
 struct `Selection of adaptation sets` {
-    private let selection = MPDSelection(languages: ["de", "en"]) { _, codecs in codecs?.hasPrefix("ok") ?? false }
-
-    private func order(_ kind: String, _ sets: [String]) throws -> [String] {
-        let period = try period(sets.joined())
-        return selection.sets(of: kind, in: period).compactMap { period.adaptationSets[$0].id }
-    }
-
-    @Test func `goes by the main role, then by codecs, then by language`() throws {
-        let sets = [
-            set("fr", "audio", "fr", "ok"), set("none", "audio", "", "ok"), set("en", "audio", "en-GB", "ok"),
-            set("bad", "audio", "de", "no"),
-            set("de", "audio", "DE", "ok"), set("main-bad", "audio", "de", "no", isMain: true),
-            set("main", "audio", "fr", "ok", isMain: true), set("v", "video", "", "ok"),
-        ]
-        #expect(try order("audio", sets) == ["main", "main-bad", "de", "en", "fr", "none", "bad"])
-        #expect(try order("video", sets) == ["v"])
-        #expect(try order("text", sets).isEmpty)
-    }
-
-    @Test func `keeps the order of the MPD among equals, and of pictures whatever their language`() throws {
-        let names = (0..<40).map { "s\($0)" }
-        #expect(try order("video", names.map { set($0, "video", $0 == "s7" ? "de" : "fr", "ok") }) == names)
-        #expect(try order("audio", names.map { set($0, "audio", "en", "ok") }) == names)
-    }
-
-    @Test func `of the role counts the scheme of DASH alone`() throws {
-        let other =
-            "<AdaptationSet id='x' contentType='audio'><Role schemeIdUri='urn:other' value='main'/><Representation id='r' bandwidth='1'/></AdaptationSet>"
-        #expect(try order("audio", [other, set("y", "audio", "", "ok", isMain: true)]) == ["y", "x"])
-    }
-
-    @Test func `takes the representations that the caller plays, by bandwidth`() throws {
-        let period = try period(
-            """
-            <AdaptationSet codecs='ok'><Representation id='a' bandwidth='9'/><Representation id='b' bandwidth='3' codecs='no'/>
-            <Representation id='c' bandwidth='3'/><Representation id='d' bandwidth='3'/></AdaptationSet>
-            """
-        )
-        let set = period.adaptationSets[0]
-        #expect(selection.representations(of: set).map { set.representations[$0].id } == ["c", "d", "a"])
-    }
-
     @Test func `goes on in the next period with the same id, or else the nearest`() throws {
         let first = try period(set("a", "audio", "de", "ok.1", isMain: true)).adaptationSets[0]
         func match(_ sets: String...) throws -> String? {

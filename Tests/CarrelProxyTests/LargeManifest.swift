@@ -47,7 +47,8 @@ enum LargeManifest {
         var pictures = ""
         for number in 0..<representations {
             let more = isEven || number == 0 ? 0 : 1
-            pictures += "<Representation id=\"\(number)\" bandwidth=\"\(number + 1)\">\(timeline(1000 + number, more))</Representation>"
+            pictures +=
+                "<Representation id=\"\(number)\" bandwidth=\"\(number + 1)\">\(timeline(1000 + number, more))</Representation>"
         }
         let audio = timeline(1000, 0) + "<Representation id=\"a\" bandwidth=\"1\"/>"
         return """
@@ -63,7 +64,9 @@ enum LargeManifest {
     ///   - representations: of the set.
     static func protected(descriptors: Int, representations: Int) -> String {
         var inner = ""
-        for number in 0..<descriptors { inner += "<ContentProtection schemeIdUri=\"urn:mpeg:dash:mp4protection:2011\" value=\"c\(number)\"/>" }
+        for number in 0..<descriptors {
+            inner += "<ContentProtection schemeIdUri=\"urn:mpeg:dash:mp4protection:2011\" value=\"c\(number)\"/>"
+        }
         inner += template(1, "<S t=\"0\" d=\"2\" r=\"9\"/>")
         for number in 0..<representations { inner += "<Representation id=\"\(number)\" bandwidth=\"\(number + 1)\"/>" }
         return "\(beginning) type=\"static\"><Period duration=\"PT20S\">\(set("video", "avc1.64000C", inner))</Period></MPD>"

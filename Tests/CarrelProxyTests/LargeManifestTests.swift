@@ -8,7 +8,9 @@ struct `A manifest whose parts multiply` {
     private let origin = MadeOrigin()
 
     /// The variants of a top playlist.
-    private static func variants(_ text: String) -> Int { text.split(separator: "\n").count { $0.hasPrefix("#EXT-X-STREAM-INF") } }
+    private static func variants(_ text: String) -> Int {
+        text.split(separator: "\n").count { $0.hasPrefix("#EXT-X-STREAM-INF") }
+    }
 
     @Test func `delays no other session, and no other task of the app`() async throws {
         origin.put("large.mpd", LargeManifest.film(representations: 2000, isEven: false))
@@ -62,7 +64,8 @@ struct `A manifest whose parts multiply` {
         var text = LargeManifest.live(entries: 20_000, representations: 0)
         var representations = ""
         for number in 0..<2000 {
-            representations += "<Representation id=\"\(number)\" bandwidth=\"1\"><SegmentTemplate startNumber=\"\(number)\"/></Representation>"
+            representations +=
+                "<Representation id=\"\(number)\" bandwidth=\"1\"><SegmentTemplate startNumber=\"\(number)\"/></Representation>"
         }
         text = text.replacing("</AdaptationSet>", with: representations + "</AdaptationSet>")
         origin.put("large.mpd", text)

@@ -8,11 +8,15 @@ package struct SegmentTrack: Sendable, Hashable {
     package var kind: String
     /// The `codecs` parameter (RFC 6381); nil when the configuration is missing or damaged.
     package var codecs: String?
+    /// The four characters of its sample entry, whatever the protection.
+    package var format: String
+    /// Whether transport streams can hold it.
+    package var isInTransportStreams: Bool
     /// ISO 639-2, three letters; nil when undetermined.
     package var language: String?
-    /// Pixels; 0 of what is not a picture.
+    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
     package var width: Int
-    /// Pixels; 0 of what is not a picture.
+    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
     package var height: Int
     /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
     package var frameRate: Double?
@@ -27,9 +31,12 @@ package struct SegmentTrack: Sendable, Hashable {
         language = track.language
         let entry = track.entries.first
         codecs = entry?.codecString
+        format = entry.map { "\($0.format)" } ?? ""
+        isInTransportStreams = TransportRemuxer.holds(track)
         let isPicture = track.kind == "vide"
-        width = isPicture ? entry?.width ?? 0 : 0
-        height = isPicture ? entry?.height ?? 0 : 0
+        let size = track.display?.size ?? (entry?.width ?? 0, entry?.height ?? 0)
+        width = isPicture ? size.width : 0
+        height = isPicture ? size.height : 0
         frameRate = isPicture && sampleDuration > 0 ? Double(track.timescale) / sampleDuration : nil
         channels = track.entryChannels
         sampleRate = track.entrySampleRate

@@ -119,6 +119,11 @@ package struct TransportRemuxer: ~Copyable {
         return stream.ticks(sample.decodeTime) &+ stream.shift &- stream.delay
     }
 
+    /// Whether a transport stream can hold the samples of a track; one whose configuration is damaged counts as held, and is refused later.
+    static func holds(_ track: MP4Track) -> Bool {
+        do throws(Malformed) { return try codings(track, pid: 0x100) != nil } catch { return true }
+    }
+
     private static func codings(_ track: MP4Track, pid: UInt16) throws(Malformed) -> (ElementaryStream, [Stream.Coding?])? {
         var stream: ElementaryStream?
         var codings: [Stream.Coding?] = []

@@ -227,25 +227,3 @@ struct PackagedTrack {
         return movie
     }
 }
-
-/// Language tags of playlists and manifests.
-enum LanguageTag {
-    /// Codes of three letters (ISO 639-2/T and /B) that have a shorter one (ISO 639-1), which RFC 5646 prefers.
-    private static let short = [
-        "ara": "ar", "bul": "bg", "ces": "cs", "cze": "cs", "dan": "da", "deu": "de", "ger": "de", "ell": "el", "gre": "el",
-        "eng": "en", "spa": "es", "est": "et", "fin": "fi", "fra": "fr", "fre": "fr", "heb": "he", "hin": "hi", "hrv": "hr",
-        "hun": "hu", "ind": "id", "isl": "is", "ice": "is", "ita": "it", "jpn": "ja", "kor": "ko", "lav": "lv", "lit": "lt",
-        "nld": "nl", "dut": "nl", "nor": "no", "pol": "pl", "por": "pt", "ron": "ro", "rum": "ro", "rus": "ru", "slk": "sk",
-        "slo": "sk", "slv": "sl", "srp": "sr", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "vie": "vi", "zho": "zh",
-        "chi": "zh",
-    ]
-
-    /// The shortest code for a language.
-    static func short(_ code: String) -> String { short[code] ?? code }
-
-    /// A code of three letters for a track header.
-    static func long(_ code: String) -> String? {
-        if code.utf8.count == 3 { return code }
-        return short.keys.sorted().first { short[$0] == code }
-    }
-}

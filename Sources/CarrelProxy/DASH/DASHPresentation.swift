@@ -13,7 +13,7 @@ final class DASHPresentation: Presentation {
     /// A live segment may be late by its duration, at most by this.
     private static let longestWait = Duration.seconds(10)
 
-    private let choice: Locked<TrackChoice?>
+    private let choice: Locked<DASHTracks?>
     private let alignment = Locked<Alignment?>(nil)
     private let lists = Locked(LiveLists())
 
@@ -36,7 +36,7 @@ final class DASHPresentation: Presentation {
     init(_ origin: MediaOrigin, _ settings: SessionSettings) {
         self.origin = origin
         self.settings = settings
-        let (choice, threads) = (Locked<TrackChoice?>(nil), settings.threads)
+        let (choice, threads) = (Locked<DASHTracks?>(nil), settings.threads)
         self.choice = choice
         reader = ManifestReader(origin, threads) { manifest in
             guard let tracks = choice.withLock({ $0 }) else { return nil }
@@ -58,10 +58,11 @@ final class DASHPresentation: Presentation {
     // MARK: - Tracks
 
     /// The tracks of the first period, chosen once.
-    private func tracks(_ manifest: Manifest) throws(ProxyError) -> TrackChoice {
+    private func tracks(_ manifest: Manifest) throws(ProxyError) -> DASHTracks {
         if let known = choice.withLock({ $0 }) { return known }
         if settings.policy == .seed { try LiveProfile.check(manifest.mpd) }
-        let made = try TrackChoice(manifest, settings)
+        let made = try DASHTracks(manifest, settings.wishes)
+        settings.form.use(made.plan.output)
         choice.withLock { $0 = made }
         return made
     }
@@ -90,21 +91,23 @@ final class DASHPresentation: Presentation {
     func outline() async throws -> Outline {
         let manifest = try await reader.current()
         let tracks = try await settings.threads.compute { [self] in try self.tracks(manifest) }
-        var outline = tracks.outline
-        outline.isLive = !manifest.isEnded(at: await reader.now)
-        guard !tracks.video.isEmpty, !tracks.audio.isEmpty, !outline.variants[0].hasAudioGroup else { return outline }
+        let isLive = !manifest.isEnded(at: await reader.now)
+        func outline(_ tracks: DASHTracks) -> Outline {
+            var outline = tracks.plan.outline
+            outline.isLive = isLive
+            outline.warnings = manifest.refusedElements.map { .remoteElement($0) }
+            return outline
+        }
         // what is not cut alike cannot go out together
-        guard try await !isAligned(manifest, tracks) else { return outline }
+        guard tracks.plan.isMultiplexed, try await !isAligned(manifest, tracks) else { return outline(tracks) }
         guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
         choice.withLock { $0 = apart }
-        var demuxed = apart.outline
-        demuxed.isLive = outline.isLive
-        return demuxed
+        return outline(apart)
     }
 
     /// Whether segments of pictures and audio go out together: decided once for each manifest, whoever waits for it.
-    private func isAligned(_ manifest: Manifest, _ tracks: TrackChoice) async throws -> Bool {
+    private func isAligned(_ manifest: Manifest, _ tracks: DASHTracks) async throws -> Bool {
         let lister = await lister(manifest, tracks)
         let decision = alignment.withLock { known in
             if let known, known.manifest == manifest.requested { return known.decision }
@@ -120,7 +123,7 @@ final class DASHPresentation: Presentation {
         }
     }
 
-    private static func isNotAligned(_ tracks: TrackChoice) -> ProxyError {
+    private static func isNotAligned(_ tracks: DASHTracks) -> ProxyError {
         let audio = tracks.audio.first?.representation.id ?? ""
         return ProxyError(.unsupported, "pictures and audio '\(audio)' are not cut alike by more than half a segment")
     }
@@ -132,7 +135,7 @@ final class DASHPresentation: Presentation {
         manifest.mpd.kind == .dynamic || lists.withLock { !$0.sequences.isEmpty }
     }
 
-    private func lister(_ manifest: Manifest, _ tracks: TrackChoice) async -> SegmentLister {
+    private func lister(_ manifest: Manifest, _ tracks: DASHTracks) async -> SegmentLister {
         SegmentLister(
             manifest: manifest,
             tracks: tracks,
@@ -158,6 +161,7 @@ final class DASHPresentation: Presentation {
         list.segments = pairs.segments
         list.leastTarget = pairs.longest
         list.hasInitializationsOfPeriods = true
+        list.hasTimes = true
         let group = tracks.group(of: rendition)
         guard !list.isEnded || lists.withLock({ $0.sequences[group] != nil }) else { return list }
         lists.withLock { lists in
@@ -260,7 +264,7 @@ final class DASHPresentation: Presentation {
             number: Int(truncatingIfNeeded: name.index)
         )
         if name.rendition.isPictures { return try await request.picture(found.first?.place.duration ?? .zero) }
-        request.lacksPictures = name.rendition.video == nil && choice.withLock { $0?.isMultiplexed ?? false }
+        request.lacksPictures = name.rendition.video == nil && choice.withLock { $0?.plan.isMultiplexed ?? false }
         return settings.output == .fragments ? try await request.fragments() : try await request.transportStream()
     }
 

@@ -16,6 +16,8 @@ struct Manifest: Sendable {
     let timings: [MPD.Timing]
     /// When it was requested.
     let requested: ContinuousClock.Instant
+    /// The addresses of remote elements of other origins, which are not loaded.
+    var refusedElements: [String] = []
     private let streams: [[Int: MPDStream]]
     /// The periods without the sets for fast play, and with them alone.
     private let playedPeriods: [MPDPeriod]

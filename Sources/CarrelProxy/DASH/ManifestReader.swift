@@ -96,7 +96,9 @@ actor ManifestReader {
         case .whenNeeded: return isList
         case .after(let period):
             if age >= period { return true }
-            guard isList, age >= period / Self.earlyDivisor, let time = await spentTime(manifest), time <= now else { return false }
+            guard isList, age >= period / Self.earlyDivisor, let time = await spentTime(manifest), time <= now else {
+                return false
+            }
             // another call may have begun to read it meanwhile
             return running != nil || self.asked == asked
         }
@@ -137,9 +139,11 @@ actor ManifestReader {
         // two manifests at a time, and what was made of one
         held?.evict()
         return try await threads.compute { [origin] in
-            let whole = try await RemoteElements.inserted(into: bytes, of: address, origin)
+            let (whole, refused) = try await RemoteElements.inserted(into: bytes, of: address, origin)
             do throws(Malformed) {
-                return Manifest(try MPD.parse(whole.rawSpan, limit: Self.limit), url: address, requested: requested)
+                var manifest = Manifest(try MPD.parse(whole.rawSpan, limit: Self.limit), url: address, requested: requested)
+                manifest.refusedElements = refused
+                return manifest
             } catch {
                 throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
             }

@@ -16,16 +16,20 @@ enum RemoteElements {
     ///   - bytes: the MPD.
     ///   - url: its address.
     ///   - origin: loads elements.
-    /// - Returns: the MPD; an element that cannot be loaded is left out, as the specification wants it.
+    /// - Returns: the MPD; an element that cannot be loaded is left out, as the specification wants it. And the addresses of other origins,
+    ///   from which nothing is loaded.
     /// - Throws: `proxy.manifest` when the result is not an MPD.
-    static func inserted(into bytes: [UInt8], of url: String, _ origin: MediaOrigin) async throws(ProxyError) -> [UInt8] {
+    static func inserted(into bytes: [UInt8], of url: String, _ origin: MediaOrigin) async throws(ProxyError) -> (
+        bytes: [UInt8], refused: [String]
+    ) {
         do throws(Malformed) {
             let references = try MPDReferences(bytes, url: url)
-            guard !references.list.isEmpty else { return bytes }
+            guard !references.list.isEmpty else { return (bytes, []) }
             guard references.list.count <= countLimit else {
                 throw Malformed("MPD has more than \(countLimit) remote elements", at: 0)
             }
             var resolutions: [MPDResolution] = []
+            var refused: [String] = []
             var room = totalLimit
             let deadline = ContinuousClock.now + patience
             for reference in references.list {
@@ -33,7 +37,9 @@ enum RemoteElements {
                     resolutions.append(.content([]))
                     continue
                 }
-                guard origin.isSameOrigin(address, url), let content = await content(at: address, deadline, origin) else {
+                let isSame = origin.isSameOrigin(address, url)
+                if !isSame { refused.append(address) }
+                guard isSame, let content = await content(at: address, deadline, origin) else {
                     resolutions.append(.failed)
                     continue
                 }
@@ -43,7 +49,7 @@ enum RemoteElements {
                 room -= content.count
                 resolutions.append(.content(content))
             }
-            return try references.resolved(resolutions)
+            return (try references.resolved(resolutions), refused)
         } catch {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
         }

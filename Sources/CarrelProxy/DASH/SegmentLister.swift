@@ -4,7 +4,7 @@ import CarrelDASH
 /// Lists the segments of renditions, by a manifest at one time.
 struct SegmentLister: Sendable {
     let manifest: Manifest
-    let tracks: TrackChoice
+    let tracks: DASHTracks
     let indexes: IndexCache
     /// By the MPD's clock.
     let now: Instant
@@ -91,7 +91,8 @@ struct SegmentLister: Sendable {
     }
 
     /// The segments of a stream that exist now: not more than there is room for, which they take.
-    private func places(_ stream: MPDStream, _ room: inout Room, _ list: WritableKeyPath<Room, Int>) async throws -> SegmentPlaces {
+    private func places(_ stream: MPDStream, _ room: inout Room, _ list: WritableKeyPath<Room, Int>) async throws -> SegmentPlaces
+    {
         try Task.checkCancellation()
         let segments = try manifest.segments(of: stream)
         if let index = try await indexes.index(of: stream, segments) {

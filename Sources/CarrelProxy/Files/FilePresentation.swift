@@ -7,6 +7,7 @@ import CarrelThreads
 final class FilePresentation: Presentation {
     private let segmentation: Locked<FileSegments>
     private let settings: SessionSettings
+    private let plan: TrackPlan
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
     private let reader: any ByteReader & Sendable
@@ -44,32 +45,46 @@ final class FilePresentation: Presentation {
             }
             self.settings = settings
             self.reader = reader
-            let tracks = segments.tracks.filter { settings.canPlay($0.codecs) }
-            video = try settings.parameters.videoTrack.choose(of: tracks.filter { $0.kind == "vide" }, "video") { ["\($0.id)"] }
-                .first?.element
-            let heard = try settings.parameters.audioTrack.choose(of: tracks.filter { $0.kind == "soun" }, "audio") {
-                ["\($0.id)"]
-            }
-            .map(\.element)
-            let language = settings.parameters.language
-            audio = heard.filter { Self.isWanted($0, language) } + heard.filter { !Self.isWanted($0, language) }
-            guard video != nil || !audio.isEmpty else {
-                throw ProxyError(.unsupported, "\(name): the player has none of its codecs")
-            }
+            plan = try TrackPlan(Self.offer(segments), settings.wishes)
+            settings.form.use(plan.output)
+            let (pictures, sounds) = (Self.tracks(segments, "vide"), Self.tracks(segments, "soun"))
+            video = plan.video.first.map { pictures[$0.place] }
+            audio = plan.audio.map { sounds[$0.place] }
             segmentation = Locked(segments)
         } catch {
             throw ProxyError(error, in: name)
         }
     }
 
-    /// Whether a track has the preferred language: ISO 639-2 in files, BCP 47 from callers.
-    private static func isWanted(_ track: SegmentTrack, _ language: String?) -> Bool {
-        guard let language = language?.lowercased(), let known = track.language else { return false }
-        return known.hasPrefix(language.prefix(2)) || known == language
+    /// The tracks of a kind. A single picture is the cover of a recording, not a film.
+    private static func tracks(_ segments: FileSegments, _ kind: String) -> [SegmentTrack] {
+        segments.tracks.filter { $0.kind == kind && !["jpeg", "png ", "mjpa", "mjpb"].contains($0.format) }
     }
 
-    /// Whether audio goes out beside the pictures.
-    private var isApart: Bool { video != nil && !audio.isEmpty && (settings.demuxesAudio || settings.output == .fragments) }
+    /// The tracks as a plan may take them.
+    private static func offer(_ segments: FileSegments) -> [OfferedTrack] {
+        let pictures = tracks(segments, "vide")
+        var offered: [OfferedTrack] = []
+        for (kind, tracks) in [(OfferedTrack.Kind.video, pictures), (.audio, tracks(segments, "soun"))] {
+            for (place, track) in tracks.enumerated() {
+                var made = OfferedTrack(kind: kind, place: place)
+                made.ids = ["\(track.id)"]
+                made.language = track.language.map { LanguageTag.canonical($0) }
+                made.codecs = track.codecs
+                made.uncarried = track.isInTransportStreams ? nil : track.codecs ?? track.format
+                made.group = place
+                if kind == .video {
+                    (made.width, made.height) = (track.width, track.height)
+                    made.frameRate = track.frameRate.map { Decimal.thousandths($0) }
+                    made.hasPictures = !segments.iFrames.isEmpty
+                }
+                // bits are known of all tracks together
+                if kind == .video || pictures.isEmpty { made.bandwidth = segments.bandwidth.peak }
+                offered.append(made)
+            }
+        }
+        return offered
+    }
 
     var kind: SourceSummary.Kind { .mp4 }
 
@@ -77,40 +92,7 @@ final class FilePresentation: Presentation {
         try await settings.threads.run { [reader] in try MediaFile(reader).protections }
     }
 
-    func outline() -> Outline {
-        let segments = segmentation.withLock { $0 }
-        var outline = Outline()
-        var variant = Outline.Variant(
-            name: RenditionName(video: video == nil ? nil : 0, audio: isApart || audio.isEmpty ? nil : 0),
-            bandwidth: segments.bandwidth.peak
-        )
-        variant.codecs = [video?.codecs, audio.first?.codecs].compactMap { $0 }.joined(separator: ",")
-        if let video {
-            variant.width = video.width
-            variant.height = video.height
-            variant.frameRate = video.frameRate.map { Decimal.thousandths($0) }
-        }
-        variant.hasAudioGroup = isApart
-        outline.variants = [variant]
-        if isApart {
-            outline.audio = audio.enumerated().map { place, track in
-                let label = (track.language ?? "audio") + (place > 0 ? " \(place + 1)" : "")
-                return Outline.Rendition(
-                    name: RenditionName(audio: place),
-                    label: label,
-                    language: track.language,
-                    isDefault: place == 0
-                )
-            }
-        }
-        if settings.hasPictureLists, video != nil, !segments.iFrames.isEmpty {
-            var pictures = variant
-            pictures.name = RenditionName(video: 0, isPictures: true)
-            pictures.codecs = video?.codecs
-            outline.pictures = [pictures]
-        }
-        return outline
-    }
+    func outline() -> Outline { plan.outline }
 
     func segments(of rendition: RenditionName) throws -> SegmentList {
         _ = try tracks(of: rendition)

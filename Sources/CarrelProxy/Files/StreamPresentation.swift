@@ -10,6 +10,8 @@ final class StreamPresentation: Presentation {
     private let keys: SessionKeys?
     private let threads: SessionThreads
     private let isScrambled: Bool
+    private let plan: TrackPlan
+    private let wantsFragments: Bool
 
     private static let target = Duration.seconds(6)
 
@@ -26,6 +28,10 @@ final class StreamPresentation: Presentation {
         let parameters = settings.parameters
         keys = settings.keys as? SessionKeys
         threads = settings.threads
+        var track = OfferedTrack(kind: .video, place: 0)
+        track.includesAudio = true
+        plan = try TrackPlan([track], settings.wishes)
+        wantsFragments = plan.output == .fragments
         do {
             var index: ScrambledIndex?
             if let address = parameters.indexURL {
@@ -62,8 +68,9 @@ final class StreamPresentation: Presentation {
     func protections() -> [MediaProtection] { isScrambled ? [.scrambledTransportStream] : [] }
 
     func outline() -> Outline {
-        var outline = Outline()
-        outline.variants = [Outline.Variant(name: Self.rendition, bandwidth: segmentation.bandwidth.peak)]
+        var outline = plan.outline
+        outline.variants[0].bandwidth = segmentation.bandwidth.peak
+        if wantsFragments { outline.warnings = [.transportStream] }
         return outline
     }
 

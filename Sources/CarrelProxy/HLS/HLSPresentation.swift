@@ -83,13 +83,18 @@ final class HLSPresentation: Presentation {
         let (playlist, url) = try await loader.playlist(at: origin.address)
         var made = Top()
         switch playlist {
-        case .multivariant(let list): made = try await settings.threads.compute { [self] in try read(list, url) }
+        case .multivariant(let list):
+            let tracks = try await settings.threads.compute { [origin, settings] in
+                try HLSTracks(list, settings.wishes) { origin.resolve($0, against: url) }
+            }
+            settings.form.use(tracks.plan.output)
+            (made.outline, made.sources) = (tracks.outline, tracks.sources)
         case .media(let list):
             // two levels, even for one variant
-            let name = RenditionName(video: 0)
             let bitrate = list.segments.compactMap(\.bitrate).max().map { Int(clamping: $0) &* 1000 }
-            made.outline.variants = [Outline.Variant(name: name, bandwidth: bitrate ?? settings.parameters.bitrate)]
-            made.sources[name] = url
+            let tracks = try HLSTracks(of: url, bandwidth: bitrate ?? settings.parameters.bitrate, settings.wishes)
+            (made.outline, made.sources) = (tracks.outline, tracks.sources)
+            let name = RenditionName(video: 0)
             state.withLock { $0.playlists[name] = HeldPlaylist(list, url: url, at: .now) }
         }
         guard let first = made.outline.variants.first?.name, let source = made.sources[first] else {
@@ -103,75 +108,14 @@ final class HLSPresentation: Presentation {
             made.hasClearPictures = true
         }
         made.outline.isLive = !held.playlist.isEnded
+        if settings.output == .fragments, held.playlist.segments.first.map({ $0.initialization == nil }) ?? false {
+            made.outline.warnings.append(.transportStream)
+        }
         state.withLock { [made] state in
             state.top = made
             state.admitted.insert(first)
         }
         return made
-    }
-
-    private func read(_ list: MultivariantPlaylist, _ url: String) throws(ProxyError) -> Top {
-        var top = Top()
-        var groups: Set<String> = []
-        let audio = try settings.parameters.audioTrack.choose(
-            of: list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil },
-            "audio"
-        ) { [$0.groupID, $0.name, $0.attributes.quoted("STABLE-RENDITION-ID")] }
-        for (place, rendition) in audio {
-            groups.insert(rendition.groupID)
-            top.sources[RenditionName(audio: place)] = origin.resolve(rendition.uri ?? "", against: url)
-        }
-        let variants = try settings.parameters.videoTrack.choose(of: list.variants, "video") {
-            [$0.group("VIDEO"), $0.attributes.quoted("STABLE-VARIANT-ID")]
-        }
-        for (place, variant) in variants where settings.canPlay(variant.codecs) {
-            let name = RenditionName(video: place)
-            top.sources[name] = origin.resolve(variant.uri, against: url)
-            var made = Outline.Variant(name: name, bandwidth: Int(clamping: variant.bandwidth))
-            made.codecs = variant.codecs
-            made.width = variant.resolution.map { Int(clamping: $0.width) }
-            made.height = variant.resolution.map { Int(clamping: $0.height) }
-            made.frameRate = variant.frameRate
-            made.hasAudioGroup = variant.group("AUDIO").map { groups.contains($0) } ?? false
-            top.outline.variants.append(made)
-        }
-        guard !top.outline.variants.isEmpty else {
-            throw ProxyError(.unsupported, "the player has none of the codecs of the source")
-        }
-        // one group goes out: that of the best variant that has one
-        let best = list.variants.sorted { $0.bandwidth > $1.bandwidth }.compactMap { $0.group("AUDIO") }.first {
-            groups.contains($0)
-        }
-        let offered = audio.filter { $0.element.groupID == best }
-        // no more than one of a group is the default (RFC 8216 §4.3.4.1.1)
-        let main = settings.speaks(offered.map(\.element.language)) ?? offered.firstIndex { $0.element.isDefault }
-        for (at, (place, rendition)) in offered.enumerated() {
-            var label = rendition.name
-            if top.outline.audio.contains(where: { $0.label == label }) { label += " \(place + 1)" }
-            var made = Outline.Rendition(name: RenditionName(audio: place), label: label, language: rendition.language)
-            made.isDefault = at == main
-            top.outline.audio.append(made)
-        }
-        for (place, rendition) in list.renditions.filter({ $0.kind == "SUBTITLES" && $0.uri != nil }).enumerated() {
-            let name = RenditionName(text: place)
-            top.sources[name] = origin.resolve(rendition.uri ?? "", against: url)
-            var made = Outline.Rendition(name: name, label: rendition.name, language: rendition.language)
-            made.isDefault = rendition.isDefault
-            top.outline.texts.append(made)
-        }
-        guard settings.hasPictureLists else { return top }
-        for (place, pictures) in list.iFrameVariants.enumerated() {
-            let codecs = pictures.attributes.quoted("CODECS")
-            guard !pictures.uri.isEmpty, settings.canPlay(codecs) else { continue }
-            let name = RenditionName(video: place, isPictures: true)
-            top.sources[name] = origin.resolve(pictures.uri, against: url)
-            var made = Outline.Variant(name: name, bandwidth: Int(clamping: pictures.bandwidth ?? 0))
-            made.codecs = codecs
-            made.width = pictures.resolution.map { Int(clamping: $0.width) }
-            made.height = pictures.resolution.map { Int(clamping: $0.height) }
-            top.outline.pictures.append(made)
-        }
-        return top
     }
 
     // MARK: - Policy
@@ -295,6 +239,9 @@ final class HLSPresentation: Presentation {
         list.isEnded = playlist.isEnded
         list.leastTarget = held.target
         list.isTransportStream = playlist.segments.first?.initialization == nil
+        if list.isTransportStream, rendition.text == nil {
+            list.packedAudio = playlist.segments.first { !$0.isGap }.flatMap { PackedFormat(uri: $0.uri) }
+        }
         list.segments.reserveCapacity(playlist.segments.count)
         var initialization: MediaSegment.Initialization?
         for (place, segment) in playlist.segments.enumerated() {
@@ -397,7 +344,7 @@ final class HLSPresentation: Presentation {
         }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
         return try await decryption.plain(
-            as: initialization != nil ? "video/mp4" : SegmentDecryption.contentType(of: segment.uri)
+            as: initialization != nil ? "video/mp4" : PackedFormat(uri: segment.uri)?.contentType ?? "video/mp2t"
         )
     }
 

@@ -37,17 +37,6 @@ struct SegmentDecryption: Sendable {
         try MP4File(BytesReader(initialization)).tracks.contains { $0.entries.contains { $0.protection != nil } }
     }
 
-    /// The media type of a segment that needs no initialization section, by its name: audio may come without a container (RFC 8216 §3.4).
-    static func contentType(of uri: String) -> String {
-        switch URIReference(uri).path.lowercased().split(separator: ".").last {
-        case "aac": "audio/aac"
-        case "mp3": "audio/mpeg"
-        case "ac3": "audio/ac3"
-        case "ec3": "audio/eac3"
-        default: "video/mp2t"
-        }
-    }
-
     /// Whether the cipher is one of whole segments.
     private var isWhole: Bool { key.map { ![.sampleAES, .sampleAESCTR].contains($0.method) } ?? false }
 

@@ -90,7 +90,8 @@ struct PlaylistText {
         playlist.isEnded = list.isEnded
         playlist.kind = list.isEnded && rules == .rfc ? .vod : nil
         playlist.iFramesOnly = name.isPictures
-        let kind = name.isText ? "vtt" : isFragmented ? "m4s" : "ts"
+        // some players refuse a format under the name of another
+        let kind = name.isText ? "vtt" : isFragmented ? "m4s" : list.packedAudio?.rawValue ?? "ts"
         let file = kind == "vtt" ? "text.vtt?" : "segment.\(kind)?"
         var initialization: MediaSegment.Initialization?
         playlist.segments.reserveCapacity(list.segments.count)
@@ -103,7 +104,7 @@ struct PlaylistText {
                 named = segment.name
             }
             var uri = beginning
-            segment.name.appendPlaces(to: &uri)
+            segment.name.appendPlaces(to: &uri, hasTime: list.hasTimes)
             var entry = MediaSegment(uri: uri, duration: segment.duration)
             entry.discontinuity = segment.isDiscontinuity
             entry.isGap = segment.isGap
@@ -114,7 +115,7 @@ struct PlaylistText {
             if isFragmented, kind == "m4s" {
                 if segment.hasInitialization || initialization == nil {
                     let named = segment.initialization ?? segment.name
-                    let query = list.hasInitializationsOfPeriods ? named.fileQuery : named.query
+                    let query = list.hasInitializationsOfPeriods ? named.fileQuery : named.query(hasTime: list.hasTimes)
                     initialization = MediaSegment.Initialization(uri: "init.mp4?\(query)")
                 }
                 entry.initialization = initialization

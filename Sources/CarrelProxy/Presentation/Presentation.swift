@@ -1,4 +1,6 @@
+import CarrelBytes
 import CarrelMedia
+import CarrelReader
 
 /// A source as the proxy presents it: variants, the segments of each, and their bytes.
 protocol Presentation: Sendable {
@@ -125,6 +127,34 @@ struct Outline: Sendable {
     var pictures: [Variant] = []
     /// Whether segments come and go.
     var isLive = false
+    /// The audio of the source, which goes out with the pictures or beside them.
+    var languages: [Rendition] = []
+    /// What a caller wants and does not get.
+    var warnings: [Warning] = []
+
+    enum Warning: Sendable, Equatable {
+        /// Segments have no other form.
+        case transportStream
+        /// A part of the source has the address of another origin.
+        case remoteElement(String)
+
+        /// A lower-case sentence without a period.
+        var text: String {
+            switch self {
+            case .transportStream: "the source has transport streams, which go out unchanged, not as fragmented MP4"
+            case .remoteElement(let url):
+                "a part of the manifest at \(MediaOrigin.shown(url)) is not loaded: it is of another origin"
+            }
+        }
+
+        /// The event for those who follow what the proxy does.
+        var trace: Trace {
+            switch self {
+            case .transportStream: Trace(.proxy, .now(), "transport streams go out unchanged, not as fragments")
+            case .remoteElement(let url): Trace(.proxy, .now(), "a remote element is not loaded", [.init("url", .url(url))])
+            }
+        }
+    }
 }
 
 /// The segments of a rendition.
@@ -157,6 +187,10 @@ struct SegmentList: Sendable {
     var isEnded = true
     /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
     var isTransportStream = false
+    /// The format of audio without a container.
+    var packedAudio: PackedFormat?
+    /// Whether segments are found by their times.
+    var hasTimes = false
     /// Whether a period has one initialization segment for each rendition, so that these name it.
     var hasInitializationsOfPeriods = false
     /// At least this target duration, in seconds: that of a live list never changes.

@@ -31,6 +31,12 @@ actor HeldBytes: SegmentBytes {
 extension SegmentRemux {
     /// Bytes of a piece for the player.
     fileprivate static let pieceLength = 256 << 10
+
+    /// Refuses pictures and audio that a transport stream cannot hold: a player would miss them without a word.
+    fileprivate func refuseOmitted() throws(ProxyError) {
+        guard let lost = omitted.first(where: { $0.hasSuffix("no form in transport streams") }) else { return }
+        throw ProxyError(.unsupported, lost, recommendation: "Choose fragmented MP4 as the form of segments.")
+    }
 }
 
 /// Segments of several streams as one transport stream.
@@ -66,6 +72,7 @@ actor RemuxedBytes: SegmentBytes {
             while true {
                 let packets = remux.takePackets(SegmentRemux.pieceLength)
                 guard packets.isEmpty else {
+                    try remux.refuseOmitted()
                     self.remux = consume remux
                     return packets
                 }
@@ -159,6 +166,7 @@ actor DecryptedRemuxedBytes: SegmentBytes {
             while true {
                 let packets = remux.takePackets(SegmentRemux.pieceLength)
                 guard packets.isEmpty else {
+                    try remux.refuseOmitted()
                     self.remux = consume remux
                     return packets
                 }

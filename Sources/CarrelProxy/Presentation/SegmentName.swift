@@ -40,16 +40,29 @@ package struct SegmentName: Sendable, Hashable {
         appendPlaces(to: &text)
     }
 
+    /// Query fields of a source whose segments are found by their places, or by their times too.
+    func query(hasTime: Bool) -> String {
+        var text = fileQuery
+        appendPlaces(to: &text, hasTime: hasTime)
+        return text
+    }
+
     /// Whether the fields in front of the places are those of another segment: a long playlist makes them once.
     func isBeside(_ other: SegmentName) -> Bool { period == other.period && rendition == other.rendition }
 
     /// Appends the fields that differ from segment to segment.
-    func appendPlaces(to text: inout String) {
+    ///
+    /// - Parameters:
+    ///   - text: gets the fields.
+    ///   - hasTime: whether the source finds segments by their times; a time of zero is left out of the others.
+    func appendPlaces(to text: inout String, hasTime: Bool = true) {
         text += "&n="
         text += String(index)
-        text += "&t="
-        text += String(time)
-        guard rendition.video != nil, rendition.audio != nil else { return }
+        if hasTime || time != 0 {
+            text += "&t="
+            text += String(time)
+        }
+        guard rendition.video != nil, rendition.audio != nil, hasTime || audioIndex != 0 || audioTime != 0 else { return }
         text += "&an="
         text += String(audioIndex)
         text += "&at="

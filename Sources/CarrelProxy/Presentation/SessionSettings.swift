@@ -1,11 +1,14 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelMedia
+import CarrelThreads
 
 /// How one session presents its source.
 struct SessionSettings: Sendable {
     var parameters: MediaSourceParameters
-    var output: PlaylistProxy.Output
+    var form: SegmentForm
+    /// Whether segments are fragments where transport streams cannot carry the tracks.
+    var allowsFragments: Bool
     var policy: PlaylistProxy.Policy
     var rules: PlaylistProxy.Rules
     var demuxesAudio: Bool
@@ -26,31 +29,38 @@ struct SessionSettings: Sendable {
     /// Whether there are playlists of sync pictures: the compatible system has none.
     var hasPictureLists: Bool { rules == .rfc && policy != .seed }
 
-    /// Whether the player has the codecs of a track; all of them where the caller names none.
-    func canPlay(_ codecs: String?) -> Bool {
-        guard let codecs else { return true }
-        return codecs.split(separator: ",").allSatisfy { codec in
-            let name = codec.drop { $0 == " " }.lowercased()
-            let known = Self.isPicture(name) ? parameters.videoCodecs : parameters.audioCodecs
-            let isText = name.hasPrefix("wvtt") || name.hasPrefix("stpp")
-            return isText || known.isEmpty || known.contains { Self.isSame($0.lowercased(), name) }
-        }
+    /// The form of segments.
+    var output: PlaylistProxy.Output { form.output }
+
+    /// The choice of tracks as the caller and the player want it.
+    var wishes: TrackWishes {
+        var wishes = TrackWishes()
+        wishes.videoTrack = parameters.videoTrack
+        wishes.audioTrack = parameters.audioTrack
+        wishes.language = parameters.language
+        wishes.videoCodecs = parameters.videoCodecs
+        wishes.audioCodecs = parameters.audioCodecs
+        wishes.output = form.wanted
+        wishes.allowsFragments = allowsFragments
+        wishes.demuxesAudio = demuxesAudio
+        wishes.hasPictureLists = hasPictureLists
+        return wishes
+    }
+}
+
+/// The form of a session's segments: the one that the caller wants, until the plan of tracks needs another.
+final class SegmentForm: Sendable {
+    /// The form that the caller wants.
+    let wanted: PlaylistProxy.Output
+    private let state: Locked<PlaylistProxy.Output>
+
+    init(_ wanted: PlaylistProxy.Output) {
+        self.wanted = wanted
+        state = Locked(wanted)
     }
 
-    /// The place of the first language that is the one that the caller prefers; nil where none is.
-    func speaks(_ languages: [String?]) -> Int? {
-        guard let wanted = parameters.language?.lowercased() else { return nil }
-        let known = languages.map { $0?.lowercased() }
-        return known.firstIndex(of: wanted)
-            ?? known.firstIndex { $0.map { $0.hasPrefix("\(wanted)-") || wanted.hasPrefix("\($0)-") } ?? false }
-    }
+    var output: PlaylistProxy.Output { state.withLock { $0 } }
 
-    private static func isPicture(_ codec: String) -> Bool {
-        ["avc", "hvc", "hev", "dvh", "vp0", "vp8", "vp9", "av01", "mp4v"].contains { codec.hasPrefix($0) }
-    }
-
-    /// Whether a codec of the player is that of a track: the same, or its first part alone, such as `avc1`.
-    private static func isSame(_ player: String, _ track: String) -> Bool {
-        player == track || !player.contains(".") && track.hasPrefix(player + ".")
-    }
+    /// Takes the form of a plan.
+    func use(_ output: PlaylistProxy.Output) { state.withLock { $0 = output } }
 }

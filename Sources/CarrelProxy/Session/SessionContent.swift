@@ -21,6 +21,8 @@ final class SessionContent: Sendable {
         var finished: [RenditionName: [UInt8]] = [:]
         /// The segments that went out; nil where no caller wants to know them.
         var sent: SentMedia?
+        /// Whether the trace has the warnings about the source.
+        var hasWarned = false
         var isEnded = false
     }
 
@@ -207,22 +209,24 @@ final class SessionContent: Sendable {
         of presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
-        let text = PlaylistText(
-            rules: settings.rules == .seed ? .seed : .rfc,
-            isFragmented: settings.output == .fragments,
-            isEncrypted: options.encryptsOutput
-        )
         switch path {
         case "index.m3u8":
             let outline = try await top(of: presentation)
+            // the form of segments is that of the tracks
+            let text = playlistText
             return playlist(
-                try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines) }
+                try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines)
+                }
             )
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
-            if name.text == Self.sidecar { return playlist(try text.media(try await sidecarList(presentation), of: name)) }
+            if name.text == Self.sidecar {
+                let list = try await sidecarList(presentation)
+                return playlist(try playlistText.media(list, of: name))
+            }
             if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
             let list = try await presentation.segments(of: name)
+            let text = playlistText
             let made = try await settings.threads.compute { try text.media(list, of: name) }
             state.withLock { $0.sent?.note(list, of: name) }
             if list.isEnded {
@@ -232,7 +236,7 @@ final class SessionContent: Sendable {
                 }
             }
             return playlist(made)
-        case "segment.ts", "segment.m4s", "text.vtt":
+        case "segment.ts", "segment.m4s", "text.vtt", "segment.aac", "segment.mp3", "segment.ac3", "segment.ec3":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
             let response = try await inTime(use) { [self] in
@@ -252,6 +256,14 @@ final class SessionContent: Sendable {
             }
         default: throw SegmentName.unknown
         }
+    }
+
+    private var playlistText: PlaylistText {
+        PlaylistText(
+            rules: settings.rules == .seed ? .seed : .rfc,
+            isFragmented: settings.output == .fragments,
+            isEncrypted: options.encryptsOutput
+        )
     }
 
     /// A part of a file of fragments, which a playlist names by its range.
@@ -281,6 +293,11 @@ final class SessionContent: Sendable {
     /// The outline with the caller's subtitles.
     func top(of presentation: any Presentation) async throws -> Outline {
         var outline = try await presentation.outline()
+        let isFirst = state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        if isFirst { for warning in outline.warnings { trace(warning.trace) } }
         if let subtitles = settings.parameters.subtitles {
             let name = RenditionName(text: Self.sidecar)
             outline.texts.append(Outline.Rendition(name: name, label: subtitles.name, language: subtitles.language))

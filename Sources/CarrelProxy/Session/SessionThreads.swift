@@ -132,15 +132,14 @@ final class SessionThreads: Sendable {
     /// Runs work that grows with what the source sends: manifests, playlists, indexes, subtitles.
     ///
     /// The session has one thread for all such work, so that none of it delays other sessions, or the tasks of an app. Work that awaits
-    /// something gives the thread to other work meanwhile.
+    /// something gives the thread to other work meanwhile. While the system refuses the thread, the work runs where other tasks do.
     /// - Parameter body: the work; its loops check for cancellation.
     /// - Returns: what the work returns.
-    /// - Throws: what the work throws; `proxy.ended` after the session; `proxy.busy` when the system has no thread.
+    /// - Throws: what the work throws; `proxy.ended` after the session.
     func compute<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
         let executor = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             let executor = state.computing ?? BlockingExecutor(name: "carrel-list", count: 1, starter: share.starter)
-            guard executor.hasThread else { throw ProxyError(.busy, "the system has no thread for the source") }
             state.computing = executor
             return executor
         }

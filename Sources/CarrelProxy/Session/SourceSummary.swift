@@ -47,12 +47,14 @@ public struct SourceSummary: Sendable {
     public var duration: Duration?
     /// The variants, as the top playlist has them; none of a DCF.
     public var variants: [Variant] = []
-    /// Audio beside the pictures.
+    /// Audio beside the pictures; of audio that goes out with them every language that the source has, the first of which is sent.
     public var audio: [Rendition] = []
     /// Subtitles.
     public var texts: [Rendition] = []
     /// How the source is protected; none where it is clear, or where its segments alone know.
     public var protections: [MediaProtection] = []
+    /// What the caller wants and does not get, each a lower-case sentence.
+    public var warnings: [String] = []
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -64,7 +66,8 @@ public struct SourceSummary: Sendable {
         variants = outline.variants.map {
             Variant(bandwidth: $0.bandwidth, codecs: $0.codecs, width: $0.width, height: $0.height)
         }
-        audio = outline.audio.map(Rendition.init)
+        audio = (outline.audio.isEmpty ? outline.languages : outline.audio).map(Rendition.init)
+        warnings = outline.warnings.map(\.text)
         texts = outline.texts.map(Rendition.init)
     }
 }

@@ -15,7 +15,7 @@ struct ProxyCommand: Command {
     }
 
     enum OutputForm: String, CaseIterable, Sendable, TextValue {
-        case ts, fmp4
+        case ts, fmp4, auto
     }
 
     enum RuleSet: String, CaseIterable, Sendable, TextValue {
@@ -71,7 +71,13 @@ struct ProxyCommand: Command {
     private static let sourceParameters: [Parameter<Self>] = [
         .positional(\.source, "source", help: "A file, or an address; - for a line of standard input."),
         .option(\.kind, "--type", value: "kind", help: "What the source is; auto finds it by its name and its bytes."),
-        .option(\.form, "--output", value: "form", help: "The form of segments: MPEG-2 transport streams, or fragmented MP4."),
+        .option(
+            \.form,
+            "--output",
+            value: "form",
+            help:
+                "The form of segments: MPEG-2 transport streams, or fragmented MP4; auto takes the latter where a codec needs it."
+        ),
         .option(\.rules, "--rules", value: "rules", help: "The rules of playlists: those of older players, or RFC 8216."),
         .option(
             \.policy,
@@ -240,6 +246,7 @@ struct ProxyCommand: Command {
             case .slow: console.note("the source is slow: its check goes on")
             }
             timer.cancel()
+            for warning in summary?.warnings ?? [] { console.warning(warning) }
             guard !isPrinted else { continue }
             isPrinted = true
             report(session, type, summary, console)
@@ -295,7 +302,8 @@ struct ProxyCommand: Command {
 
     private var options: PlaylistProxy.Options {
         var options = PlaylistProxy.Options()
-        options.output = form == .ts ? .transportStream : .fragments
+        options.output = form == .fmp4 ? .fragments : .transportStream
+        options.allowsFragments = form == .auto
         options.rules = rules == .seed ? .seed : .rfc
         options.policy =
             switch policy {

@@ -16,7 +16,7 @@ extension SourceSummary {
                 }
             ),
             "audio": .array(audio.map(Self.json)), "subtitles": .array(texts.map(Self.json)),
-            "protection": .array(protections.map { .string("\($0)") }),
+            "protection": .array(protections.map { .string("\($0)") }), "warnings": .array(warnings.map { .string($0) }),
         ]
     }
 
