@@ -105,7 +105,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         return String(path[...slash]) + other
     }
 
-    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root goes nowhere.
+    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root is dropped, at the beginning of a relative path it is kept.
     private static func withoutDots(_ path: Substring) -> Substring {
         guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
         let isRooted = path.utf8.first == UInt8(ascii: "/")
@@ -116,7 +116,8 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
             switch segment {
             case ".": if isLast { parts.append("") }
             case "..":
-                if !parts.isEmpty { parts.removeLast() }
+                // above the beginning of a relative path it stays: only the base that comes later tells
+                if let last = parts.last, last != ".." { parts.removeLast() } else if !isRooted { parts.append("..") }
                 if isLast { parts.append("") }
             default: parts.append(segment)
             }

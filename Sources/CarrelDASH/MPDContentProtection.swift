@@ -77,7 +77,9 @@ package struct MPDContentProtection: Sendable, Hashable {
 
     /// The descriptors in force where a lower level has some too: the lower one overrides one of the same scheme and adds others.
     static func merged(_ upper: [MPDContentProtection], _ lower: [MPDContentProtection]) -> [MPDContentProtection] {
-        guard !upper.isEmpty, !lower.isEmpty else { return upper + lower }
+        // without a copy: thousands of representations may inherit one list
+        if lower.isEmpty { return upper }
+        if upper.isEmpty { return lower }
         let schemes = Set(lower.map { $0.scheme.lowercased() })
         return upper.filter { !schemes.contains($0.scheme.lowercased()) } + lower
     }

@@ -58,7 +58,8 @@ package struct MPDStream: Sendable {
     /// The key ids of all descriptors, without repetition.
     package var keyIDs: [String] {
         var ids: [String] = []
-        for id in properties.contentProtections.lazy.flatMap(\.defaultKeyIDs) where !ids.contains(id) { ids.append(id) }
+        var seen: Set<String> = []
+        for id in properties.contentProtections.lazy.flatMap(\.defaultKeyIDs) where seen.insert(id).inserted { ids.append(id) }
         return ids
     }
 

@@ -55,6 +55,7 @@ enum MPDInspection {
             ("suggestedPresentationDelay", mpd.suggestedPresentationDelay),
         ] { if let duration { facts[name] = .seconds(duration) } }
         if !mpd.locations.isEmpty { facts["locations"] = .texts(mpd.locations) }
+        try checkDescriptors(mpd)
         let streams = mpd.streams()
         var rest = streams[...]
         var periods: [JSON] = []
@@ -89,12 +90,35 @@ enum MPDInspection {
         let roles = set.roles.compactMap(\.value)
         if !roles.isEmpty { object["roles"] = .texts(roles) }
         object["representations"] = .array(try streams.map { try describe($0) })
-        var protections: [MPDContentProtection] = []
-        for protection in streams.flatMap(\.properties.contentProtections) where !protections.contains(protection) {
-            protections.append(protection)
-        }
+        let protections = descriptors(of: streams)
         if !protections.isEmpty { object["protection"] = .array(protections.map { describe($0) }) }
         return .object(object)
+    }
+
+    /// Descriptors of all representations, at most: inherited descriptors come with each representation.
+    private static let descriptorLimit = 100_000
+
+    /// Refuses an MPD whose representations inherit more descriptors than memory should hold.
+    private static func checkDescriptors(_ mpd: MPD) throws(Malformed) {
+        var count = 0
+        for set in mpd.periods.lazy.flatMap(\.adaptationSets) {
+            for representation in set.representations {
+                count += set.properties.contentProtections.count + representation.properties.contentProtections.count
+                guard count <= descriptorLimit else {
+                    throw Malformed("the representations have more than \(descriptorLimit) descriptors of protection", at: 0)
+                }
+            }
+        }
+    }
+
+    /// The descriptors of some streams, each once, in order.
+    private static func descriptors(of streams: some Sequence<MPDStream>) -> [MPDContentProtection] {
+        var found: [MPDContentProtection] = []
+        var seen: Set<MPDContentProtection> = []
+        for stream in streams {
+            for descriptor in stream.properties.contentProtections where seen.insert(descriptor).inserted { found.append(descriptor) }
+        }
+        return found
     }
 
     private static func describe(_ stream: MPDStream) throws -> JSON {
@@ -132,7 +156,7 @@ enum MPDInspection {
 
     private static func protection(of streams: [MPDStream]) -> ProtectionFacts {
         var facts = ProtectionFacts()
-        for protection in streams.flatMap(\.properties.contentProtections) {
+        for protection in descriptors(of: streams) {
             for id in protection.defaultKeyIDs { ProtectionFacts.add(id, to: &facts.keyIDs) }
             for id in protection.marlinContentIDs { ProtectionFacts.add(id, to: &facts.contentIDs) }
             for url in protection.licenseURLs { ProtectionFacts.add(url, to: &facts.licenseURLs) }

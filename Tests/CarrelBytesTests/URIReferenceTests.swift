@@ -22,7 +22,7 @@ struct `URI references` {
     @Test(
         arguments: [
             ("a", nil, "a"), ("a", "", "a"), ("a/b", "http://h", "http://h/a/b"), ("a", "list.m3u8", "a"),
-            ("../a", "x/y/z", "x/a"),
+            ("../a", "x/y/z", "x/a"), ("1.m4s", "../root/", "../root/1.m4s"), ("../../a", "b/c", "../a"), ("..", "../a/b", "../"),
             ("1:2", "http://h/", "http://h/1:2"), ("skd://k", "http://h/p", "skd://k"), ("data:,x", "http://h/p", "data:,x"),
         ] as [(String, String?, String)]
     )

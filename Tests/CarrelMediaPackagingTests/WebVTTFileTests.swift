@@ -72,6 +72,12 @@ struct `A WebVTT file` {
         }
     }
 
+    @Test func `leaves out cues that end when they begin, and reads hours of one digit`() throws {
+        let text = "WEBVTT\r\n\r\n00:01.000 --> 00:01.000\r\nnever\r\n\r\n1:00:02.000 --> 1:00:03.000\r\nlate\r\n"
+        let file = try WebVTTFile(Array(text.utf8).rawSpan)
+        #expect(file.cues.map(\.start) == [3_602_000])
+    }
+
     @Test(arguments: [
         "", "WEBVT", "WEBVTTX", "WEBVTT\n\n00:01.000 --> 00:00.500\nx", "WEBVTT\n\n00:01 --> 00:02.000\nx",
         "WEBVTT\n\n00:61.000 --> 01:62.000\nx", "WEBVTT\n\n-->\nx", "WEBVTT\n\n99999999999999999999:00:00.000 --> 00:02.000\n",

@@ -45,6 +45,22 @@ struct `Files of Common Encryption` {
             $0.defaults.ivSize = 16
             $0.samples = Movie.samples(3, hasParts: true)
         },
+        made("vectors of 16 bytes that wrap after 256 blocks") {
+            $0.defaults.ivSize = 16
+            $0.lastVectorByte = 0
+            $0.samples = Movie.samples(11, hasParts: false, [5000, 4096, 9003, 4097])
+        },
+        made("vectors of 16 bytes that wrap after 256 blocks, in parts") {
+            $0.defaults.ivSize = 16
+            $0.lastVectorByte = 0
+            $0.samples = Movie.samples(12, hasParts: true, [20_000, 14_096, 19_003, 14_097])
+        },
+        made("selective encryption whose clear samples have vectors") { movie in
+            movie.defaults.ivSize = 16
+            movie.samples = Movie.samples(13, hasParts: true)
+            movie.groups = [ProtectedMovie.Parameters(key: 1, isProtected: false, clearVectorSize: 16)]
+            for i in movie.samples.indices { movie.samples[i].group = i % 4 == 0 ? 0 : 1 }
+        },
         made("tenc version 0") { $0.version = 0 },
         made("a constant vector of 16 bytes") {
             $0.scheme = "cbcs"

@@ -123,15 +123,19 @@ struct AuxiliaryInformation {
         let number = sample
         sample += 1
         if let entries, number < entriesCount {
-            // a clear sample of a protected track may have an entry without a vector
+            if !isProtected, sizes.count == entriesCount {
+                // packagers write a vector for clear samples or none: the sizes tell
+                let size = try size(of: number, &window)
+                guard entries.upperBound - at >= size else { throw Malformed("sample encryption is cut off", at: Int(at)) }
+                at += size
+                return
+            }
             return try readEntry(encryption, end: entries.upperBound, hasSubsamples: hasSubsamples, into: &result, &window)
         }
         if entries == nil, offsets.count > 0, number < sizes.count {
             if number == 0 || startsRun && offsets.count > 1 { try seekPart(&window) }
-            let size =
-                constantSize > 0
-                ? constantSize : Int(try window.u8(at: sizes.start + Int64(number), "sizes of auxiliary information"))
-            let end = at + Int64(size)
+            let size = try size(of: number, &window)
+            let end = at + size
             if let encryption, isProtected {
                 try readEntry(encryption, end: end, hasSubsamples: size > encryption.ivSize, into: &result, &window)
             }
@@ -154,7 +158,9 @@ struct AuxiliaryInformation {
         _ window: inout FileWindow
     ) throws {
         if entries != nil, !hasSubsamples, groups.isEmpty, let encryption = defaults.map({ replacement ?? $0 }) {
-            if sample < entriesCount, encryption.isProtected { at += Int64(encryption.ivSize) }
+            if sample < entriesCount {
+                at += !encryption.isProtected && sizes.count == entriesCount ? try size(of: sample, &window) : Int64(encryption.ivSize)
+            }
             sample += 1
             return
         }
@@ -164,9 +170,14 @@ struct AuxiliaryInformation {
             return try next(defaults, startsRun: startsRun, of: total, into: &unused, &window)
         }
         if sample == 0 || startsRun && offsets.count > 1 { try seekPart(&window) }
-        let place = sizes.start + Int64(sample)
-        at += Int64(constantSize > 0 ? constantSize : Int(try window.u8(at: place, "sizes of auxiliary information")))
+        at += try size(of: sample, &window)
         sample += 1
+    }
+
+    /// Bytes of the information of a sample.
+    private func size(of number: Int, _ window: inout FileWindow) throws -> Int64 {
+        guard constantSize == 0 else { return Int64(constantSize) }
+        return Int64(try window.u8(at: sizes.start + Int64(number), "sizes of auxiliary information"))
     }
 
     /// The place of the next sample.
@@ -207,7 +218,8 @@ struct AuxiliaryInformation {
         into result: inout SampleEncryption,
         _ window: inout FileWindow
     ) throws {
-        let size = encryption.map { $0.isProtected ? $0.ivSize : 0 } ?? 0
+        // the vector of a clear sample counts too, if its parameters say that there is one
+        let size = encryption?.ivSize ?? 0
         guard end - at >= Int64(size) else { throw Malformed("initialization vector is cut off", at: Int(at)) }
         if size > 0 {
             result.iv.high = try window.u64(at: at, "initialization vector")

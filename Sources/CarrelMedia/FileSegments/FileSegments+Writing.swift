@@ -14,9 +14,9 @@ extension FileSegments {
         let source = sources[track]
         let listed = segments.count - stretches.count
         if segment < listed {
-            let part = parts[track][segment]
-            let samples = MP4Samples(of: source, in: reader, from: part.position)
-            return try ClearTrackReader(source, samples, in: reader, protection, count: part.count)
+            let part = SegmentPlanner.part(of: segment, in: parts[track])
+            let samples = MP4Samples(of: source, in: reader, from: part?.position ?? .first)
+            return try ClearTrackReader(source, samples, in: reader, protection, count: part?.count ?? 0)
         }
         let stretch = stretches[segment - listed]
         let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)

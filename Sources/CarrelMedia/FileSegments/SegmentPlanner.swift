@@ -5,6 +5,7 @@ import CarrelMP4
 struct SegmentPlanner {
     /// The samples of a track in a segment of listed samples.
     struct Part: Sendable {
+        var segment: Int
         var position: MP4SamplePosition
         var count: Int
     }
@@ -38,7 +39,7 @@ struct SegmentPlanner {
     private(set) var starts: [Int64] = []
     /// The bytes of each as a transport stream, about.
     private(set) var bytes: [Int64] = []
-    /// By track, then by segment.
+    /// By track: the parts with samples, in the order of their segments.
     private(set) var parts: [[Part]]
     /// Of the segments behind the listed ones.
     private(set) var stretches: [Stretch] = []
@@ -53,6 +54,8 @@ struct SegmentPlanner {
 
     /// Samples that are walked through, at most: two days of a movie.
     static let sampleLimit = 1 << 23
+    /// Parts of all tracks, at most: each holds the place of a sample in all tables.
+    static let partLimit = 1 << 16
     /// Sync samples that are listed, at most.
     static let syncLimit = 1 << 18
     /// The box types of a fragmented file that need no fragments behind them.
@@ -94,9 +97,6 @@ struct SegmentPlanner {
         }
         try walk(leading)
         for track in tracks.indices where track != leading { try walk(track) }
-        for track in tracks.indices {
-            while parts[track].count < starts.count { parts[track].append(Part(position: .first, count: 0)) }
-        }
     }
 
     /// Goes through the samples of a track: those of the leading one cut, and so do those of another behind its end.
@@ -106,6 +106,9 @@ struct SegmentPlanner {
         let isPicture = track.kind == "vide"
         var samples = MP4Samples(of: track, in: reader, from: nil)
         var found: [Part] = []
+        // the segment of the samples
+        var segment = -1
+        let room = Self.partLimit - parts.reduce(0) { $0 + $1.count }
         while true {
             let position = samples.position
             guard let sample = try samples.next() else { break }
@@ -115,19 +118,23 @@ struct SegmentPlanner {
             let time = clock.presentation(sample.decodeTime &+ sample.compositionOffset)
             let allowed = sample.isSync || !isPicture
             // all that comes before the first cut belongs to the first segment
-            while found.count < starts.count, found.isEmpty || allowed && time >= starts[found.count] {
-                found.append(Part(position: position, count: 0))
-            }
+            while segment + 1 < starts.count, segment < 0 || allowed && time >= starts[segment + 1] { segment += 1 }
             let mayCut = index == leading || leadingEnd == .min || time >= leadingEnd &+ cuts.interval
-            if found.count == starts.count, mayCut, cuts.isCut(at: time, allowed: allowed) {
+            if segment + 1 == starts.count, mayCut, cuts.isCut(at: time, allowed: allowed) {
                 try begin(at: time)
-                found.append(Part(position: position, count: 0))
+                segment += 1
             }
-            let segment = found.count - 1
+            if found.last?.segment != segment {
+                guard found.count < room else {
+                    throw MediaError(.unsupported, "the tracks of the file have more than \(Self.partLimit) segments of this duration")
+                }
+                found.append(Part(segment: segment, position: position, count: 0))
+            }
+            let last = found.count - 1
             if index == leading, isPicture, sample.isSync, syncSamples.count < Self.syncLimit {
-                syncSamples.append(SyncSample(time: time, segment: segment, ordinal: found[segment].count, offset: 0))
+                syncSamples.append(SyncSample(time: time, segment: segment, ordinal: found[last].count, offset: 0))
             }
-            found[segment].count += 1
+            found[last].count += 1
             bytes[segment] += Self.transportBytes(of: sample, track)
             ends[index] = sample.decodeTime &+ sample.duration
             let presented = clock.presentation(sample.decodeTime &+ sample.compositionOffset &+ sample.duration)
@@ -143,6 +150,16 @@ struct SegmentPlanner {
         let size = Int64(sample.size)
         if track.kind == "vide" { return (size + (sample.isSync ? 900 : 220)) / 184 * 188 + 188 }
         return (size + 60) * 188 / 184
+    }
+
+    /// The part of a segment; nil when the track has no sample in it.
+    static func part(of segment: Int, in parts: [Part]) -> Part? {
+        var (low, high) = (0, parts.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if parts[middle].segment < segment { low = middle + 1 } else { high = middle }
+        }
+        return low < parts.count && parts[low].segment == segment ? parts[low] : nil
     }
 
     // MARK: - Fragments

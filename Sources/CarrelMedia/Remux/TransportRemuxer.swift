@@ -12,6 +12,9 @@ package struct TransportRemuxer: ~Copyable {
     /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
     package static let origin: Int64 = 900_000
 
+    /// Streams whose languages are named, at most.
+    private static let namedStreams = 12
+
     /// Whether the tables come again before each sync picture; they come with every segment.
     var repeatsTables = true
     /// Packets that are written and not yet taken.
@@ -88,6 +91,9 @@ package struct TransportRemuxer: ~Copyable {
             plan.delay = min(max(0, delays[track.id] ?? 0), Self.origin)
             streams.append(plan)
             elementary.append(stream)
+            // the map has one packet, which holds the descriptors of so many streams
+            guard tracks.count <= Self.namedStreams, track.kind == "soun", let code = track.language else { continue }
+            if let language = StreamDescriptor.language(code) { elementary[elementary.count - 1].descriptors.append(language) }
         }
         guard !elementary.isEmpty else { throw MediaError(.unsupported, "no track fits into a transport stream") }
         do throws(Malformed) { muxer = try TransportStreamMuxer(elementary) } catch {

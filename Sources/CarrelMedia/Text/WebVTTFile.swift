@@ -140,8 +140,10 @@ package struct WebVTTFile: Sendable {
         let sides = timing.split(separator: "-->", maxSplits: 1)
         let last = sides.count == 2 ? sides[1].split(whereSeparator: { $0 == " " || $0 == "\t" }).first : nil
         guard sides.count == 2, let last, let start = Self.time(sides[0].filter { $0 != " " && $0 != "\t" }[...]),
-            let end = Self.time(last), end > start
+            let end = Self.time(last), end >= start
         else { throw Malformed("the times of a cue are damaged", at: offset) }
+        // players never show such a cue
+        guard end > start else { return }
         cues.append(Cue(start: start, end: end, lines: block))
     }
 
@@ -159,7 +161,7 @@ package struct WebVTTFile: Sendable {
         else { return nil }
         var hours: Int64 = 0
         if parts.count == 3 {
-            guard let found = number(parts[0], 2...6) else { return nil }
+            guard let found = number(parts[0], 1...6) else { return nil }
             hours = found
         }
         return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest

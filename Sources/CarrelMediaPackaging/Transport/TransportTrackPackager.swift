@@ -61,9 +61,13 @@ final class TransportTrackPackager: SegmentedTrack {
         if scheme == .sampleAES, track.entry.format == "ac-3" {
             setup = AudioSetupInformation(type: .ac3, setup: try Self.firstBytes(track, 10))
         }
-        var streams = [former.stream]
+        var clear = former.stream
+        if track.kind == .audio, let language = track.track.language.flatMap({ StreamDescriptor.language($0) }) {
+            clear.descriptors.append(language)
+        }
+        var streams = [clear]
         if scheme == .sampleAES {
-            guard let encrypted = former.stream.sampleEncrypted(setup: setup) else {
+            guard let encrypted = clear.sampleEncrypted(setup: setup) else {
                 throw MediaError(
                     .unsupported,
                     "track \(track.track.id): SAMPLE-AES of \(track.entry.format) in transport streams is not defined"

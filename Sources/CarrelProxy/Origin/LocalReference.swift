@@ -10,17 +10,8 @@ enum LocalReference {
             .map { PercentEncoding.encode(String(decoding: $0, as: UTF8.self)) }.joined(separator: "/")
     }
 
-    /// The folder of a file, with the slash at its end.
-    static func folder(ofFile path: String) -> String {
-        guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
-        return String(decoding: path.utf8[...end], as: UTF8.self)
-    }
-
     /// Whether a path begins with a slash.
     static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
-
-    /// Whether a real path lies below a folder. Bytes are compared: names that look the same may be others.
-    static func isBelow(_ folder: String, _ path: String) -> Bool { path.utf8.starts(with: folder.utf8) }
 
     /// Whether a reference names a file of this machine.
     static func isLocal(_ reference: String) -> Bool {

@@ -94,7 +94,7 @@ struct MediaOrigin: Sendable {
                     recommendation: "Name the file in it that is to be played."
                 )
             }
-            place = .folder(LocalReference.folder(ofFile: self.source))
+            place = .folder(LocalFolder.folder(ofFile: self.source))
         }
     }
 
@@ -323,13 +323,11 @@ struct MediaOrigin: Sendable {
         let refusal = ProxyError(.address, "'\(shown(reference))' is not a file below the folder of the source")
         guard !isURL(reference), LocalReference.isLocal(reference) else { throw refusal }
         for candidate in LocalReference.paths(reference) {
-            guard let real = unsafe realpath(LocalReference.isAbsolute(candidate) ? candidate : folder + candidate, nil) else {
-                continue
+            switch LocalFolder(folder).place(of: candidate) {
+            case .inside(let path): return path
+            case .outside: throw refusal
+            case .missing: continue
             }
-            defer { unsafe free(real) }
-            let path = unsafe String(cString: real)
-            guard LocalReference.isBelow(folder, path) else { throw refusal }
-            return path
         }
         throw ProxyError(.missing, "\(shown(reference)) does not exist")
     }

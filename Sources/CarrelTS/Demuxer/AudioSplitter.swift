@@ -58,6 +58,9 @@ struct AudioSplitter {
         (isLocked, hasReported) = (false, false)
     }
 
+    /// Bytes that wait for the end of their unit.
+    var heldCount: Int { buffer.count }
+
     /// Bytes not done.
     private var available: Int { buffer.count - head }
 

@@ -31,6 +31,15 @@ struct ElementaryAssembler {
         }
     }
 
+    /// Bytes that wait for the end of their unit.
+    var heldCount: Int { video?.heldCount ?? audio?.heldCount ?? packets?.heldCount ?? 0 }
+
+    /// Drops the unit that has begun: all streams together hold too much.
+    mutating func dropUnit(_ stream: ElementaryStream, _ events: inout EventQueue) {
+        events.report(.longUnit, pid: pid)
+        self = ElementaryAssembler(stream)
+    }
+
     /// Takes the payload of a packet.
     mutating func consume(
         _ payload: RawSpan,

@@ -3,7 +3,7 @@ import CarrelBytes
 /// The packets of one packet identifier: where their payload goes, and which of them comes next.
 struct PacketSource: Sendable {
     /// The reader of the payload.
-    enum Content: Sendable {
+    enum Content: Sendable, Equatable {
         case association, map, sections(Int), elementary(Int), clock
     }
 

@@ -25,6 +25,9 @@ struct PacketSplitter {
         isDamaged = true
     }
 
+    /// Bytes that wait for the end of their unit.
+    var heldCount: Int { buffer.count }
+
     mutating func append(_ bytes: RawSpan, _ events: inout EventQueue) {
         guard !isDropping else { return }
         buffer.append(copying: bytes)

@@ -3,7 +3,8 @@ package import CarrelBytes
 /// Takes a transport stream apart (ISO/IEC 13818-1): tables, clock, and the access units of one program.
 ///
 /// Bytes come in pieces of any size; after each piece `next` gives the events that are complete. What breaks the standard is an event
-/// too, and reading goes on behind it. Memory is bounded by the longest access unit, which is 16 MiB for each stream.
+/// too, and reading continues after it. Memory is bounded: an access unit has at most 16 MiB, and the units that all streams have begun
+/// have 64 MiB.
 ///
 /// ```swift
 /// var demuxer = TransportStreamDemuxer()
@@ -25,6 +26,8 @@ package struct TransportStreamDemuxer: Sendable {
     private var mapSections = SectionAssembler()
     private var sections: [SectionAssembler] = []
     private var assemblers: [ElementaryAssembler] = []
+    /// Bytes of the units that the streams have begun, at least.
+    private var heldCount = 0
     private var mapPID: UInt16?
     private var programNumber: UInt16?
     private var mapSection: TableSection?
@@ -60,6 +63,7 @@ package struct TransportStreamDemuxer: Sendable {
         events.offset = aligner.position - left
         if left > 0 { events.report(.lostSync(bytes: left), pid: nil) }
         for i in assemblers.indices { assemblers[i].finish(&events) }
+        heldCount = 0
         association.reset()
         mapSections.reset()
         for i in sections.indices { sections[i].reset() }
@@ -113,9 +117,25 @@ package struct TransportStreamDemuxer: Sendable {
             for section in sections[i].consume(payload, startsUnit: packet.startsUnit) {
                 events.append(.section(pid: packet.pid, bytes: section))
             }
-        case .elementary(let i): assemblers[i].consume(payload, startsUnit: packet.startsUnit, &clock, &events)
+        case .elementary(let i):
+            let before = assemblers[i].heldCount
+            assemblers[i].consume(payload, startsUnit: packet.startsUnit, &clock, &events)
+            heldCount += assemblers[i].heldCount - before
+            if heldCount > UnitLimits.total { dropLongest() }
         case .clock: break
         }
+    }
+
+    /// Drops the longest unit that has begun.
+    private mutating func dropLongest() {
+        // gaps drop bytes too
+        heldCount = assemblers.reduce(0) { $0 + $1.heldCount }
+        guard heldCount > UnitLimits.total, let longest = assemblers.indices.max(by: { assemblers[$0].heldCount < assemblers[$1].heldCount }),
+            let pid = sources.first(where: { $0.content == .elementary(longest) })?.pid,
+            let stream = program?.streams.first(where: { $0.pid == pid })
+        else { return }
+        heldCount -= assemblers[longest].heldCount
+        assemblers[longest].dropUnit(stream, &events)
     }
 
     private mutating func reportGap(_ content: PacketSource.Content) {
@@ -177,6 +197,7 @@ package struct TransportStreamDemuxer: Sendable {
         for source in sources.dropFirst() { places[Int(source.pid)] = 0 }
         sources.removeLast(sources.count - 1)
         assemblers = []
+        heldCount = 0
         sections = []
         program = map
         if let mapPID { add(PacketSource(pid: mapPID, content: .map), old) }

@@ -2,4 +2,6 @@
 enum UnitLimits {
     /// Bytes of the longest access unit.
     static let length = 16 << 20
+    /// Bytes of the access units that all streams have begun.
+    static let total = 64 << 20
 }

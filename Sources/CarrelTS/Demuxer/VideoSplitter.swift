@@ -36,6 +36,9 @@ struct VideoSplitter {
         isDamaged = true
     }
 
+    /// Bytes that wait for the end of their unit.
+    var heldCount: Int { buffer.count }
+
     mutating func append(_ bytes: RawSpan, _ events: inout EventQueue) {
         buffer.append(copying: bytes)
         split(isLast: false, &events)

@@ -23,6 +23,14 @@ package struct StreamDescriptor: Sendable, Hashable {
         StreamDescriptor(tag: 0x0f, content: Array(name.utf8))
     }
 
+    /// Names the language of a stream: `ISO_639_language_descriptor` (§2.6.18), of no particular audio type.
+    ///
+    /// - Parameter code: three letters (ISO 639-2); nil when it is another text.
+    package static func language(_ code: String) -> StreamDescriptor? {
+        guard code.utf8.count == 3, code.utf8.allSatisfy({ (0x61...0x7a).contains($0) }), code != "und" else { return nil }
+        return StreamDescriptor(tag: 0x0a, content: Array(code.utf8) + [0])
+    }
+
     /// The way packets are scrambled: `scrambling_descriptor` (ETSI EN 300 468 §6.2.32); 0x10 is DVB-CISSA version 1.
     package static func scrambling(_ mode: UInt8) -> StreamDescriptor {
         StreamDescriptor(tag: scramblingTag, content: [mode])

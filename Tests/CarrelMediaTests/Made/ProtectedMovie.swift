@@ -13,6 +13,8 @@ struct ProtectedMovie {
         var constantIV: [UInt8] = []
         var crypt: UInt8 = 0
         var skip: UInt8 = 0
+        /// Bytes of the vectors that clear samples of selective encryption have.
+        var clearVectorSize = 0
 
         var keyID: [UInt8] { [UInt8](repeating: key, count: 16) }
         var keyBytes: [UInt8] { [UInt8](repeating: ~key, count: 16) }
@@ -46,6 +48,8 @@ struct ProtectedMovie {
     /// The order of the chunks in the file.
     var order: [Int]?
     var hasLongBoxes = false
+    /// The last byte of the 16-byte vectors whose low half wraps.
+    var lastVectorByte: UInt8 = 255
 
     // fragments
     var partsPerFragment = 2
@@ -93,7 +97,7 @@ struct ProtectedMovie {
         if parameters.ivSize == 0 { return parameters.constantIV }
         // the low half wraps within a sample
         if parameters.ivSize == 16, index % 2 == 0 {
-            return [UInt8](repeating: UInt8(index), count: 8) + [UInt8](repeating: 255, count: 8)
+            return [UInt8](repeating: UInt8(index), count: 8) + [UInt8](repeating: 255, count: 7) + [lastVectorByte]
         }
         return (0..<parameters.ivSize).map { UInt8(truncatingIfNeeded: index * 7 + $0 + 1) }
     }
@@ -120,6 +124,7 @@ struct ProtectedMovie {
         let isProtected = parameters?.isProtected ?? false
         var writer = BoxWriter()
         if let parameters, isProtected, parameters.ivSize > 0 { writer.append(iv(index, parameters)) }
+        if let parameters, !isProtected { writer.zeros(parameters.clearVectorSize) }
         let isAuxiliary = information == .auxiliary || information == .auxiliaryOfEach
         if hasParts, isProtected || !isAuxiliary {
             let parts = isProtected ? sample.parts : []
@@ -136,7 +141,7 @@ struct ProtectedMovie {
 
     private func write(_ parameters: Parameters, to writer: inout BoxWriter) {
         writer.u8(parameters.isProtected ? 1 : 0)
-        writer.u8(UInt8(parameters.isProtected ? parameters.ivSize : 0))
+        writer.u8(UInt8(parameters.isProtected ? parameters.ivSize : parameters.clearVectorSize))
         writer.append(parameters.keyID)
         guard parameters.isProtected, parameters.ivSize == 0 else { return }
         writer.u8(UInt8(parameters.constantIV.count))
