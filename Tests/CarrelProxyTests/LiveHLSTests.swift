@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A live HLS source` {
-    private static let seconds = unsafe getenv("CARREL_LONG") == nil ? 20 : 300
+    private static let seconds = unsafe getenv("CARREL_LONG") == nil ? 30 : 300
 
     @Test func `of ffmpeg, encrypted, plays without a gap`() async throws {
         let folder = TemporaryDirectory()

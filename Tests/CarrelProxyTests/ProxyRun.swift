@@ -6,6 +6,7 @@ import CarrelMedia
 import CarrelMediaPackaging
 import CarrelProxy
 import CarrelTesting
+import CarrelReader
 import CarrelThreads
 import Testing
 
@@ -13,13 +14,19 @@ import Testing
 final class ProxyRun: Sendable {
     let proxy: PlaylistProxy
     let errors = Locked<[ProxyError]>([])
+    /// Events but for segments that were sent.
+    let traces = Locked<[String]>([])
     private static let client = HTTPClient()
 
     init(_ change: (inout PlaylistProxy.Options) -> Void = { _ in }) throws {
         var options = PlaylistProxy.Options()
         change(&options)
-        let errors = errors
-        proxy = try PlaylistProxy(options: options) { error in errors.withLock { $0.append(error) } }
+        let (errors, traces) = (errors, traces)
+        proxy = try PlaylistProxy(options: options) { error in
+            errors.withLock { $0.append(error) }
+        } trace: { event in
+            if event.message != "a segment was sent" { traces.withLock { $0.append("\(event)") } }
+        }
         try proxy.start()
     }
 

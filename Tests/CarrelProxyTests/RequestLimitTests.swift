@@ -137,6 +137,23 @@ struct `Segments that are open ahead` {
         #expect(presentation.opened.withLock { $0 } == 2)
     }
 
+    @Test func `that fail immediately fail with their error, and large ones come, before a request waits`() async throws {
+        let presentation = Late()
+        for _ in 0..<500 {
+            presentation.result.withLock { $0 = .failure(SegmentName.unknown) }
+            let ahead = SegmentsAhead(PrefetchShare(limit: 1))
+            await #expect(throws: ProxyError.self) {
+                try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock())
+            }
+        }
+        // the segment has come long before
+        let large = PendingSegment { ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
+        let failed = PendingSegment { throw SegmentName.unknown }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await large.wait()?.bytes.next()?.count == 2 << 20)
+        await #expect(throws: ProxyError.self) { try await failed.wait() }
+    }
+
     @Test func `that two requests want are opened for each, and their failure is that of both`() async throws {
         let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: 1)), Late())
         let both = (0..<2).map { _ in

@@ -52,9 +52,9 @@ final class PendingSegment: Sendable {
             defer { state.waiters = [:] }
             state.hasEnded = true
             guard let last = state.waiters.keys.max() else {
-                // a large sample is not kept for a request that may never come
-                let isKept = ((try? result.get())?.bytes as? BegunBytes).map { $0.firstCount <= keptLimit } ?? false
-                state.result = isKept ? result : .failure(CancellationError())
+                // the first request may not wait yet; a large sample is not kept for one that may never come
+                let count = ((try? result.get())?.bytes as? BegunBytes)?.firstCount ?? 0
+                state.result = state.serial > 0 && count > keptLimit ? nil : result
                 return ([:] as [Int: Waiter], 0)
             }
             return (state.waiters, last)
@@ -69,7 +69,7 @@ final class PendingSegment: Sendable {
 
     /// Waits for the segment.
     ///
-    /// - Returns: nil if another request gets it.
+    /// - Returns: nil if another request gets it, or it was not kept.
     /// - Throws: the error of the source; `CancellationError` if the request ends first.
     func wait() async throws -> ServedMedia? {
         let serial = state.withLock { state in

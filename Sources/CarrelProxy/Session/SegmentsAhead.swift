@@ -80,7 +80,7 @@ final class SegmentsAhead: Sendable {
             do {
                 let media = try await segment.wait()
                 release(name, segment)
-                // nil if a later request has it
+                // nil if a later request has it, or it was not kept
                 if let media { return media }
             } catch  where Task.isCancelled {
                 let hasKeys = (try? use.check(at: clock.now)) != nil

@@ -137,7 +137,7 @@ final class SessionContent: Sendable {
         } catch {
             // a player that leaves, and a session that ends, are not errors of the source
             let hasEnded = state.withLock { $0.isEnded }
-            guard !(error is CancellationError), !Task.isCancelled, !hasEnded else {
+            guard !Task.isCancelled, !hasEnded else {
                 if !hasEnded { traceDeparture(request, path, began) }
                 return .empty(.clientClosedRequest)
             }

@@ -18,6 +18,8 @@ struct Decoded: Sendable {
     var audio: [UInt8] = []
     /// Warnings and errors of the player.
     var complaints: [String] = []
+    /// The last lines of the player's log, to explain a failure.
+    var log: [String] = []
 
     /// Plays a file or an address with a player that gives frames.
     static func of(_ source: String, _ player: Player) async throws -> Decoded {
@@ -57,7 +59,11 @@ struct Decoded: Sendable {
         let uri = source.hasPrefix("/") ? "file://\(source)" : source
         let queue = ["queue", "max-size-time=0", "max-size-bytes=0", "max-size-buffers=0", "!"]
         let result = try await runProcess(
-            [try requirePeer("gst-launch-1.0"), "-q", "uridecodebin3", "name=all", "uri=\(uri)", "all.", "!"] + queue
+            [
+                "env", "GST_DEBUG=hlsdemux2:3,adaptivedemux2:3,downloadhelper:4,soup:3", "GST_DEBUG_NO_COLOR=1",
+                "GST_DEBUG_FILE=\(directory.file("log"))", try requirePeer("gst-launch-1.0"), "-q", "uridecodebin3", "name=all",
+                "uri=\(uri)", "all.", "!",
+            ] + queue
                 + [
                     "videoconvert", "!", "video/x-raw,format=I420", "!", "videocodectestsink", "location=\(pictures)", "all.",
                     "!",
@@ -75,6 +81,8 @@ struct Decoded: Sendable {
             directory
         )
         decoded.complaints += lines(of: result)
+        let log = String(decoding: directory.read("log") ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+        decoded.log = log.filter { $0.contains("WARN") || $0.contains("ERROR") }.suffix(20)
         return decoded
     }
 

@@ -35,6 +35,10 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
 
     static let all: [SourceRow] = places + playlists + manifests
     static var telling: [SourceRow] { all.filter(\.isTelling) }
+    /// Every second of the rows that are not telling: two players share them.
+    static func half(_ number: Int) -> [SourceRow] {
+        all.filter { !$0.isTelling }.enumerated().filter { $0.offset % 2 == number }.map(\.element)
+    }
 
     // MARK: - Single files
 
