@@ -19,7 +19,7 @@ struct FrameChecksums: Sendable {
         guard coding == .ac3 || coding == .enhancedAC3, !isVerified else { return }
         var at = 0
         while let length = ClearHead.frameLength(unit, at: at), length <= unit.byteCount - at {
-            // without a block behind the first sixteen bytes nothing was encrypted
+            // without a block after the first sixteen bytes nothing was encrypted
             if length >= 32 { count(Self.isRight(unit.extracting(at..<at + length))) }
             at += length
         }

@@ -82,7 +82,7 @@ struct DecryptCommand: Command {
                 var sink = try OutputFile(place, replaces: isForced)
                 let omitted: [String]
                 if converts {
-                    omitted = try Self.convert(decryption, beside: place, to: &sink) { bar.advance(to: $0) }
+                    omitted = try Self.convert(decryption, near: place, to: &sink) { bar.advance(to: $0) }
                 } else {
                     omitted = try decryption.write(to: &sink) { bar.advance(to: $0) }
                 }
@@ -120,13 +120,13 @@ struct DecryptCommand: Command {
     /// Writes a clear stream, and copies its media into an MP4 file by ffmpeg.
     private static func convert(
         _ decryption: MediaDecryption,
-        beside place: String,
+        near place: String,
         to sink: inout OutputFile,
         progress: (Int64) -> Void
     ) throws -> [String] {
         let folder = "\(place).carrel-\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
         guard unsafe mkdir(folder, 0o700) == 0 else {
-            throw MediaError(.unwritable, "\(place) cannot be written: no folder can be made beside it")
+            throw MediaError(.unwritable, "\(place) cannot be written: no folder can be made next to it")
         }
         let unfinished = UnfinishedOutput()
         unfinished.add(folder)
