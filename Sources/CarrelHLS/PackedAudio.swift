@@ -18,4 +18,16 @@ package enum PackedAudio {
         tag.append(bigEndian: timestamp & (1 << 33 - 1))
         return tag
     }
+
+    /// The presentation time in a segment's tag.
+    ///
+    /// - Parameter tag: a whole ID3 tag.
+    /// - Returns: 33 bits of ticks of 90 kHz; nil when the tag has no such frame.
+    package static func timestamp(_ tag: RawSpan) -> UInt64? {
+        let owner: StaticString = "com.apple.streaming.transportStreamTimestamp\u{0}"
+        let length = owner.utf8CodeUnitCount
+        guard tag.byteCount >= length + 8 else { return nil }
+        guard let start = (0...tag.byteCount - length - 8).first(where: { tag.matches(owner, at: $0) }) else { return nil }
+        return tag.u64(at: start + length) & (1 << 33 - 1)
+    }
 }

@@ -43,6 +43,8 @@ extension ErrorCode where Failure == MediaError {
     public static var refusedKey: Self { Self("media.refused-key") }
     /// A key is not the one that it was encrypted with.
     public static var wrongKey: Self { Self("media.wrong-key") }
+    /// No check of the clear bytes shows a key to be right, and the caller requires one.
+    public static var unverifiedKey: Self { Self("media.unverified-key") }
     /// Its protection or its coding is not one that Carrel knows.
     public static var unsupported: Self { Self("media.unsupported") }
     /// The license asks for controls of the output that a plain file does not have.

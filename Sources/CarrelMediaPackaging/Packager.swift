@@ -14,6 +14,8 @@ package struct Packager {
     private let tracks: [PackagedTrack]
     private let texts: [PackagingText]
     private let plan: SegmentPlan
+    /// The audio tracks that are left out, because another file brings the same audio.
+    private let sharedAudio: [String]
 
     /// Reads the tables of all inputs and decides where to cut.
     ///
@@ -34,7 +36,9 @@ package struct Packager {
             tracks += found
         }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "there is neither picture nor sound to package") }
-        self.tracks = tracks.filter { $0.kind == .video } + tracks.filter { $0.kind == .audio }
+        let audio = SharedAudio(tracks.filter { $0.kind == .audio })
+        sharedAudio = audio.warnings
+        self.tracks = tracks.filter { $0.kind == .video } + audio.tracks
         for kind in [PackagedTrack.Kind.video, .audio] where options.scheme != nil || options.transport != nil {
             guard self.tracks.contains(where: { $0.kind == kind }), options.keys(of: kind).isEmpty else { continue }
             throw MediaError(.missingKey, "no key is given for \(kind.rawValue)")
@@ -102,6 +106,6 @@ package struct Packager {
         if !options.isTransport {
             try folder.write(PackageSummary.manifestName, PackageManifest(contents).bytes)
         }
-        return PackageSummary(renditions, subtitles, options)
+        return PackageSummary(renditions, subtitles, options, warnings: sharedAudio)
     }
 }

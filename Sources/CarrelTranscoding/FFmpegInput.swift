@@ -50,15 +50,110 @@ package final class FFmpegInput {
         }
     }
 
+    /// A stream as ffmpeg numbers it.
+    package struct Stream: Sendable, Hashable {
+        /// The place among all streams.
+        package var index = 0
+        /// `video`, `audio`, `subtitle`, `data` or `attachment`.
+        package var kind = ""
+        /// The name of the coding, as ffmpeg calls it.
+        package var codec = ""
+        /// ISO 639-2, as the file has it; nil when undetermined.
+        package var language: String?
+        /// Whether the setup of the decoder is there: AAC with ADTS headers has none.
+        package var hasSetup = false
+    }
+
+    /// Subtitles that ffmpeg reads as text.
+    package static let textCodecs: Set<String> = ["subrip", "ass", "ssa", "webvtt", "mov_text", "text"]
+
+    /// Lists the streams.
+    ///
+    /// - Throws: ``TranscodingError``.
+    package func streams() throws -> [Stream] {
+        var text: [UInt8] = []
+        do {
+            try ConfinedProgram("ffprobe").run(
+                [
+                    "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
+                    "-show_entries", "stream=index,codec_type,codec_name,extradata_size:stream_tags=language", "-of", "compact=p=0",
+                    "-i", "file:\(path)",
+                ],
+                reading: descriptor,
+                within: Self.patience
+            ) { piece in
+                guard text.count < 1 << 20 else { return }
+                text.append(copying: piece)
+            }
+        } catch let error as TranscodingError where error.code == .refused {
+            throw TranscodingError(.refused, error.message.replacing("file:\(path): ", with: ""))
+        }
+        return Self.streams(String(decoding: text, as: UTF8.self))
+    }
+
+    /// Reads the list of ffprobe: a line for each stream, `name=value` between bars.
+    static func streams(_ text: String) -> [Stream] {
+        var streams: [Stream] = []
+        for line in text.split(separator: "\n") {
+            var stream = Stream()
+            for field in line.split(separator: "|") {
+                guard let equals = field.firstIndex(of: "=") else { continue }
+                let value = String(field[field.index(after: equals)...])
+                switch field[..<equals] {
+                case "index": stream.index = Int(value) ?? -1
+                case "codec_type": stream.kind = value
+                case "codec_name": stream.codec = value
+                case "extradata_size": stream.hasSetup = (Int(value) ?? 0) > 0
+                case "tag:language": if value != "und" { stream.language = value }
+                default: break
+                }
+            }
+            if !stream.kind.isEmpty, stream.index >= 0 { streams.append(stream) }
+        }
+        // programs list their streams too, without languages, before the list of all
+        return streams.reduce(into: []) { list, stream in
+            if let place = list.firstIndex(where: { $0.index == stream.index }) { list[place] = stream } else { list.append(stream) }
+        }
+    }
+
+    /// Options that give AAC of transport streams the form of MP4: the headers of frames become the setup of the track.
+    private static func filters(_ streams: [Stream]) -> [String] {
+        streams.filter { $0.kind == "audio" }.enumerated().flatMap { number, stream in
+            stream.codec == "aac" && !stream.hasSetup ? ["-bsf:a:\(number)", "aac_adtstoasc"] : []
+        }
+    }
+
+    /// Reads a stream of subtitles as WebVTT.
+    ///
+    /// - Parameters:
+    ///   - stream: one of ``textCodecs``.
+    ///   - limit: bytes at most.
+    /// - Returns: a WebVTT file.
+    /// - Throws: ``TranscodingError``.
+    package func text(_ stream: Stream, limit: Int) throws -> [UInt8] {
+        var text: [UInt8] = []
+        try run(["-map", "0:\(stream.index)", "-f", "webvtt", "pipe:1"], within: Self.patience) { piece in
+            guard text.count + piece.byteCount <= limit else {
+                throw TranscodingError(.refused, "subtitles have more than \(limit >> 20) MiB")
+            }
+            text.append(copying: piece)
+        }
+        return text
+    }
+
     private static let fragments = ["-movflags", "frag_keyframe+delay_moov+default_base_moof", "-f", "mp4", "pipe:1"]
 
     /// Copies pictures and sound as they are coded.
     ///
-    /// - Parameter body: gets a fragmented MP4 file as it comes.
+    /// - Parameters:
+    ///   - streams: the streams of the file; nil lists them first.
+    ///   - body: gets a fragmented MP4 file as it comes.
     /// - Throws: ``TranscodingError``, or what `body` throws.
-    package func copy(_ body: (RawSpan) throws -> Void) throws {
+    package func copy(_ streams: [Stream]? = nil, _ body: (RawSpan) throws -> Void) throws {
+        let filters = Self.filters(try streams ?? self.streams())
         try run(
-            ["-map", "0:V?", "-map", "0:a?", "-c", "copy", "-strict", "experimental", "-map_chapters", "-1"] + Self.fragments,
+            ["-map", "0:V?", "-map", "0:a?", "-c", "copy"] + filters + ["-strict", "experimental", "-map_chapters", "-1"]
+                + Self.fragments,
             within: Self.patience,
             body
         )
@@ -71,13 +166,14 @@ package final class FFmpegInput {
     ///   - body: gets a fragmented MP4 file as it comes.
     /// - Throws: ``TranscodingError``, or what `body` throws.
     package func align(every milliseconds: Int64, _ body: (RawSpan) throws -> Void) throws {
+        let filters = Self.filters(try streams())
         let rest = String(milliseconds % 1000 + 1000).dropFirst()
         try run(
             [
                 "-map", "0:V?", "-map", "0:a?", "-c:a", "copy", "-c:v", "libx264", "-preset", "fast", "-crf", "20", "-pix_fmt",
                 "yuv420p", "-sc_threshold", "0", "-force_key_frames", "expr:gte(t,n_forced*\(milliseconds / 1000).\(rest))",
                 "-strict", "experimental", "-map_chapters", "-1",
-            ] + Self.fragments,
+            ] + filters + Self.fragments,
             within: Self.longest,
             body
         )

@@ -102,6 +102,71 @@ struct `The command package` {
         }
     }
 
+    /// A film with audio of two languages and subtitles.
+    private func languages(_ name: String, _ rate: String = "200k") async throws -> String {
+        let path = directory.file(name)
+        let text = directory.write("text.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n")
+        let hasText = name.hasSuffix(".ts") ? [] : ["-map", "3:s", "-c:s", name.hasSuffix(".mkv") ? "srt" : "mov_text"]
+        try await checkProcess(
+            [
+                try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=4", "-f", "lavfi", "-i",
+                "sine=f=440:d=4", "-f", "lavfi", "-i", "sine=f=880:d=4", "-i", text, "-map", "0:v", "-map", "1:a", "-map", "2:a",
+                "-c:v", "libx264", "-b:v", rate, "-g", "50", "-sc_threshold", "0", "-c:a", "aac",
+            ] + hasText + ["-metadata:s:a:0", "language=eng", "-metadata:s:a:1", "language=fra", path]
+        )
+        return path
+    }
+
+    @Test(arguments: ["film.mp4", "film.mkv", "film.ts"])
+    func `packages all audio tracks and the subtitles of a film`(name: String) async throws {
+        let path = try await languages(name)
+        let result = try await package([path, "--json"])
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        let tracks = try JSON.parse(result.output.rawSpan)["tracks"]?.array ?? []
+        #expect(tracks.count { $0["kind"]?.string == "audio" } == 2)
+        #expect(Set(tracks.compactMap { $0["kind"]?.string == "audio" ? $0["language"]?.string : nil }) == ["en", "fr"])
+        #expect(tracks.count { $0["kind"]?.string == "text" } == (name == "film.ts" ? 0 : 1))
+    }
+
+    @Test func `packages one audio rendition a language for several bit rates`() async throws {
+        let paths = [try await languages("a.mp4"), try await languages("b.mp4", "400k"), try await languages("c.mp4", "100k")]
+        let result = try await package(paths + ["--json"])
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        let facts = try JSON.parse(result.output.rawSpan)
+        #expect(facts["tracks"]?.array?.count { $0["kind"]?.string == "audio" } == 2)
+        #expect(facts["warnings"]?.array?.count { $0.string?.contains("is left out") == true } == 4)
+        let master = String(decoding: try #require(directory.read("out/master.m3u8")), as: UTF8.self)
+        #expect(master.split(separator: "#EXT-X-STREAM-INF").count == 4)
+    }
+
+    @Test func `replaces a package with --force, and no other folder`() async throws {
+        let path = try await film()
+        #expect(try await package([path]).status.isSuccess)
+        #expect(try await package([path]).status == .exited(73))
+        #expect(try await package([path, "--force"]).status.isSuccess)
+        unsafe unlink(directory.file("out/master.m3u8"))
+        unsafe unlink(directory.file("out/manifest.mpd"))
+        #expect(try await package([path, "--force"]).status == .exited(73))
+        #expect(try names().sorted() == ["film.mp4", "out"])
+    }
+
+    @Test func `decrypt keeps an existing file unless it is forced, and says what is verified`() async throws {
+        let path = try await film([
+            "-c:v", "libx264", "-encryption_scheme", "cenc-aes-ctr", "-encryption_key", Self.key, "-encryption_kid", Self.id,
+        ])
+        let out = directory.file("clear.mp4")
+        func decrypt(_ words: [String]) async throws -> ProcessResult {
+            try await runProcess([try CarrelProgram.path(), "decrypt", path, "-o", out, "--json"] + words)
+        }
+        let right = ["--key", "\(Self.id):\(Self.key)"]
+        let first = try await decrypt(right + ["--require-verified"])
+        #expect(first.status.isSuccess, "\(first.errorText)")
+        #expect(try JSON.parse(first.output.rawSpan)["verified"] == true)
+        #expect(try await decrypt(right).status == .exited(73))
+        #expect(try await decrypt(right + ["--force"]).status.isSuccess)
+        #expect(try await decrypt(["--force", "--key", "\(Self.id):\(Self.id)"]).status == .exited(65))
+    }
+
     @Test func `says that playlists of scrambled streams have no key line`() async throws {
         let path = try await film()
         let result = try await package([path, "--scheme", "cissa", "--key", "\(Self.id):\(Self.key)", "--json"])

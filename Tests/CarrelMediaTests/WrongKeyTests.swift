@@ -154,6 +154,42 @@ struct `A wrong key` {
         return parameters
     }
 
+    /// Packagers leave the headers of slices clear, and encrypt whole blocks up to the end of each unit.
+    @Test(arguments: ["src/av-h264-aac.mp4", "src/av-hevc-aac.mp4"])
+    func `is told from the right one by the ends of slices whose headers are clear`(name: String) throws {
+        let file = try Self.open(name)
+        let track = try #require(file.tracks.first { $0.kind == "vide" })
+        let entry = try #require(track.entries.first)
+        var right = ClearSampleCheck(entry)
+        var wrong = ClearSampleCheck(entry)
+        var encrypt = try SampleCipher(.cenc, key: Secret([UInt8](repeating: 1, count: 16)), encrypts: true)
+        var decrypt = try SampleCipher(.cenc, key: Secret([UInt8](repeating: 2, count: 16)))
+        var isNoticed = false
+        // a short film is looked at again, under other vectors
+        for round in 0..<4 {
+            var samples = file.samples(of: track)
+            while let sample = try samples.next() {
+                var bytes = try file.reader.readAll(sample.range)
+                var parameters = SampleEncryption(iv: AESBlock(high: UInt64(samples.index), low: UInt64(round) << 32))
+                var units = LengthPrefixedUnits(bytes.rawSpan, lengthSize: 4)
+                while let unit = try units.next() {
+                    let protected = max(0, unit.count - 48) / 16 * 16
+                    parameters.append(clear: 4 + unit.count - protected, protected: protected)
+                }
+                if round == 0 { #expect(right.fault(of: bytes.rawSpan, parameters) == nil, "sample \(samples.index)") }
+                do {
+                    var elements = bytes.mutableSpan
+                    var span = unsafe elements.mutableBytes
+                    try encrypt.apply(to: &span, in: 0..<sample.size, parameters)
+                    try decrypt.apply(to: &span, in: 0..<sample.size, parameters)
+                }
+                if !isNoticed { isNoticed = wrong.fault(of: bytes.rawSpan, parameters) != nil }
+            }
+        }
+        #expect(right.isVerified)
+        #expect(isNoticed && !wrong.isVerified)
+    }
+
     /// The clear samples of a file: each through a right key and a wrong one.
     @Test(
         arguments: [

@@ -4,19 +4,34 @@ import CarrelCrypto
 package import CarrelMP4
 import CarrelVideo
 
-/// Notices a wrong key by what lies behind the decryption, where the coding lets one: lengths of NAL units, starts of slices, sync words
-/// of MP3, AC-3, E-AC-3 and FLAC, first elements of AAC.
+/// Judges a key by the decrypted samples, if the coding allows it: lengths of NAL units, starts and ends of slices, sync words of MP3,
+/// AC-3, E-AC-3, FLAC and VP9, first elements of AAC, boxes of WebVTT cues.
 ///
 /// Only bytes that were encrypted count. What a wrong key makes of them passes now and then, and programs write odd streams: so samples
-/// are counted, and the key is called wrong when as many are bad as no right key has. Most programs leave the headers of slices clear: of
-/// such pictures only the rule of emulation prevention tells, and only in films, as random bytes break it every 8 MiB.
+/// are counted, and the key is called wrong when as many are bad as no right key has. Most programs leave the headers of slices clear:
+/// there the ends of slices (``SliceEnds``) and the rule of emulation prevention tell, which random bytes break every 8 MiB.
 package struct ClearSampleCheck: Sendable {
     private enum Coding: Sendable {
         case picture(VideoCodec, lengthSize: Int, allowsAnyOrder: Bool)
         case sync(mask: UInt32, value: UInt32)
         /// The first element of every block.
         case blocks(element: UInt8)
+        /// The boxes of WebVTT cues (ISO/IEC 14496-30 §7.5).
+        case cues
         case unknown
+
+        var isPicture: Bool { if case .picture = self { true } else { false } }
+
+        /// The bits of evidence of one good sample, at least.
+        var goodBits: Int {
+            switch self {
+            case .picture: 2
+            case .sync(let mask, _): min(20, mask.nonzeroBitCount)
+            case .blocks: 4
+            case .cues: 20
+            case .unknown: 0
+            }
+        }
     }
 
     private enum Finding {
@@ -32,6 +47,7 @@ package struct ClearSampleCheck: Sendable {
     private var left = 0
     private var good = 0
     private var bad = 0
+    private var ends = SliceEnds()
     /// Encrypted bytes in NAL units still to look at, and how often they break the rule of emulation prevention.
     private var scanLeft = 0
     private var violations = 0
@@ -42,6 +58,13 @@ package struct ClearSampleCheck: Sendable {
     private static let tolerance = 2
     /// Encrypted bytes that are looked through.
     private static let scanLimit = 32 << 20
+    /// Bits of evidence that a wrong key has once in a million keys.
+    static let certainty = 20
+
+    /// Whether the samples since the last restart have shown the key to be right.
+    package var isVerified: Bool {
+        bad <= Self.tolerance && good * coding.goodBits >= Self.certainty || ends.isVerified
+    }
 
     /// - Parameter entry: the description of the samples.
     package init(_ entry: SampleEntry) {
@@ -68,6 +91,9 @@ package struct ClearSampleCheck: Sendable {
             return .picture(.h265, lengthSize: record.lengthSize, allowsAnyOrder: false)
         case "ac-3", "ec-3": return .sync(mask: 0xffff_0000, value: 0x0b77_0000)
         case "fLaC": return .sync(mask: 0xfffe_0000, value: 0xfff8_0000)
+        // the frame marker of the uncompressed header
+        case "vp08", "vp09": return entry.format == "vp09" ? .sync(mask: 0xc000_0000, value: 0x8000_0000) : .unknown
+        case "wvtt": return .cues
         default: break
         }
         switch entry.codec {
@@ -86,6 +112,7 @@ package struct ClearSampleCheck: Sendable {
         if case .unknown = coding { left = 0 } else { left = Self.limit }
         good = 0
         bad = 0
+        ends = SliceEnds()
     }
 
     /// Looks at a sample behind its decryption.
@@ -96,8 +123,23 @@ package struct ClearSampleCheck: Sendable {
     /// - Returns: by what the key is found to be wrong, as a lower-case phrase; nil when it is not.
     @inline(__always)
     package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
-        guard left > 0 || scanLeft > 0 else { return nil }
-        return (left > 0 ? look(sample, parameters) : nil) ?? (scanLeft > 0 ? scan(sample, parameters) : nil)
+        guard left > 0 || scanLeft > 0 || looksAtEnds else { return nil }
+        return (left > 0 ? look(sample, parameters) : nil) ?? (looksAtEnds ? lookAtEnds(sample, parameters) : nil)
+            ?? (scanLeft > 0 ? scan(sample, parameters) : nil)
+    }
+
+    private var looksAtEnds: Bool { coding.isPicture && ends.isOpen }
+
+    private mutating func lookAtEnds(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
+        guard case .picture(let codec, let lengthSize, _) = coding else { return nil }
+        var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
+        while let range = try? units.next() {
+            guard !range.isEmpty, parameters.encrypts(range.upperBound - 1, of: sample.byteCount) else { continue }
+            let unit = sample.extracting(range)
+            let type = NALUnitType(codec, header: unit.u8(at: 0))
+            if Self.isSlice(type, unit) { ends.add(unit) }
+        }
+        return ends.isWrong ? "slices end as random bytes do" : nil
     }
 
     /// Looks through the encrypted parts that lie in one NAL unit each.
@@ -143,6 +185,7 @@ package struct ClearSampleCheck: Sendable {
                 pictures(sample, parameters, codec, lengthSize, allowsAnyOrder)
             case .sync(let mask, let value): Self.sync(sample, parameters, mask, value)
             case .blocks(let element): Self.block(sample, parameters, element)
+            case .cues: Self.cues(sample, parameters)
             case .unknown: .unknown
             }
         switch finding {
@@ -216,6 +259,19 @@ package struct ClearSampleCheck: Sendable {
         return sample.u32(at: 0) & mask == value ? .good : .bad("frame begins without its sync word")
     }
 
+    /// A sample of cues is boxes one after the other.
+    private static func cues(_ sample: RawSpan, _ parameters: SampleEncryption) -> Finding {
+        guard parameters.protects(0..<8, of: sample.byteCount) else { return .unknown }
+        var at = 0
+        while at < sample.byteCount {
+            guard sample.byteCount - at >= 8, sample.u32(at: at) >= 8, Int(sample.u32(at: at)) <= sample.byteCount - at else {
+                return .bad("sample of cues is not made of boxes")
+            }
+            at += Int(sample.u32(at: at))
+        }
+        return .good
+    }
+
     /// ISO/IEC 14496-3 §4.4.2.1: a block of raw data begins with an element, whose information has a reserved bit.
     private static func block(_ sample: RawSpan, _ parameters: SampleEncryption, _ element: UInt8) -> Finding {
         guard sample.byteCount >= 4, parameters.protects(0..<2, of: sample.byteCount) else { return .unknown }
@@ -241,6 +297,23 @@ extension SampleEncryption {
             if range.lowerBound < at + whole, at < range.upperBound { return true }
             at += part.protected
             if at >= range.upperBound { return false }
+        }
+        return false
+    }
+
+    /// Whether a byte of a sample was encrypted under each scheme: the last part of a block, which CBC leaves clear, does not count.
+    fileprivate func encrypts(_ offset: Int, of size: Int) -> Bool {
+        guard isProtected else { return false }
+        func isInside(_ place: Int, _ length: Int) -> Bool {
+            guard place >= 0, place < length - length % 16 else { return false }
+            return pattern.isWhole || place / 16 % (pattern.crypt + pattern.skip) < pattern.crypt
+        }
+        guard !subsamples.isEmpty else { return isInside(offset, size) }
+        var at = 0
+        for part in subsamples {
+            at += part.clear
+            if offset < at + part.protected { return isInside(offset - at, part.protected) }
+            at += part.protected
         }
         return false
     }

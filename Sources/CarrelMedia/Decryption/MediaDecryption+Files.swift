@@ -8,6 +8,8 @@ extension MediaDecryption {
         public var length: Int64
         /// The tracks that the output cannot hold and that are left out: each with the reason, as a lower-case phrase.
         public var omitted: [String]
+        /// The names of the keys that the clear bytes have not shown to be right, because no check exists for their media.
+        public var unverifiedKeys: [String]
     }
 
     private static let threads = BlockingThreadPool(name: "carrel-decrypt", count: 2)
@@ -51,7 +53,7 @@ extension MediaDecryption {
                     if isCancelled.withLock({ $0 }) { throw CancellationError() }
                     progress(done)
                 }
-                return Written(length: try file.commit(), omitted: omitted)
+                return Written(length: try file.commit(), omitted: omitted, unverifiedKeys: unverifiedKeys)
             }
         } onCancel: {
             isCancelled.withLock { $0 = true }

@@ -34,6 +34,8 @@ public struct MediaDecryption: Sendable {
     private static let reading = BlockingExecutor(name: "media-read", count: 4)
     /// Bytes of the segments of a playlist.
     private var playlistLength: Int64?
+    /// The key of a DCF's object, and what its clear bytes have shown.
+    private var payloadEvidence = KeyEvidence()
 
     /// Looks into a file and asks for its keys. Files are read on threads of their own, not on those that run tasks.
     ///
@@ -128,6 +130,29 @@ public struct MediaDecryption: Sendable {
         return (object.payload, grant.key)
     }
 
+    /// The names of the keys that were used and that the clear bytes have not shown to be right, after the output is written. No check exists
+    /// for some codings: raw AAC of `SAMPLE-AES`, Opus, and pictures whose slices end in the clear.
+    public var unverifiedKeys: [String] {
+        switch work {
+        case .payload: payloadEvidence.unverified
+        case .copy(let keys): keys.evidence.unverified
+        case .samples(let protection), .transport(let protection): protection.keys.evidence.unverified
+        case .playlist(let playlist, _): playlist.evidence.unverified
+        case .scrambled(let stream): stream.evidence.unverified
+        }
+    }
+
+    /// Whether the output is a transport stream or audio without a container, which no MP4 file is.
+    ///
+    /// - Throws: what the reader throws; `wrongKey`.
+    package func isStream() throws -> Bool {
+        switch work {
+        case .payload, .copy, .samples: false
+        case .transport, .scrambled: true
+        case .playlist(let playlist, let output): try output == .transportStream || playlist.isStream()
+        }
+    }
+
     /// How far `progress` counts; nil when that is not known.
     public var totalLength: Int64? {
         switch work {
@@ -159,7 +184,9 @@ public struct MediaDecryption: Sendable {
         switch work {
         case .payload(let payload, let key):
             var done: Int64 = 0
+            let digest = key.map { payloadEvidence.use($0, "the object") }
             try ClearPayloadReader(payload, of: reader, key: key).forEachPiece { piece in
+                if done == 0, let digest, ClearHead(piece).bits > 0 { payloadEvidence.verify(digest) }
                 try sink.write(piece)
                 done += Int64(piece.byteCount)
                 try progress(done)

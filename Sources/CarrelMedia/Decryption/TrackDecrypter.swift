@@ -18,11 +18,15 @@ package final class TrackDecrypter {
         /// The last one, and those of the keys before it: keys take turns in few files, and then few do.
         private var key: KeyID?
         private var cipher: SampleCipher?
+        private var digest: [UInt8] = []
+        private var isVerified = false
         private var check: ClearSampleCheck
+        private var tail: CounterTail?
 
         init(_ scheme: CommonEncryptionScheme, _ entry: SampleEntry) {
             self.scheme = scheme
             check = ClearSampleCheck(entry)
+            if scheme == .cens, case .aac = entry.codec { tail = CounterTail() }
         }
 
         func apply(
@@ -33,13 +37,22 @@ package final class TrackDecrypter {
             track: UInt32
         ) throws {
             if cipher == nil || key != parameters.keyID {
-                cipher = try SampleCipher(scheme, key: keys.key(parameters.keyID, track: track))
+                let secret = try keys.key(parameters.keyID, track: track)
+                cipher = try SampleCipher(scheme, key: secret)
                 key = parameters.keyID
+                digest = keys.use(secret, key, track: track)
+                isVerified = false
                 check.restart()
             }
+            tail?.save(bytes.bytes.extracting(range), parameters)
             try cipher?.apply(to: &bytes, in: range, parameters)
+            tail?.restore(in: &bytes, range)
             if let fault = check.fault(of: bytes.bytes.extracting(range), parameters) {
                 throw keys.wrongKey(parameters.keyID, track: track, fault)
+            }
+            if !isVerified, check.isVerified {
+                isVerified = true
+                keys.evidence.verify(digest)
             }
         }
     }

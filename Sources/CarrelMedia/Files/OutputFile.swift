@@ -11,6 +11,8 @@ package final class OutputFile: MediaSink {
     package let path: String
     /// Whether bytes can only be appended: they go to the place itself.
     package let isSequential: Bool
+    /// Whether an existing file gives way.
+    private let replaces: Bool
     /// The file beside its place, where the file has a name before `commit`.
     private var fresh: String?
     private var descriptor: Int32
@@ -19,6 +21,10 @@ package final class OutputFile: MediaSink {
     private var count: Int64 = 0
 
     private static let bufferLength = 256 << 10
+    private static func exists(_ path: String) -> MediaError {
+        MediaError(.unwritable, "\(path) exists already: name another file, or replace it with --force")
+    }
+
     /// Names of standard output.
     private static let standardOutput: Set<String> = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
 
@@ -27,9 +33,11 @@ package final class OutputFile: MediaSink {
     /// - Parameters:
     ///   - path: its place; an existing file stays until `commit`. `-` is standard output. A named pipe waits for its reader.
     ///   - permissions: those of the file; nil for the usual ones of a new file.
+    ///   - replaces: whether a file that exists is replaced; otherwise it is refused, at the end too.
     /// - Throws: `unwritable` when nothing can be written there.
-    package init(_ path: String, permissions: UInt32? = nil) throws(MediaError) {
+    package init(_ path: String, permissions: UInt32? = nil, replaces: Bool = true) throws(MediaError) {
         self.path = path
+        self.replaces = replaces
         var status = stat()
         if Self.isStandardOutput(path) {
             descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -41,6 +49,7 @@ package final class OutputFile: MediaSink {
             descriptor = unsafe open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC)
             isSequential = true
         } else {
+            if !replaces { try Self.check(path) }
             isSequential = false
             let mode: mode_t = permissions == nil ? 0o644 : 0o600
             descriptor = Self.openUnnamed(in: Self.folder(of: path), mode)
@@ -52,6 +61,15 @@ package final class OutputFile: MediaSink {
             if descriptor >= 0, let permissions { _ = fchmod(descriptor, permissions) }
         }
         guard descriptor >= 0 else { throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())") }
+    }
+
+    /// Refuses a place at which a file exists; devices and pipes are not refused.
+    ///
+    /// - Throws: `unwritable`.
+    package static func check(_ path: String) throws(MediaError) {
+        var status = stat()
+        guard !isStandardOutput(path), unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        throw exists(path)
     }
 
     /// Whether a path leads to standard output.
@@ -161,6 +179,7 @@ package final class OutputFile: MediaSink {
         }
         let length = lseek(descriptor, 0, SEEK_END)
         guard fsync(descriptor) == 0, giveName() else {
+            if !replaces, errno == EEXIST { throw Self.exists(path) }
             throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
         }
         close(descriptor)
@@ -174,12 +193,18 @@ package final class OutputFile: MediaSink {
         if fresh == nil {
             if name(path) { return true }
             // a file there is not replaced by a second name, but by renaming
-            guard errno == EEXIST else { return false }
+            guard errno == EEXIST, replaces else { return false }
             let other = Self.freshPath(beside: path)
             guard name(other) else { return false }
             fresh = other
         }
         guard let fresh else { return false }
+        guard replaces else {
+            // a second name does not replace another
+            guard unsafe linkat(AT_FDCWD, fresh, AT_FDCWD, path, 0) == 0 else { return false }
+            unsafe unlink(fresh)
+            return true
+        }
         return unsafe rename(fresh, path) == 0
     }
 

@@ -11,6 +11,8 @@ package struct ContentKeys: Sendable {
     }
 
     private var grants: [Place: ContentKeyGrant] = [:]
+    /// The keys that were used, and what the clear bytes have shown of them.
+    package let evidence = KeyEvidence()
     /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
     package static let limit = 1 << 16
 
@@ -106,6 +108,11 @@ package struct ContentKeys: Sendable {
         }
         return grant.key
     }
+
+    /// Notes that the key of a track decrypts something.
+    ///
+    /// - Returns: the digest of the key, for ``KeyEvidence/verify(_:)``.
+    func use(_ key: Secret, _ id: KeyID?, track: UInt32) -> [UInt8] { evidence.use(key, Self.words(id, track)) }
 
     /// The error that a key is another than that of the samples.
     ///

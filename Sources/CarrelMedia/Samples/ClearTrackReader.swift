@@ -42,6 +42,8 @@ package final class ClearTrackReader {
     private var common: TrackDecrypter?
     private var whole: WholeSamples?
     private var check: ClearSampleCheck?
+    /// The digest of the key of whole samples, until it is verified.
+    private var digest: [UInt8]?
     private let keys: ContentKeys
     private var buffer: [UInt8] = []
     private var start: Int64 = 0
@@ -82,6 +84,7 @@ package final class ClearTrackReader {
                 throw MediaError(.wrongKey, "the key of track \(track.id) is another")
             }
             check = track.entries.first.map { ClearSampleCheck($0) }
+            digest = protection.keys.use(key, nil, track: track.id)
         } else if protection.tracks.contains(track.id) {
             common = try TrackDecrypter(track, keys: protection.keys)
         }
@@ -130,6 +133,10 @@ package final class ClearTrackReader {
             }
             if let fault = check?.fault(of: bytes.bytes.extracting(clear), Self.all) {
                 throw keys.wrongKey(nil, track: track.id, fault)
+            }
+            if let digest, check?.isVerified == true {
+                keys.evidence.verify(digest)
+                self.digest = nil
             }
         } else {
             try common?.decrypt(&bytes, in: range, sample, parameters)

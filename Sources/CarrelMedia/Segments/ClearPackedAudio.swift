@@ -7,6 +7,8 @@ import CarrelTS
 /// Live Streaming §2.3.2): frames of AAC, AC-3 and E-AC-3 keep their length, and ID3 tags pass.
 struct ClearPackedAudio: ~Copyable {
     private var cipher: SampleAES
+    /// What the frames so far say of the key.
+    private var checksums = FrameChecksums()
     /// The beginning of a frame or a tag.
     private var held: [UInt8] = []
     /// Bytes of a tag that are to come.
@@ -63,6 +65,7 @@ struct ClearPackedAudio: ~Copyable {
             guard held.count - at >= length else { break }
             var frame = Array(held[at..<at + length])
             try cipher.apply(to: &frame, coding: coding)
+            try checksums.add(frame.rawSpan, coding)
             clear += frame
             at += length
         }
@@ -72,9 +75,12 @@ struct ClearPackedAudio: ~Copyable {
 
     /// Ends the segment.
     ///
+    /// - Returns: whether the frames have shown the key to be right.
     /// - Throws: `Malformed` when it is cut off.
-    func finish() throws(Malformed) {
+    @discardableResult
+    func finish() throws(Malformed) -> Bool {
         guard held.isEmpty, tagLeft == 0 else { throw Malformed("the last frame of audio is cut off", at: 0) }
+        return checksums.isVerified
     }
 
     private static func frameLength(_ coding: ElementaryStream.Coding, _ bytes: RawSpan, at offset: Int) -> Int? {

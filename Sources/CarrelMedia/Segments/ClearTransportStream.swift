@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelTS
+import CarrelVideo
 
 /// Decrypts a transport stream of SAMPLE-AES segments: its units are taken out, decrypted and multiplexed again with their times.
 ///
@@ -15,11 +16,20 @@ struct ClearTransportStream: ~Copyable {
     private var packets = PacketBuffer()
     /// The number of the one segment that is written; nil where one stream writes all of them.
     private let number: UInt64?
+    /// The streams whose units are encrypted, by packet identifier.
+    private var encrypted: Set<UInt16> = []
+    private var checksums = FrameChecksums()
+    /// Takes note of the keys.
+    private let evidence: KeyEvidence?
+    private var digest: [UInt8] = []
 
-    /// - Parameter number: of the one segment that is written, so that its counters go on from those of the segment before, which another
-    ///   stream writes; nil where this one writes all of them.
-    init(segment number: UInt64? = nil) {
+    /// - Parameters:
+    ///   - number: of the one segment that is written, so that its counters continue from the segment before, which another stream
+    ///     writes; nil where this one writes all of them.
+    ///   - evidence: takes note of the keys.
+    init(segment number: UInt64? = nil, evidence: KeyEvidence? = nil) {
         self.number = number
+        self.evidence = evidence
     }
 
     /// Begins a segment.
@@ -31,6 +41,8 @@ struct ClearTransportStream: ~Copyable {
     mutating func beginSegment(key: Secret?, iv: AESBlock) throws {
         demuxer = TransportStreamDemuxer()
         cipher = try key.map { try SampleAES(.decrypt, key: $0, iv: iv) }
+        checksums = FrameChecksums()
+        if let key, let evidence { digest = evidence.use(key, "the samples of the transport stream") }
         if muxer != nil { muxer?.beginSegment(into: &packets) }
     }
 
@@ -59,6 +71,7 @@ struct ClearTransportStream: ~Copyable {
 
     private mutating func plan(_ map: ProgramMap) throws {
         let streams = map.streams.map(\.clear)
+        encrypted = Self.encrypted(map)
         guard streams != program?.streams.map(\.clear) else { return }
         program = map
         places = [:]
@@ -69,10 +82,22 @@ struct ClearTransportStream: ~Copyable {
         muxer?.beginSegment(into: &packets)
     }
 
+    /// The streams whose type says that they are encrypted. Some packagers leave the clear types: if no stream has an encrypted type, all
+    /// streams of the four codings that the format protects count.
+    private static func encrypted(_ map: ProgramMap) -> Set<UInt16> {
+        let named = map.streams.filter(\.isSampleEncrypted)
+        let codings: [ElementaryStream.Coding] = [.video(.h264), .aac, .ac3, .enhancedAC3]
+        return Set((named.isEmpty ? map.streams.filter { codings.contains($0.coding) } : named).map(\.pid))
+    }
+
     private mutating func write(_ unit: AccessUnit) throws {
         guard let place = places[unit.pid], let coding = muxer?.program.streams[place].coding else { return }
         var data = unit.data
-        try cipher?.apply(to: &data, coding: coding)
+        if cipher != nil, encrypted.contains(unit.pid) {
+            try cipher?.apply(to: &data, coding: coding)
+            try checksums.add(data.rawSpan, coding)
+            if checksums.isVerified { evidence?.verify(digest) }
+        }
         try muxer?.write(
             place,
             prefix: RawSpan(),

@@ -29,14 +29,14 @@ package struct PacketDescrambler: ~Copyable {
 
     private mutating func descramble(to sink: inout some MediaSink, _ source: some ContentKeySource) async throws {
         let count = held.count - held.count % 188
-        let starts = Self.scrambledStarts(held.rawSpan, before: count)
+        let starts = UnitStart.all(in: held.rawSpan, before: count)
         var rest = 0..<count
         while let need = try ScrambledStream.run(&descrambler, &held, rest, at: position) {
             let grant = try await ScrambledStream.grant(need.parity, need.message, source).grant
             try descrambler.setKey(grant.key, for: need.parity)
             rest = need.offset..<count
         }
-        for start in starts { try check(start) }
+        try check(starts)
         var end = count
         if let map = descrambler.unfinishedMap, count - map < Self.heldLimit { end = map }
         guard end > 0 else { return }
@@ -45,26 +45,8 @@ package struct PacketDescrambler: ~Copyable {
         position += Int64(end)
     }
 
-    /// The offsets of packets with which scrambled units begin.
-    private static func scrambledStarts(_ bytes: RawSpan, before end: Int) -> [Int] {
-        stride(from: 0, to: end, by: 188).filter { bytes.u8(at: $0 + 3) & 0xc0 != 0 && bytes.u8(at: $0 + 1) & 0x40 != 0 }
-    }
-
-    /// Checks that a unit begins behind the descrambling (ISO/IEC 13818-1 §2.4.3.6): otherwise the key is another.
-    private func check(_ start: Int) throws(MediaError) {
-        let bytes = held.rawSpan
-        let hasAdaptation = bytes.u8(at: start + 3) & 0x20 != 0
-        let payload = start + 4 + (hasAdaptation ? 1 + Int(bytes.u8(at: start + 4)) : 0)
-        // a packet that is still scrambled had no payload; a prefix that goes on in the next packet is not looked at
-        guard bytes.u8(at: start + 3) & 0xc0 == 0, bytes.u8(at: start + 3) & 0x10 != 0, payload + 3 <= start + 188 else { return }
-        let isPrefix = bytes.u8(at: payload) == 0 && bytes.u8(at: payload + 1) == 0 && bytes.u8(at: payload + 2) == 1
-        // a section begins behind a pointer (ISO/IEC 13818-1 §2.4.4), which in others is zero
-        let pid = bytes.u16(at: start + 1) & 0x1fff
-        let pointer = Int(bytes.u8(at: payload))
-        let isSection = pointer == 0 || descrambler.sectionPIDs.contains(pid) && payload + 1 + pointer < start + 188
-        guard isPrefix || isSection else {
-            throw MediaError(.wrongKey, "no unit begins behind the descrambling: the key is another, or the stream is damaged")
-        }
+    private func check(_ starts: [UnitStart]) throws(MediaError) {
+        for start in starts { _ = try start.check(held.rawSpan, sections: descrambler.sectionPIDs) }
     }
 
     /// Ends the stream.

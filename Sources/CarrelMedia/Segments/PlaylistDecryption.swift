@@ -3,12 +3,13 @@ import CarrelCrypto
 import CarrelHLS
 import CarrelMP4
 
-/// Writes the clear segments of a playlist one behind the other.
+/// Writes the clear segments of a playlist one after the other.
 ///
 /// Segments that are encrypted as a whole are decrypted as they are, whatever they hold. Samples of transport streams (`SAMPLE-AES`) are
-/// decrypted and multiplexed again; those of fragmented MP4 (`cbcs`, and `cenc` with `SAMPLE-AES-CTR`) where they lie.
+/// decrypted and multiplexed again; samples of fragmented MP4 (`cbcs`, and `cenc` with `SAMPLE-AES-CTR`) and of packed audio are decrypted
+/// in their places. For a transport stream, packed audio is multiplexed too.
 struct PlaylistDecryption: ~Copyable {
-    private enum Container { case transportStream, fragments, other }
+    typealias Container = ClearHead.Content
 
     private static let pieceLength: Int64 = 256 << 10
 
@@ -20,6 +21,12 @@ struct PlaylistDecryption: ~Copyable {
     private var initialization: PlaylistSegments.Part?
     private var sampleKey: EncryptionKey?
     private var omitted: [String] = []
+    private var audio: ClearPackedAudio?
+    private var audioRemux: PackedAudioRemux?
+    /// The digest of the key of a segment's audio samples, until it is verified.
+    private var audioKey: [UInt8]?
+    /// Bits of evidence for the keys of whole segments, by their digests.
+    private var bits: [[UInt8]: Int] = [:]
 
     init(_ playlist: PlaylistSegments, as output: MediaDecryption.Output) {
         self.playlist = playlist
@@ -31,11 +38,11 @@ struct PlaylistDecryption: ~Copyable {
         var done: Int64 = 0
         for segment in playlist.segments {
             let first = segment.initialization ?? segment.media
-            let container = try container(of: first)
+            let container = try content(of: first)
             if output == .transportStream, container == .other {
                 throw MediaError(
                     .unsupported,
-                    "\(first.path): sound without a container is written as it is, not as a transport stream"
+                    "\(first.path): text and pictures without a container are not written as a transport stream"
                 )
             }
             let samples = Self.sampleKey(segment)
@@ -52,6 +59,7 @@ struct PlaylistDecryption: ~Copyable {
                 try progress(done)
             }
             try stream?.endSegment(to: &sink)
+            if container == .audio { try endAudio(to: &sink) }
         }
         try endFragments(to: &sink)
         return omitted
@@ -60,16 +68,19 @@ struct PlaylistDecryption: ~Copyable {
     private mutating func beginSegment(_ segment: PlaylistSegments.Segment, _ container: Container, isNewKey: Bool) throws {
         let samples = Self.sampleKey(segment)
         switch container {
-        case .other:
+        case .audio:
+            if let samples { try beginAudio(segment.media, samples) }
+            if output == .transportStream, audioRemux == nil { audioRemux = PackedAudioRemux() }
+        case .other, .unknown:
             guard samples == nil else {
-                throw MediaError(.unsupported, "\(segment.media.path): audio samples without a container are encrypted")
+                throw MediaError(.unsupported, "\(segment.media.path): the container of encrypted samples is not known")
             }
         case .transportStream:
             guard samples != nil || stream != nil else { return }
             if let samples, try playlist.key(segment.media) == nil {
                 throw MediaError(.unsupported, "keys of the format \(samples.keyFormat ?? "identity") are not for files")
             }
-            if stream == nil { stream = ClearTransportStream() }
+            if stream == nil { stream = ClearTransportStream(evidence: playlist.evidence) }
             try stream?.beginSegment(key: samples == nil ? nil : playlist.key(segment.media), iv: segment.media.iv)
         case .fragments:
             guard isNewKey || fragments == nil && remux == nil else { return }
@@ -93,19 +104,59 @@ struct PlaylistDecryption: ~Copyable {
         return key
     }
 
-    /// The kind of a part, by its first clear bytes.
-    private func container(of part: PlaylistSegments.Part) throws -> Container {
+    private mutating func beginAudio(_ part: PlaylistSegments.Part, _ line: EncryptionKey) throws {
+        guard line.method == .sampleAES, let key = try playlist.key(part) else {
+            throw MediaError(.unsupported, "keys of the format \(line.keyFormat ?? "identity") are not for files")
+        }
+        guard key.count == 16 else { throw MediaError(.wrongKey, "SAMPLE-AES has keys of 16 bytes, and this one has \(key.count)") }
+        audio = try ClearPackedAudio(key: key, iv: part.iv)
+        audioKey = playlist.evidence.use(key, "the address \(KeyAddress.withoutSecrets(line.uri))")
+    }
+
+    private mutating func takeAudio(_ bytes: RawSpan, to sink: inout some MediaSink) throws {
+        var clear = BytesSink()
+        if audio == nil { clear.write(bytes) } else { try audio?.take(bytes, to: &clear) }
+        let piece = clear.bytes
+        if audioRemux == nil { try sink.write(piece.rawSpan) } else { try audioRemux?.take(piece.rawSpan, to: &sink) }
+    }
+
+    private mutating func endAudio(to sink: inout some MediaSink) throws {
+        let isVerified = try audio?.finish() == true
+        audio = nil
+        if isVerified, let audioKey { playlist.evidence.verify(audioKey) }
+        try audioRemux?.endSegment(to: &sink)
+    }
+
+    /// The content of a part, by its first clear bytes.
+    func content(of part: PlaylistSegments.Part) throws -> Container {
         let file = try LocalFile(part.path)
         let range = try PlaylistSegments.range(part, of: file)
-        var head = try file.readAll(range.lowerBound..<min(range.upperBound, range.lowerBound + 64))
+        var bytes = try file.readAll(range.lowerBound..<min(range.upperBound, range.lowerBound + Int64(ClearHead.length)))
+        var isEncrypted = false
         if var cipher = try cipher(of: part) {
-            let encrypted = head
-            head = []
-            try cipher.decrypt(encrypted.rawSpan, into: &head)
+            isEncrypted = true
+            let encrypted = bytes
+            bytes = []
+            try cipher.decrypt(encrypted.rawSpan, into: &bytes)
+            // padding may be all that is left
+            if Int64(encrypted.count) == range.upperBound - range.lowerBound { try cipher.finish(into: &bytes) }
         }
-        if head.first == 0x47 { return .transportStream }
-        let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free", "mdat"]
-        return boxes.contains { head.rawSpan.matches($0, at: 4) } ? .fragments : .other
+        let content = ClearHead(bytes.rawSpan).content
+        guard content != .unknown || bytes.isEmpty || !isEncrypted else {
+            throw MediaError(
+                .wrongKey,
+                "\(part.path): no content of segments begins after the decryption: the key is another, or the bytes are altered"
+            )
+        }
+        return content
+    }
+
+    /// Counts what a clear segment says of its key.
+    private mutating func judge(_ part: PlaylistSegments.Part, _ head: [UInt8]) throws {
+        guard let line = part.key, let secret = try playlist.key(part) else { return }
+        let digest = playlist.evidence.use(secret, "the address \(KeyAddress.withoutSecrets(line.uri))")
+        bits[digest, default: 0] += ClearHead(head.rawSpan).bits + (line.method == .aes256CTR ? 0 : 8)
+        if bits[digest, default: 0] >= ClearSampleCheck.certainty { playlist.evidence.verify(digest) }
     }
 
     private func cipher(of part: PlaylistSegments.Part) throws -> SegmentCipher? {
@@ -128,6 +179,7 @@ struct PlaylistDecryption: ~Copyable {
         var cipher = try cipher(of: part)
         var at = range.lowerBound
         var clear: [UInt8] = []
+        var head: [UInt8] = []
         do {
             while at < range.upperBound {
                 let end = min(range.upperBound, at + Self.pieceLength)
@@ -136,6 +188,7 @@ struct PlaylistDecryption: ~Copyable {
                     clear.removeAll(keepingCapacity: true)
                     try cipher?.decrypt(piece.rawSpan, into: &clear)
                     if end == range.upperBound { try cipher?.finish(into: &clear) }
+                    if at == range.lowerBound { head = Array(clear.prefix(ClearHead.length)) }
                     try pass(clear.rawSpan, container, to: &sink)
                 } else {
                     try pass(piece.rawSpan, container, to: &sink)
@@ -143,6 +196,7 @@ struct PlaylistDecryption: ~Copyable {
                 try done(end - at)
                 at = end
             }
+            if cipher != nil { try judge(part, head) }
         } catch let error as MediaError where error.code == .wrongKey || error.code == .malformed {
             throw MediaError(error.code, "\(part.path): \(error.message)")
         } catch let error as Malformed {
@@ -153,6 +207,7 @@ struct PlaylistDecryption: ~Copyable {
     private mutating func pass(_ bytes: RawSpan, _ container: Container, to sink: inout some MediaSink) throws {
         switch container {
         case .transportStream where stream != nil: try stream?.take(bytes, to: &sink)
+        case .audio: try takeAudio(bytes, to: &sink)
         case .fragments where remux != nil:
             remux?.append(bytes)
             try remux?.write(to: &sink)

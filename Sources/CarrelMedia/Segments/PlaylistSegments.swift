@@ -26,6 +26,9 @@ package struct PlaylistSegments: Sendable {
     /// Whether the ids of all fragments have keys, so that no address of one is read.
     private var fragmentsHaveKeys = false
 
+    /// The keys that were used, and what the clear bytes have shown of them.
+    var evidence: KeyEvidence { fragmentKeys.evidence }
+
     /// Bytes of a playlist, at most.
     private static let playlistLimit: Int64 = 16 << 20
     /// Bytes of a key file, at most.
@@ -45,14 +48,8 @@ package struct PlaylistSegments: Sendable {
     /// - Throws: `unsupported` when the playlist names other playlists, remote files, or keys of another format; `missingKey`,
     ///   `refusedKey`; `Malformed`.
     init(_ file: LocalFile, from source: some ContentKeySource) async throws {
-        guard file.length <= Self.playlistLimit else {
-            throw Malformed("playlist is longer than \(Self.playlistLimit) bytes", at: 0)
-        }
-        let bytes = try file.readAll(0..<file.length)
-        guard case .media(let playlist) = try Playlist.read(bytes.rawSpan, strictness: .lenient).playlist else {
-            throw MediaError(.unsupported, "the playlist names other playlists: decrypt one of those")
-        }
-        let folder = file.path.contains("/") ? String(file.path[...(file.path.lastIndex(of: "/") ?? file.path.startIndex)]) : ""
+        let playlist = try Self.playlist(file)
+        let folder = try Self.folder(file)
         var segments: [Segment] = []
         for (i, segment) in playlist.segments.enumerated() where !segment.isGap {
             let key = try Self.key(of: segment.keys)
@@ -78,6 +75,22 @@ package struct PlaylistSegments: Sendable {
         }
     }
 
+    private static func playlist(_ file: LocalFile) throws -> MediaPlaylist {
+        guard file.length <= playlistLimit else { throw Malformed("playlist is longer than \(playlistLimit) bytes", at: 0) }
+        let bytes = try file.readAll(0..<file.length)
+        guard case .media(let playlist) = try Playlist.read(bytes.rawSpan, strictness: .lenient).playlist else {
+            throw MediaError(.unsupported, "the playlist names other playlists: decrypt one of those")
+        }
+        return playlist
+    }
+
+    private static func folder(_ file: LocalFile) throws(MediaError) -> LocalFolder {
+        guard let folder = LocalFolder(ofFile: file.path) else {
+            throw MediaError(.unavailable, "\(file.path) was moved while it was read")
+        }
+        return folder
+    }
+
     /// Whether the key is found by its id: key systems of samples name it by their own means.
     private static func isByID(_ key: EncryptionKey) -> Bool {
         (key.method == .sampleAES || key.method == .sampleAESCTR) && key.keyFormat != nil && key.keyFormat != "identity"
@@ -85,25 +98,46 @@ package struct PlaylistSegments: Sendable {
 
     /// Reads through fragments whose samples are encrypted, and asks for their keys by their ids. Where a key line gives the address of a
     /// key, the ids need not be known: some packagers write an id there, others the key.
+    ///
+    /// Some packagers write no key line for `cenc` at all: the movie says how its samples are encrypted.
     private mutating func resolveFragmentKeys(from source: some ContentKeySource) async throws {
         var current: Part?
         var reader = FragmentReader()
+        let hasLines = segments.contains { $0.media.key != nil }
         for segment in segments {
-            guard let key = segment.media.key, key.method == .sampleAES || key.method == .sampleAESCTR,
-                let initialization = segment.initialization
-            else { continue }
+            guard let initialization = segment.initialization else { continue }
+            guard try Self.hasKeyIDs(segment.media.key, initialization, hasLines) else { continue }
+            let hasAddress = segment.media.key.map { !Self.isByID($0) } ?? false
             do {
                 if current != initialization {
                     reader = FragmentReader()
                     try await resolve(initialization, &reader, source)
                     current = initialization
                 }
-                try await resolve(segment.media, &reader, source)
-            } catch let error as MediaError where error.code == .missingKey && !Self.isByID(key) {
+                if Self.hasProtection(reader) { try await resolve(segment.media, &reader, source) }
+            } catch let error as MediaError where error.code == .missingKey && hasAddress {
                 return
             }
         }
         fragmentsHaveKeys = current != nil
+    }
+
+    private static func hasProtection(_ reader: FragmentReader) -> Bool {
+        reader.tracks.contains { $0.entries.contains { $0.protection != nil } }
+    }
+
+    /// Whether the fragments after an initialization section may name keys.
+    private static func hasKeyIDs(_ key: EncryptionKey?, _ initialization: Part, _ hasLines: Bool) throws -> Bool {
+        if hasLines { return key?.method == .sampleAES || key?.method == .sampleAESCTR }
+        // a transport stream may have one too
+        return try isMovie(initialization)
+    }
+
+    private static func isMovie(_ part: Part) throws -> Bool {
+        let file = try LocalFile(part.path)
+        let range = try range(part, of: file)
+        let head = try file.readAll(range.lowerBound..<min(range.upperBound, range.lowerBound + 8))
+        return ClearHead(head.rawSpan).content == .fragments
     }
 
     private mutating func resolve(_ part: Part, _ reader: inout FragmentReader, _ source: some ContentKeySource) async throws {
@@ -133,21 +167,27 @@ package struct PlaylistSegments: Sendable {
         throw MediaError(.unsupported, "keys of the format \(first.keyFormat ?? "identity") are not for files")
     }
 
-    /// The path of a file below the folder.
-    private static func path(_ uri: String, in folder: String) throws(MediaError) -> String {
+    /// The real path of a file below the folder.
+    private static func path(_ uri: String, in folder: LocalFolder) throws(MediaError) -> String {
         let reference = URIReference(uri)
         let path = URIReference.percentDecoded(reference.path)
         let parts = path?.split(separator: "/", omittingEmptySubsequences: false) ?? []
+        let refusal = MediaError(
+            .unsupported,
+            "'\(KeyAddress.withoutSecrets(uri))' is not a file below the folder of the playlist"
+        )
         guard !reference.isAbsolute, reference.authority == nil, let path, !path.isEmpty, !path.hasPrefix("/"),
             !parts.contains(".."),
             !path.utf8.contains(0)
-        else {
-            throw MediaError(.unsupported, "'\(KeyAddress.withoutSecrets(uri))' is not a file below the folder of the playlist")
+        else { throw refusal }
+        switch folder.place(of: path) {
+        case .inside(let path): return path
+        case .outside: throw refusal
+        case .missing: return folder.path + path
         }
-        return folder + path
     }
 
-    private static func key(_ key: EncryptionKey, in folder: String, _ source: some ContentKeySource) async throws
+    private static func key(_ key: EncryptionKey, in folder: LocalFolder, _ source: some ContentKeySource) async throws
         -> ContentKeyGrant
     {
         let shown = KeyAddress.withoutSecrets(key.uri)
@@ -191,6 +231,14 @@ package struct PlaylistSegments: Sendable {
         }
         let joined = JoinedFiles(ranges)
         return try ScrambledStream.isTransportStream(joined) ? joined : nil
+    }
+
+    /// Whether the clear segments are a transport stream or audio without a container.
+    func isStream() throws -> Bool {
+        guard let first = segments.first else { return false }
+        let decryption = PlaylistDecryption(self, as: .same)
+        let content = try decryption.content(of: first.initialization ?? first.media)
+        return content == .transportStream || content == .audio
     }
 
     /// Bytes of all segments in the files.

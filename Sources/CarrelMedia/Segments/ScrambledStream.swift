@@ -10,12 +10,16 @@ struct ScrambledStream: Sendable {
         var offset: Int64
         var parity: KeyParity
         var key: Secret
+        /// The name of the key in a message.
+        var words: String
     }
 
     private let reader: any ByteReader & Sendable
     private var changes: [KeyChange] = []
     /// The grants that set terms, each with what it is for.
     private var terms: [(words: String, grant: ContentKeyGrant)] = []
+    /// The keys that were used, and what the clear packets have shown of them.
+    let evidence = KeyEvidence()
 
     private static let blockLength = Int64(TransportStream.packetLength) * 4096
     /// Changes of keys in one stream, at most.
@@ -56,7 +60,7 @@ struct ScrambledStream: Sendable {
                 do throws(CryptoError) { try descrambler.setKey(key, for: need.parity) } catch {
                     throw MediaError(.wrongKey, "\(words): \(error.message)")
                 }
-                changes.append(KeyChange(offset: at + Int64(need.offset), parity: need.parity, key: key))
+                changes.append(KeyChange(offset: at + Int64(need.offset), parity: need.parity, key: key, words: words))
                 rest = need.offset..<count
             }
             at += Int64(count)
@@ -72,33 +76,59 @@ struct ScrambledStream: Sendable {
 
     /// Writes the clear stream, whose map no longer speaks of scrambling: null packets take the place of key messages, so that every other
     /// packet keeps its offset.
+    ///
+    /// - Throws: `wrongKey` when no unit begins where one must; what the reader and the sink throw.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0
         var at: Int64 = 0
         // packets from one with a section of the map that the next block ends
         var held: [UInt8] = []
+        var digests: [KeyParity: [UInt8]] = [:]
+        var verified: Set<KeyParity> = []
         while at < reader.length {
             let read = try reader.readAll(at..<min(reader.length, at + Self.blockLength))
             let end = at + Int64(read.count)
             at -= Int64(held.count)
             var block = held + read
             let count = block.count
+            let starts = UnitStart.all(in: block.rawSpan, before: count - count % TransportStream.packetLength)
             var rest = 0..<count
             while let need = try Self.run(&descrambler, &block, rest, at: at) {
                 guard next < changes.count, changes[next].offset == at + Int64(need.offset) else {
                     throw MediaError(.unavailable, "the stream has changed while it was read")
                 }
-                try descrambler.setKey(changes[next].key, for: changes[next].parity)
+                try check(starts, in: rest.lowerBound..<need.offset, block, descrambler.sectionPIDs, digests, &verified)
+                let change = changes[next]
+                try descrambler.setKey(change.key, for: change.parity)
+                digests[change.parity] = evidence.use(change.key, change.words)
+                verified.remove(change.parity)
                 next += 1
                 rest = need.offset..<count
             }
+            try check(starts, in: rest, block, descrambler.sectionPIDs, digests, &verified)
             var done = count
             if let map = descrambler.unfinishedMap, end < reader.length, count - map < Self.blockLength { done = map }
             try sink.write(block.rawSpan.extracting(0..<done))
             held = Array(block[done...])
             at = end
             try progress(at)
+        }
+    }
+
+    /// Checks the first packets of units, and notes the keys that they show to be right.
+    private func check(
+        _ starts: [UnitStart],
+        in range: Range<Int>,
+        _ block: [UInt8],
+        _ sections: Set<UInt16>,
+        _ digests: [KeyParity: [UInt8]],
+        _ verified: inout Set<KeyParity>
+    ) throws(MediaError) {
+        for start in starts where range.contains(start.offset) {
+            let isRight = try start.check(block.rawSpan, sections: sections)
+            guard isRight, let digest = digests[start.parity], verified.insert(start.parity).inserted else { continue }
+            evidence.verify(digest)
         }
     }
 

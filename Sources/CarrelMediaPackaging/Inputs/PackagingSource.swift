@@ -57,13 +57,19 @@ package struct PackagingSource {
         }
     }
 
-    /// The tracks that are packaged: pictures and sound that are meant to be played.
+    /// The tracks of text in it, which are not packaged as they are; chapters do not count.
+    package var textTracks: [MP4Track] {
+        let chapters = Set(file.tracks.flatMap(\.chapterTrackIDs))
+        return file.tracks.filter { ["text", "sbtl", "subt", "clcp"].contains($0.kind) && !chapters.contains($0.id) }
+    }
+
+    /// The tracks that are packaged: pictures and sound. A disabled track is not the default, and packaged too.
     ///
     /// - Throws: `unsupported`, `malformed`; what the reader throws.
     func tracks() throws -> [PackagedTrack] {
         var found: [PackagedTrack] = []
         do {
-            for track in file.tracks where track.isEnabled {
+            for track in file.tracks {
                 guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty else { continue }
                 // a cover is not a track of pictures
                 if kind == .video, ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries[0].format) { continue }

@@ -12,14 +12,19 @@ package final class PackageFolder {
     /// The folder it is written to.
     package let hidden: String
     private var isCommitted = false
+    /// Whether an earlier package gives way.
+    private let replaces: Bool
     /// Folders within it, which are brought to the disk before it gets its name.
     private var subfolders: Set<String> = []
 
     /// Begins a folder.
     ///
-    /// - Parameter path: its place; nothing, or an empty folder, may be there.
+    /// - Parameters:
+    ///   - path: its place; nothing, or an empty folder, may be there.
+    ///   - replaces: whether a package may be there too, which is removed at the end; any other folder is refused.
     /// - Throws: `unwritable`.
-    package init(_ path: String) throws(MediaError) {
+    package init(_ path: String, replaces: Bool = false) throws(MediaError) {
+        self.replaces = replaces
         var trimmed = path[...]
         while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
         self.path = String(trimmed)
@@ -31,8 +36,13 @@ package final class PackageFolder {
         hidden = "\(parent).\(name).carrel-\(Hex.encode(Random.bytes(8)))"
         var status = stat()
         if unsafe stat(self.path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFDIR, Self.isEmpty(self.path) else {
-                throw MediaError(.unwritable, "\(path) exists already: name another folder, or remove it")
+            let names = status.st_mode & S_IFMT == S_IFDIR ? Self.names(in: self.path) : nil
+            guard let names else { throw MediaError(.unwritable, "\(path) exists already, and is not a folder") }
+            guard names.isEmpty || replaces else {
+                throw MediaError(.unwritable, "\(path) exists already: name another folder, or replace it with --force")
+            }
+            guard names.isEmpty || Self.isPackage(names) else {
+                throw MediaError(.unwritable, "\(path) is not a package, and is not replaced: name another folder, or remove it")
             }
         }
         guard unsafe mkdir(hidden, 0o755) == 0 else {
@@ -40,12 +50,24 @@ package final class PackageFolder {
         }
     }
 
-    private static func isEmpty(_ path: String) -> Bool {
-        guard let folder = unsafe opendir(path) else { return false }
+    /// The names in a folder; nil when it cannot be read.
+    private static func names(in path: String) -> [String]? {
+        guard let folder = unsafe opendir(path) else { return nil }
         defer { unsafe closedir(folder) }
-        var count = 0
-        while unsafe readdir(folder) != nil { count += 1 }
-        return count <= 2
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Whether a folder with these names is a package.
+    private static func isPackage(_ names: [String]) -> Bool {
+        names.contains(PackageSummary.playlistName) || names.contains(PackageSummary.manifestName)
+            || names.allSatisfy { $0.hasSuffix(".dcf") }
     }
 
     deinit {
@@ -103,10 +125,14 @@ package final class PackageFolder {
             }
         }
         // an empty folder gives way to the new one
-        guard unsafe rename(hidden, path) == 0 else {
-            throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+        if unsafe rename(hidden, path) == 0 {
+            isCommitted = true
+        } else {
+            // the hidden name is the earlier package's then, which `deinit` removes
+            guard replaces, errno == ENOTEMPTY || errno == EEXIST, unsafe clinux_exchange(hidden, path) == 0 else {
+                throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
+            }
         }
-        isCommitted = true
         try? DurableFile.syncFolder(of: path)
     }
 }

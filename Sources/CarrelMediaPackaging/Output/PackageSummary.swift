@@ -39,12 +39,17 @@ package struct PackageSummary: Sendable {
     /// The duration of the longest one, in seconds.
     package let seconds: Double
 
-    init(_ renditions: [PackagedRendition], _ texts: [PackagedText], _ options: PackagingOptions) {
+    init(
+        _ renditions: [PackagedRendition],
+        _ texts: [PackagedText],
+        _ options: PackagingOptions,
+        warnings others: [String] = []
+    ) {
         hasPlaylists = options.hasPlaylists
         hasKeyLines = hasPlaylists && options.transport != .cissa && renditions.contains { !$0.keys.isEmpty }
         warnings = renditions.compactMap { rendition in
             rendition.track.warning.map { "\(rendition.track.source.name): \($0)" }
-        }
+        } + others
         var tracks = renditions.map { rendition in
             Track(
                 kind: rendition.track.kind.rawValue,

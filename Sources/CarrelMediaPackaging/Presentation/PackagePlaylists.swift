@@ -187,22 +187,41 @@ struct PackagePlaylists {
 
     // MARK: - The multivariant playlist
 
-    /// Audio renditions that a player chooses one of: a group for each coding, of one rendition a language.
+    /// A choice of audio: a language, and the number among the tracks of that language and one coding.
+    private struct AudioChoice: Hashable {
+        var language: String?
+        var number: Int
+
+        var name: String { (language ?? "audio") + (number > 1 ? " (\(number))" : "") }
+    }
+
+    private struct AudioRendition {
+        var choice: AudioChoice
+        var audio: PackagedRendition
+    }
+
+    /// Audio renditions that a player chooses one of: a group for each coding.
     ///
-    /// All groups have the same languages, as RFC 8216 §4.3.4.1.1 demands: where a language lacks a coding, the group has it in another.
-    private func audioGroups() -> [[PackagedRendition]] {
-        var groups: [[PackagedRendition]] = []
-        var languages: [String?] = []
+    /// All groups have the same choices, as RFC 8216 §4.3.4.1.1 demands: if a language lacks a coding, the group has it in another.
+    private func audioGroups() -> [[AudioRendition]] {
+        var groups: [[AudioRendition]] = []
+        var choices: [AudioChoice] = []
+        var all: [AudioRendition] = []
         for audio in audios {
-            if !languages.contains(audio.track.language) { languages.append(audio.track.language) }
             let fits = groups.firstIndex { group in
-                group[0].track.codecs == audio.track.codecs && group[0].track.channels == audio.track.channels
-                    && !group.contains { $0.track.language == audio.track.language }
+                group[0].audio.track.codecs == audio.track.codecs && group[0].audio.track.channels == audio.track.channels
             }
-            if let fits { groups[fits].append(audio) } else { groups.append([audio]) }
+            let number = fits.map { groups[$0].count { $0.audio.track.language == audio.track.language } } ?? 0
+            let rendition = AudioRendition(
+                choice: AudioChoice(language: audio.track.language, number: number + 1),
+                audio: audio
+            )
+            if !choices.contains(rendition.choice) { choices.append(rendition.choice) }
+            all.append(rendition)
+            if let fits { groups[fits].append(rendition) } else { groups.append([rendition]) }
         }
         return groups.map { group in
-            languages.compactMap { language in (group + audios).first { $0.track.language == language } }
+            choices.compactMap { choice in (group + all).first { $0.choice == choice } }
         }
     }
 
@@ -214,20 +233,26 @@ struct PackagePlaylists {
         let hasGroups = !videos.isEmpty || groups.contains { $0.count > 1 }
         if hasGroups {
             for (number, group) in groups.enumerated() {
-                for (i, audio) in group.enumerated() {
-                    playlist.renditions.append(rendition(of: audio, group: "audio-\(number + 1)", isDefault: i == 0))
+                let first = group.firstIndex { $0.audio.track.track.isEnabled } ?? 0
+                for (i, rendition) in group.enumerated() {
+                    playlist.renditions.append(self.rendition(rendition, group: "audio-\(number + 1)", isDefault: i == first))
                 }
             }
         }
-        for (i, text) in contents.texts.enumerated() { playlist.renditions.append(rendition(of: text, number: i + 1)) }
+        for (i, text) in contents.texts.enumerated() {
+            let number = contents.texts[...i].count { $0.language == text.language }
+            playlist.renditions.append(rendition(of: text, number: number))
+        }
         if videos.isEmpty {
             for (number, group) in groups.enumerated() {
-                playlist.variants.append(variant(nil, group, number: hasGroups ? number + 1 : nil))
+                playlist.variants.append(variant(nil, group.map(\.audio), number: hasGroups ? number + 1 : nil))
             }
         } else {
             for video in videos {
                 if groups.isEmpty { playlist.variants.append(variant(video, [], number: nil)) }
-                for (number, group) in groups.enumerated() { playlist.variants.append(variant(video, group, number: number + 1)) }
+                for (number, group) in groups.enumerated() {
+                    playlist.variants.append(variant(video, group.map(\.audio), number: number + 1))
+                }
                 if let pictures = pictureVariant(of: video) { playlist.iFrameVariants.append(pictures) }
             }
         }
@@ -249,15 +274,16 @@ struct PackagePlaylists {
     }
 
     private func rendition(
-        of audio: PackagedRendition,
+        _ rendition: AudioRendition,
         group: String,
         isDefault: Bool
     ) -> MultivariantPlaylist.Rendition {
+        let audio = rendition.audio
         var list = AttributeList()
         list["TYPE"] = .bare("AUDIO")
         list["GROUP-ID"] = .quoted(group)
-        // renditions of a language have one name in all groups
-        list["NAME"] = .quoted(audio.track.language ?? "audio")
+        // a choice has one name in all groups
+        list["NAME"] = .quoted(rendition.choice.name)
         if let language = audio.track.language { list["LANGUAGE"] = .quoted(language) }
         list["DEFAULT"] = .bare(isDefault ? "YES" : "NO")
         list["AUTOSELECT"] = .bare("YES")

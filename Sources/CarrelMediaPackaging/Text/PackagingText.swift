@@ -33,6 +33,11 @@ package struct PackagingText: Sendable {
         return text.starts(with: Array("WEBVTT".utf8))
     }
 
+    /// The tag of a track's language (RFC 5646).
+    ///
+    /// - Parameter code: ISO 639-2; nil when it is not known.
+    package static func language(ofTrack code: String?) -> String? { code.map { LanguageTag.short($0) } }
+
     /// The language in the name of a file, as in `film.de.vtt`; nil when there is none.
     package static func language(ofFile path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""

@@ -13,7 +13,7 @@ extension MediaError: ReportableError {
 
     package var exitStatus: ExitStatus {
         switch code {
-        case .malformed, .wrongKey, .unsupported, .unaligned: .badInput
+        case .malformed, .wrongKey, .unverifiedKey, .unsupported, .unaligned: .badInput
         case .missingKey, .refusedKey, .outputControl: .noPermission
         case .unavailable, .noRanges: .noInput
         case .unwritable: .cannotCreate

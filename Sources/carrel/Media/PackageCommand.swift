@@ -33,6 +33,7 @@ struct PackageCommand: Command {
     var contentID: String?
     var isAligned = false
     var thumbnails = Duration.zero
+    var isForced = false
     var output = OutputOptions()
 
     static let name = "package"
@@ -40,8 +41,10 @@ struct PackageCommand: Command {
     static let discussion = """
         Reads MP4 and MOV files, one for each bit rate or language, and WebVTT subtitles; other formats are copied by ffmpeg. Writes one set of CMAF segments with HLS \
         playlists (master.m3u8) and a DASH manifest (manifest.mpd), or MPEG-2 transport streams with HLS playlists. All renditions \
-        are cut at the same sync samples; files that cannot be are refused with the time of the difference. The folder appears \
-        whole or not at all. The language of subtitles is in their name: film.de.vtt.
+        are cut at the same sync samples; files that cannot be are refused with the time of the difference. All audio and subtitle \
+        tracks of the files are packaged; a warning names each that is not. Of several bit rates with the same audio, one audio track \
+        is packaged for each language and coding. The folder appears whole or not at all. The language of subtitles is in their name: \
+        film.de.vtt.
         """
     static let examples = [
         Example(
@@ -74,6 +77,7 @@ struct PackageCommand: Command {
                 help: "The folder to write; it must not exist, or be empty.",
                 required: true
             ),
+            .flag(\.isForced, "--force", help: "Replace a package in that folder."),
             .option(
                 \.scheme,
                 "--scheme",
@@ -191,7 +195,7 @@ struct PackageCommand: Command {
 
     private func package(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) async throws {
         let (path, options) = (outputPath, options(keys))
-        let folder = try PackageFolder(path)
+        let folder = try PackageFolder(path, replaces: isForced)
         unfinished.add(folder.hidden)
         let alignment = isAligned ? segmentDuration.wholeMilliseconds : nil
         let inputs = try await PackageInputs(self.inputs, alignment: alignment, folder, console)
@@ -219,7 +223,7 @@ struct PackageCommand: Command {
             }
         }
         let readers = try inputs.map { try LocalFile($0) }
-        let folder = try PackageFolder(outputPath)
+        let folder = try PackageFolder(outputPath, replaces: isForced)
         unfinished.add(folder.hidden)
         let bar = console.progress("packaging \(outputPath)", totalBytes: readers.reduce(0) { $0 + $1.length })
         defer { bar.finish() }

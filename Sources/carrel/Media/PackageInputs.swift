@@ -42,11 +42,17 @@ struct PackageInputs {
             return texts.append(try PackagingText(name: path, reader.read(0..<reader.length), language: language))
         }
         let isMP4 = PackagingSource.isMP4(beginning)
-        guard alignment != nil || !isMP4 else { return add(try await PackagingSource(name: path, reader), path) }
+        guard alignment != nil || !isMP4 else {
+            let source = try await PackagingSource(name: path, reader)
+            add(source, path)
+            if !source.textTracks.isEmpty { try addTexts(path, source.textTracks.count, nil) }
+            return
+        }
         let coding = isMP4 ? try await PackagingSource(name: path, reader).picturesLostByAlignment : "what they are coded as"
         let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(path)", totalBytes: nil)
         defer { bar.finish() }
         var done: Int64 = 0
+        var streams: [FFmpegInput.Stream]?
         let copy = try folder.scratch { file in
             func take(_ bytes: RawSpan) throws {
                 try file.write(bytes)
@@ -55,7 +61,8 @@ struct PackageInputs {
             }
             do {
                 let input = try FFmpegInput(path)
-                if let alignment { try input.align(every: alignment, take) } else { try input.copy(take) }
+                streams = try input.streams()
+                if let alignment { try input.align(every: alignment, take) } else { try input.copy(streams, take) }
             } catch let error as TranscodingError {
                 throw UnreadableInput(path: path, error: error)
             }
@@ -65,6 +72,41 @@ struct PackageInputs {
             warnings.append("\(path): --align makes H.264 of 8 bits of the pictures, whatever they were: \(coding)")
         }
         add(source, path)
+        try addTexts(path, 0, streams)
+    }
+
+    /// Adds the subtitles in a file of pictures, as ffmpeg reads them; a warning names each that is left out.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - count: the tracks of text that the file has at least.
+    ///   - streams: the streams of the file; nil lists them.
+    private mutating func addTexts(_ path: String, _ count: Int, _ streams: [FFmpegInput.Stream]?) throws {
+        let input: FFmpegInput
+        let all: [FFmpegInput.Stream]
+        do {
+            input = try FFmpegInput(path)
+            all = try streams ?? input.streams()
+        } catch let error as TranscodingError {
+            let tracks = count == 1 ? "one track of subtitles is" : "\(count) tracks of subtitles are"
+            warnings.append("\(path): \(tracks) left out: \(error.message)")
+            return
+        }
+        for stream in all where stream.kind == "subtitle" {
+            let name = "\(path): track \(stream.index + 1) (\(stream.codec))"
+            guard FFmpegInput.textCodecs.contains(stream.codec) else {
+                warnings.append("\(name) is left out: subtitles of this coding have no form as WebVTT")
+                continue
+            }
+            do {
+                let bytes = try input.text(stream, limit: WebVTTFile.limit)
+                texts.append(try PackagingText(name: name, bytes, language: PackagingText.language(ofTrack: stream.language)))
+            } catch let error as TranscodingError {
+                warnings.append("\(name) is left out: \(error.message)")
+            } catch let error as MediaError {
+                warnings.append("\(name) is left out: \(error.message)")
+            }
+        }
     }
 
     private mutating func add(_ source: PackagingSource, _ path: String) {
