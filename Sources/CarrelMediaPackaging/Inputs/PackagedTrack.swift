@@ -135,7 +135,7 @@ struct PackagedTrack {
     func placed(_ sample: MP4Sample, at index: Int) -> MP4Sample {
         let presented = sample.decodeTime + sample.compositionOffset
         var (decode, presentation) =
-            preroll?.times(of: sample, at: index, lead: lead, tick: tick) { $0 * scale }
+            preroll?.times(of: sample, at: index, lead: lead, tick: tick) { $0 &* scale }
             ?? ((sample.decodeTime - lead - mediaStart) * scale, (presented - mediaStart) * scale)
         decode += delay * scale
         presentation += delay * scale
@@ -154,7 +154,7 @@ struct PackagedTrack {
     }
 
     /// The time between the last hidden picture's decoding and the next one's, but for a tick.
-    private var resumption: Int64 { preroll.map { max(0, $0.resumption(lead: lead) * scale) } ?? 0 }
+    private var resumption: Int64 { preroll.map { max(0, $0.resumption(lead: lead) &* scale) } ?? 0 }
 
     /// Sums over the samples up to one.
     private struct Sums {
