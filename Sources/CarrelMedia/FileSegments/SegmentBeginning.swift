@@ -38,9 +38,9 @@ struct SegmentBeginning: Sendable {
             let samples = try Self.samples(of: index, planner, dropped, reader)
             if track.kind == "vide" {
                 let preroll = try Preroll(samples, before: part.start, timescale: track.timescale)
+                skipped[index] = preroll.first
                 guard !preroll.isEmpty else { continue }
                 prerolls[index] = preroll
-                skipped[index] = preroll.first
                 let timescale = Int64(max(1, track.timescale))
                 scales[index] = max(1, (Self.finest + timescale - 1) / timescale)
                 ticks[index] = (timescale * scales[index] + Preroll.rate - 1) / Preroll.rate

@@ -64,11 +64,12 @@ struct PresentationPlan: Sendable {
         guard presented.parts.count > 1 || presented.fault != nil else {
             var samples = 0..<Int.max
             if let part = presented.parts.first {
+                var first = try Self.beginning(of: part, track, file)
                 if isPicture, part.start > 0 {
                     let found = try Preroll(file.samples(of: track), before: part.start, timescale: track.timescale)
+                    first = found.first
                     if !found.isEmpty { preroll = found }
                 }
-                let first = try preroll?.first ?? Self.beginning(of: part, track, file)
                 samples = first..<max(first, try Self.end(of: part, track, file))
             }
             parts = presented.parts.map { Part(part: $0, samples: samples, earliest: .min) }
