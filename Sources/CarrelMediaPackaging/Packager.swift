@@ -98,7 +98,7 @@ package struct Packager {
         let end = renditions.map { $0.track.microseconds($0.track.end) }.max() ?? 0
         var subtitles: [PackagedText] = []
         for (i, text) in texts.enumerated() {
-            let origin = options.isTransport ? TransportTrackPackager.origin : 0
+            let origin = options.isTransport ? TransportTrackPackager.origin : plan.origin * 9 / 100
             subtitles.append(try text.write(name: "text-\(i + 1)", cuts: plan.cuts, end: end, origin: origin, folder))
         }
         let contents = PackageContents(renditions: renditions, texts: subtitles, thumbnails: thumbnails, options: options)

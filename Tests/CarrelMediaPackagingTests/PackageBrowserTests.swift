@@ -79,7 +79,10 @@ struct `A package in a browser` {
         if layout == .segments { options.clearLead = 2000 }
         let run = try await PackagingRun(["src/av-h264-aac.mp4"], options)
         let counts = try await Self.play(run, scheme, [PackagingRun.videoKey, PackagingRun.audioKey])
-        #expect(counts.isEnded && counts.time > 9.9 && counts.pictures > 150 && counts.soundBytes > 10_000, "\(counts)")
+        #expect(
+            counts.isEnded && counts.time > 9.9 && counts.pictures == 250 && counts.corrupted == 0 && counts.soundBytes > 10_000,
+            "\(counts)"
+        )
         #expect(counts.asked >= 2)
     }
 

@@ -116,7 +116,8 @@ struct `What a package tells players` {
         let count = Int(bytes.rawSpan.u16(at: place + 34))
         let indexed = (0..<count).map { Int(bytes.rawSpan.u32(at: place + 36 + $0 * 12 + 4)) }
         #expect(indexed == durations && count == 5)
-        #expect(bytes.rawSpan.u64(at: place + 16) == 0)
+        // the priming is decoded before the presentation, which begins at 40 ms
+        #expect(bytes.rawSpan.u64(at: place + 16) == 1920 && manifest.contains("presentationTimeOffset=\"1920\""))
         #expect(
             try files.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") }
                 == ranges.text("audio-1.m3u8").split(separator: "\n").filter { $0.hasPrefix("#EXTINF") }

@@ -13,13 +13,17 @@ package struct SegmentIndex: Sendable, Hashable {
         package var duration: UInt32
         /// Whether it begins with a picture at which decoding can start.
         package var startsWithSync: Bool
+        /// The type of its stream access point (Annex I): 1 if no picture after it is presented before it, 3 if such pictures may need
+        /// others before it.
+        package var accessType: UInt32
         /// Whether another index lies there.
         package var isIndex = false
 
-        package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true) {
+        package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true, accessType: UInt32 = 1) {
             self.size = size
             self.duration = duration
             self.startsWithSync = startsWithSync
+            self.accessType = accessType
         }
     }
 
@@ -61,8 +65,8 @@ package struct SegmentIndex: Sendable, Hashable {
             for reference in references.prefix(0xffff) {
                 writer.u32(reference.size & 0x7fff_ffff | (reference.isIndex ? 0x8000_0000 : 0))
                 writer.u32(reference.duration)
-                // starts_with_SAP and SAP_type 1
-                writer.u32(reference.startsWithSync ? 0x9000_0000 : 0)
+                // starts_with_SAP and SAP_type
+                writer.u32(reference.startsWithSync ? 0x8000_0000 | reference.accessType << 28 : 0)
             }
         }
     }

@@ -10,6 +10,13 @@ extension FileSegments {
     /// Samples of a fragment, at most.
     private static let fragmentSamples = 1 << 14
 
+    /// The samples of a track in a segment; of the first one those from which the presentation is decoded.
+    private func walkPresented(_ track: Int, in segment: Int) throws -> ClearTrackReader {
+        let walk = try walk(track, in: segment)
+        for _ in 0..<(segment == 0 ? beginning.skipped[track] : 0) { try walk.skip() }
+        return walk
+    }
+
     private func walk(_ track: Int, in segment: Int) throws -> ClearTrackReader {
         let source = sources[track]
         let listed = segments.count - stretches.count
@@ -75,7 +82,10 @@ extension FileSegments {
     private func writeTransport(_ index: Int, _ chosen: [Int], to sink: inout some MediaSink) throws {
         var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, delays: delays)
         var walks: [ClearTrackReader?] = []
-        for (place, track) in chosen.enumerated() { walks.append(remuxer.takes(place) ? try walk(track, in: index) : nil) }
+        for (place, track) in chosen.enumerated() {
+            walks.append(remuxer.takes(place) ? try walkPresented(track, in: index) : nil)
+            if index == 0, let preroll = beginning.prerolls[track] { remuxer.begin(preroll, of: place, at: preroll.first) }
+        }
         let tables = tablesBefore(index, chosen)
         remuxer.beginSegment(behind: tables ?? 0)
         while let next = Self.earliest(walks) {
@@ -154,8 +164,10 @@ extension FileSegments {
             )
         }
         for _ in 0..<place.ordinal { try walk.skip() }
-        if form == .fragment { return try writeFragments(walk, leading, from: number, limit: 1, to: &sink) }
+        let index = place.segment == 0 && place.offset == 0 ? place.ordinal : nil
+        if form == .fragment { return try writeFragments(walk, leading, from: number, at: index, limit: 1, to: &sink) }
         var remuxer = try TransportRemuxer([sources[leading]], delays: delays)
+        if let index, let preroll = beginning.prerolls[leading] { remuxer.begin(preroll, of: 0, at: index) }
         remuxer.beginSegment(behind: 2 * number)
         try Self.write(walk, as: 0, with: &remuxer)
         remuxer.endAlignedSegment()
@@ -177,6 +189,9 @@ extension FileSegments {
             // the times of the fragments are those of the presentation
             track.edits = []
             track.isEnabled = true
+            if let index = sources.firstIndex(where: { $0.id == chosen[0].id }) {
+                track.timescale = UInt32(clamping: Int64(track.timescale) * beginning.scales[index])
+            }
             return InitializationSegment(track).bytes
         } catch {
             throw MediaError(.malformed, "track \(chosen[0].id): \(error.what)")
@@ -184,13 +199,15 @@ extension FileSegments {
     }
 
     private func writeFragments(_ index: Int, _ track: Int, to sink: inout some MediaSink) throws {
-        try writeFragments(try walk(track, in: index), track, from: index &* 4096, to: &sink)
+        let first = index == 0 ? beginning.skipped[track] : nil
+        try writeFragments(try walkPresented(track, in: index), track, from: index &* 4096, at: first, to: &sink)
     }
 
     private func writeFragments(
         _ walk: ClearTrackReader,
         _ track: Int,
         from number: Int,
+        at first: Int?,
         limit: Int = .max,
         to sink: inout some MediaSink
     ) throws {
@@ -199,6 +216,7 @@ extension FileSegments {
         var data: [UInt8] = []
         var number = UInt32(truncatingIfNeeded: number)
         var rest = limit
+        var index = first
         try sink.write(SegmentType.bytes.rawSpan)
         func flush(_ sink: inout some MediaSink) throws {
             if let fragment {
@@ -208,14 +226,16 @@ extension FileSegments {
             fragment = nil
             data.removeAll(keepingCapacity: true)
         }
-        while rest > 0, let sample = walk.sample {
+        while rest > 0, let next = walk.sample {
             rest -= 1
+            let sample = beginning.placed(next, at: index, of: track, shift: shift, lead: leads[track])
+            index = index.map { $0 + 1 }
             if let open = fragment {
                 let isFull = data.count + sample.size > Self.fragmentLength || open.count >= Self.fragmentSamples
                 if isFull || open.entry != sample.entry { try flush(&sink) }
             }
             if fragment == nil {
-                guard let time = UInt64(exactly: sample.decodeTime &+ shift) else {
+                guard let time = UInt64(exactly: sample.decodeTime) else {
                     throw MediaError(
                         .unsupported,
                         "track \(sources[track].id): a sample is decoded more than ten seconds before the presentation begins"
@@ -229,7 +249,7 @@ extension FileSegments {
                     entry: sample.entry
                 )
             }
-            try walk.next { sample, bytes, range in
+            try walk.next { _, bytes, range in
                 data.append(copying: bytes.bytes.extracting(range))
                 let fits = fragment?.append(
                     size: range.count,

@@ -68,6 +68,10 @@ package struct FileSegments: Sendable {
     let syncSamples: [SegmentPlanner.SyncSample]
     /// The ticks by which pictures are decoded earlier than their samples say, by track.
     let delays: [UInt32: Int64]
+    /// The units by which the samples of each track are decoded earlier in fragments, so that no composition offset is negative.
+    let leads: [Int64]
+    /// Where the presentation begins in the first segment.
+    let beginning: SegmentBeginning
 
     /// Looks through the tables or the index of a file.
     ///
@@ -102,17 +106,31 @@ package struct FileSegments: Sendable {
                 Segment(startTime: start, endTime: max(start, next), byteCount: planner.bytes[number] + Self.segmentOverhead)
             )
         }
+        let beginning = try SegmentBeginning(planner, in: reader)
+        let (dropped, listed) = (beginning.dropped, segments.count - planner.stretches.count)
+        segments.removeFirst(dropped)
+        segments[0].startTime = min(max(segments[0].startTime, beginning.time), segments[0].endTime)
         self.reader = reader
         self.protection = protection
         self.sources = sources
         self.segments = segments
+        self.beginning = beginning
         clocks = planner.clocks
         leading = planner.leading
-        parts = planner.parts
-        stretches = planner.stretches
-        syncSamples = planner.syncSamples
-        let look = try FirstSamples(sources, parts: planner.parts, stretches: planner.stretches, in: reader)
+        parts = planner.parts.map { Array($0.dropFirst(dropped)) }
+        stretches = Array(planner.stretches.dropFirst(max(0, dropped - listed)))
+        let first = beginning.skipped[planner.leading]
+        syncSamples = planner.syncSamples.compactMap { sync in
+            var sync = sync
+            sync.segment -= dropped
+            // of fragments the ordinal counts from its own fragment
+            guard sync.segment > 0 || sync.segment == 0 && (sync.offset > 0 || sync.ordinal >= first) else { return nil }
+            sync.time = max(sync.time, beginning.time)
+            return sync
+        }
+        let look = try FirstSamples(sources, parts: parts, stretches: stretches, in: reader)
         delays = look.delays
+        leads = look.leads
         tracks = sources.enumerated().map { SegmentTrack($1, sampleDuration: look.durations[$0]) }
         do throws(MediaError) {
             omitted = try TransportRemuxer(sources).omitted

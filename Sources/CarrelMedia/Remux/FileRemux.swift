@@ -29,7 +29,10 @@ package struct FileRemux {
         var delays: [UInt32: Int64] = [:]
         for track in tracks { delays[track.id] = track.plan.delay }
         var remuxer = try TransportRemuxer(file.tracks, delays: delays)
-        for (i, track) in tracks.enumerated() { if let part = track.part { remuxer.begin(part, of: i) } }
+        for (i, track) in tracks.enumerated() {
+            if let part = track.part { remuxer.begin(part, of: i) }
+            if let preroll = track.plan.preroll { remuxer.begin(preroll, of: i, at: track.index) }
+        }
         remuxer.beginSegment()
         var done: Int64 = 0
         while let next = earliest(remuxer) {

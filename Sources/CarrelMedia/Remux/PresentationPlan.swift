@@ -16,6 +16,8 @@ struct PresentationPlan: Sendable {
     let parts: [Part]
     /// The ticks by which pictures are decoded earlier than their samples say.
     private(set) var delay: Int64 = 0
+    /// The pictures that the edit of the only part hides at its beginning; nil without any.
+    private(set) var preroll: Preroll?
 
     /// Looks at samples for parts, at most: an edit list multiplies the samples of its track.
     private static let workLimit = 1 << 26
@@ -60,9 +62,17 @@ struct PresentationPlan: Sendable {
             return
         }
         guard presented.parts.count > 1 || presented.fault != nil else {
-            // what comes before the beginning stays: decoding needs it, and so do players that seek
-            let end = try presented.parts.first.map { try Self.end(of: $0, track, file) } ?? Int.max
-            parts = presented.parts.map { Part(part: $0, samples: 0..<end, earliest: .min) }
+            var samples = 0..<Int.max
+            if let part = presented.parts.first {
+                var first = try Self.beginning(of: part, track, file)
+                if isPicture, part.start > 0 {
+                    let found = try Preroll(file.samples(of: track), before: part.start, timescale: track.timescale)
+                    first = found.first
+                    if !found.isEmpty { preroll = found }
+                }
+                samples = first..<max(first, try Self.end(of: part, track, file))
+            }
+            parts = presented.parts.map { Part(part: $0, samples: samples, earliest: .min) }
             if isPicture { try findDelay(track, file) }
             return
         }
@@ -96,6 +106,15 @@ struct PresentationPlan: Sendable {
         }
         self.parts = parts
         if isPicture { try findDelay(track, file) }
+    }
+
+    /// The position of the first audio frame that a part presents, or that the decoder needs to begin.
+    private static func beginning(of part: PresentedParts.Part, _ track: MP4Track, _ file: MP4File) throws -> Int {
+        guard Preroll.hidesAudio(track, before: part.start) else { return 0 }
+        var samples = file.samples(of: track)
+        var index = 0
+        while let sample = try samples.next(), Preroll.isHidden(audio: sample, before: part.start) { index += 1 }
+        return index
     }
 
     /// The position behind the last sample that a part presents.

@@ -12,7 +12,7 @@ final class PresentedTrack {
     private let protection: FileProtection
     private var reader: ClearTrackReader
     /// The position of the reader's next sample in decode order.
-    private var index = 0
+    private(set) var index = 0
     private var number = -1
 
     init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {

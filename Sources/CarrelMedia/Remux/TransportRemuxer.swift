@@ -45,8 +45,23 @@ package struct TransportRemuxer: ~Copyable {
         /// The ticks by which decoding comes earlier than the samples say, so that it comes before presentation.
         var delay: Int64
         var clock = DecodeClock()
+        /// The pictures that an edit hides at the beginning; nil without any.
+        var preroll: Preroll?
+        /// The position of the next sample in decode order, if pictures are hidden.
+        var index = 0
 
         func ticks(_ time: Int64) -> Int64 { MediaTime.ticks(time, timescale: timescale) }
+
+        /// When a sample is decoded and presented, in ticks.
+        func times(of sample: MP4Sample) -> (decode: Int64, presentation: Int64) {
+            guard let preroll else {
+                let presented = sample.decodeTime &+ sample.compositionOffset
+                return (ticks(sample.decodeTime) &+ shift &- delay, ticks(presented) &+ shift)
+            }
+            let start = ticks(preroll.start) &+ shift
+            let times = preroll.times(of: sample, at: index, lead: 0, tick: 90_000 / Preroll.rate) { ticks($0) }
+            return (times.decode &+ start &- delay, times.presentation &+ start)
+        }
     }
 
     /// Plans the stream.
@@ -119,10 +134,20 @@ package struct TransportRemuxer: ~Copyable {
         streams[track]?.shift = Self.origin &+ part.time &- stream.ticks(part.start)
     }
 
+    /// Begins a track whose edit hides pictures.
+    ///
+    /// - Parameters:
+    ///   - preroll: the hidden pictures.
+    ///   - track: the position of the track.
+    ///   - index: the position of the next sample in decode order, as `preroll` counts it.
+    mutating func begin(_ preroll: Preroll, of track: Int, at index: Int) {
+        streams[track]?.preroll = preroll
+        streams[track]?.index = index
+    }
+
     /// When a sample is decoded, as far as its times say; in ticks. Samples are written in the order of these times.
     func time(of sample: MP4Sample, _ track: Int) -> Int64 {
-        guard let stream = streams[track] else { return .max }
-        return stream.ticks(sample.decodeTime) &+ stream.shift &- stream.delay
+        streams[track]?.times(of: sample).decode ?? .max
     }
 
     /// Whether a transport stream can hold the samples of a track; one whose configuration is damaged counts as held, and is refused later.
@@ -228,12 +253,12 @@ package struct TransportRemuxer: ~Copyable {
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>
     ) throws(Malformed) {
-        guard let stream = streams[track], !range.isEmpty else { return }
-        guard sample.entry < stream.codings.count, let coding = stream.codings[sample.entry] else { return }
-        let presented = stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
+        guard let stream = streams[track] else { return }
+        streams[track]?.index += 1
+        guard !range.isEmpty, sample.entry < stream.codings.count, let coding = stream.codings[sample.entry] else { return }
+        let (time, presented) = stream.times(of: sample)
         switch coding {
         case .picture(let codec, let prefix, let lengthSize):
-            let time = time(of: sample, track)
             let decoded = streams[track]?.clock.next(time) ?? presented
             // a picture that came too late for any delay is presented when it is decoded
             let shown = max(presented, decoded)

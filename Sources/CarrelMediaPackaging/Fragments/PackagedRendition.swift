@@ -37,6 +37,8 @@ struct PackagedRendition {
     /// Whether its segments are transport streams.
     var isTransport = false
     var segments: [PackagedSegment] = []
+    /// The time in the media of fragments at which the presentation begins, in units of the track.
+    var origin: Int64 = 0
     /// The cuts before the first segment, in microseconds of the presentation, and that of the segment itself: a track that begins
     /// later than others has several.
     var lead: ArraySlice<Int64> = []
@@ -48,6 +50,11 @@ struct PackagedRendition {
     var defaultKey: PackagingKey?
     /// All keys of its segments, in the order of their use.
     var keys: [PackagingKey] = []
+
+    /// Whether each segment can be decoded without others (RFC 8216 §4.3.5.1).
+    var hasIndependentSegments: Bool { !track.hasLeadingPictures }
+    /// The type of the access points that its segments begin with, at most (ISO/IEC 14496-12 Annex I).
+    var accessType: UInt32 { hasIndependentSegments ? 1 : 3 }
 
     /// The path of the initialization segment within the package.
     var initializationPath: String { layout == .ranges ? "\(name).mp4" : "\(name)/init.mp4" }

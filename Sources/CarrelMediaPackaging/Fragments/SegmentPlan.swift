@@ -5,6 +5,13 @@ import CarrelMP4
 struct SegmentPlan {
     /// When each segment begins, in microseconds of the presentation; the first begins with the media.
     let cuts: [Int64]
+    /// The time in the media of fragments at which the presentation begins, in microseconds: no sample is decoded before zero.
+    ///
+    /// All tracks begin there, so that they are in step for players that ignore edit lists, and for those that cannot read negative
+    /// composition offsets.
+    let origin: Int64
+    /// When the first sample of all tracks is decoded, in microseconds of the presentation.
+    let decodeStart: Int64
 
     /// Microseconds by which sync samples of renditions may differ: rounding of their clocks.
     private static let tolerance: Int64 = 1500
@@ -17,6 +24,8 @@ struct SegmentPlan {
     ///   - target: the duration of a segment, in microseconds.
     /// - Throws: `unalignedRenditions` with the file and the time when a track of pictures cannot be cut where the first one is.
     init(_ tracks: [PackagedTrack], target: Int64) throws(MediaError) {
+        decodeStart = tracks.map { $0.microseconds($0.decodeStart) }.min() ?? 0
+        origin = Self.origin(of: tracks, decodeStart)
         let pictures = tracks.filter { $0.kind == .video }
         guard let reference = pictures.first else {
             guard let sound = tracks.first else {
@@ -39,6 +48,29 @@ struct SegmentPlan {
         for other in pictures.dropFirst() { try Self.check(other, reference, found) }
         cuts = Self.extended(found, pictures, tracks.filter { $0.kind == .audio }, target)
     }
+
+    /// The step of origins: a whole number of units of most clocks.
+    private static let originStep: Int64 = 40_000
+
+    /// The least origin that is a whole number of units for each track, or nearly so.
+    private static func origin(of tracks: [PackagedTrack], _ earliest: Int64) -> Int64 {
+        guard earliest < 0 else { return 0 }
+        var origin = (-earliest + originStep - 1) / originStep * originStep
+        func isExact(_ track: PackagedTrack) -> Bool {
+            abs(track.microseconds(Self.units(origin, of: track)) - origin) < 1000
+        }
+        // every clock has whole seconds
+        while !tracks.allSatisfy(isExact) { origin += originStep }
+        return origin
+    }
+
+    private static func units(_ microseconds: Int64, of track: PackagedTrack) -> Int64 {
+        let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return seconds * track.timescale + (rest * track.timescale + 500_000) / 1_000_000
+    }
+
+    /// The origin in units of a track.
+    func origin(of track: PackagedTrack) -> Int64 { Self.units(origin, of: track) }
 
     /// The cuts of pictures with those of audio tracks that begin before them, or end behind them.
     private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64)
@@ -106,11 +138,7 @@ struct SegmentPlan {
     }
 
     /// The cuts in the units of a track, at the nearest.
-    func cuts(of track: PackagedTrack) -> [Int64] {
-        cuts.map { ($0.multipliedFullWidth(by: track.timescale), 1_000_000 as Int64) }.map { product, scale in
-            Int64(scale.dividingFullWidth(product).quotient)
-        }
-    }
+    func cuts(of track: PackagedTrack) -> [Int64] { cuts.map { Self.units($0, of: track) } }
 }
 
 extension PackagedTrack {
@@ -119,11 +147,11 @@ extension PackagedTrack {
     /// - Parameters:
     ///   - next: the segment in question, from 1.
     ///   - cuts: when segments begin, in units of the track.
-    ///   - sample: the sample.
+    ///   - sample: the sample, with its times in the package.
     /// - Returns: whether the segment begins there.
     func isCut(_ next: Int, _ cuts: [Int64], _ sample: MP4Sample) -> Bool {
         guard next < cuts.count else { return false }
-        let time = time(of: sample)
+        let time = sample.decodeTime + sample.compositionOffset
         if kind == .video { return sample.isSync && time >= cuts[next] - timescale / 500 }
         return time + sample.duration / 2 > cuts[next]
     }

@@ -45,7 +45,8 @@ extension SegmentedTrack {
             let written: Void? = try reader.next { sample, bytes, range in
                 defer { i += 1 }
                 guard i >= track.samples.lowerBound else { return }
-                let time = track.time(of: sample)
+                let sample = track.placed(sample, at: i)
+                let time = sample.decodeTime + sample.compositionOffset
                 let isFirst = number < 0
                 if isFirst { number = 0 }
                 var begins = isFirst

@@ -12,6 +12,8 @@ final class TrackPackager: SegmentedTrack {
     private let keys: [PackagingKey]
     let cuts: [Int64]
     private let plan: SegmentPlan
+    /// The time in the media at which the presentation begins, in units of the track.
+    private let origin: Int64
     private let folder: PackageFolder
     private var rendition: PackagedRendition
     private var encrypter: TrackEncrypter?
@@ -39,8 +41,10 @@ final class TrackPackager: SegmentedTrack {
         keys = options.keys(of: track.kind)
         cuts = plan.cuts(of: track)
         self.plan = plan
+        origin = plan.origin(of: track)
         let scheme = keys.isEmpty ? nil : options.scheme
         rendition = PackagedRendition(track: track, name: name, layout: options.layout, scheme: scheme)
+        rendition.origin = origin
     }
 
     /// Writes the track.
@@ -73,7 +77,7 @@ final class TrackPackager: SegmentedTrack {
             if options.clearLead > 0 { movie.entries.append(clear) }
             systems = ProtectionSystemHeader.standard(for: options.rotation > 0 ? keys.map(\.id) : [key.id])
         }
-        let start = InitializationSegment(movie, systems: systems, duration: track.end - min(0, track.start)).bytes
+        let start = InitializationSegment(movie, systems: systems, duration: track.end + origin).bytes
         rendition.initializationLength = Int64(start.count)
         let file = try folder.create(rendition.initializationPath)
         try file.write(start.rawSpan)
@@ -134,11 +138,10 @@ final class TrackPackager: SegmentedTrack {
         if fragment == nil { try beginFragment(sample, time) }
         let start = media.count
         media.append(copying: bytes.bytes.extracting(range))
-        let offset = sample.compositionOffset - (track.kind == .video ? track.mediaStart : 0)
         let fits = fragment?.append(
             size: range.count,
             duration: sample.duration,
-            compositionOffset: offset,
+            compositionOffset: sample.compositionOffset,
             isSync: sample.isSync
         )
         guard fits == true else { throw Malformed("a sample's numbers are out of range", at: Int(sample.offset)) }
@@ -157,7 +160,7 @@ final class TrackPackager: SegmentedTrack {
     }
 
     private func beginFragment(_ sample: MP4Sample, _ time: Int64) throws {
-        guard let decodeTime = UInt64(exactly: sample.decodeTime + track.delay) else {
+        guard let decodeTime = UInt64(exactly: sample.decodeTime + origin) else {
             throw Malformed("a sample is decoded before the beginning", at: Int(sample.offset))
         }
         sequence += 1
@@ -214,14 +217,14 @@ final class TrackPackager: SegmentedTrack {
             guard let size = UInt32(exactly: segment.length), size < 1 << 31, let duration = UInt32(exactly: units) else {
                 throw MediaError(.unsupported, "\(track.source.name): a segment is too long for an index")
             }
-            references.append(SegmentIndex.Reference(size: size, duration: duration))
+            references.append(SegmentIndex.Reference(size: size, duration: duration, accessType: rendition.accessType))
         }
         let used = SegmentIndex.length(references: references.count)
         let room = rendition.index.count - used
         var index = SegmentIndex(
             trackID: 1,
             timescale: UInt32(clamping: track.timescale),
-            earliestTime: UInt64(clamping: rendition.segments.first?.start ?? 0),
+            earliestTime: UInt64(clamping: max(0, rendition.segments.first?.start ?? 0) + origin),
             references: references
         )
         index.firstOffset = UInt64(room)

@@ -29,23 +29,35 @@ struct PackagedTrack {
     let codecs: String
     /// The dynamic range of pictures; nil when nothing tells.
     let range: VideoRange?
-    /// Units a second.
-    let timescale: Int64
-    /// The time that is added to decode times: the silence before the track.
-    let delay: Int64
+    /// Units a second in the package: a multiple of those of the source if that has too few for the ticks of hidden pictures.
+    private(set) var timescale: Int64
+    /// The silence before the track.
+    private let delay: Int64
     /// The media time that is presented first.
-    let mediaStart: Int64
-    /// The end of presentation by the edit list; nil presents all.
-    private(set) var presentedEnd: Int64?
+    private let mediaStart: Int64
+    /// Units of the package for each unit of the source.
+    private var scale: Int64 = 1
+    /// The duration of a hidden picture, in units of the package.
+    private var tick: Int64 = 1
+    /// The pictures that the edit list hides at the beginning.
+    private var preroll: Preroll?
+    /// The units of the source by which all samples are decoded earlier than they say, so that no composition offset is negative.
+    private var lead: Int64 = 0
+    /// The presentation times of pictures that are only decoded, after the presented part; in units of the source, ascending.
+    private var trail: [Int64] = []
+    /// The end of presentation by the edit list, in units of the source; nil presents all.
+    private let sourceEnd: Int64?
 
     /// Bytes of its samples.
     private(set) var byteCount: Int64 = 0
     /// Which samples are packaged, in decode order: from the first that decoding can begin with, to the last that is presented.
     private(set) var samples = 0..<0
-    /// How many they are.
-    var sampleCount: Int { samples.count }
-    /// Whether some of them are only decoded, because others need them: they lie behind the presented part.
-    private(set) var hasUnpresented = false
+    /// How many of them are presented.
+    var sampleCount: Int { samples.count - (preroll?.count ?? 0) - trail.count }
+    /// When the first sample is decoded; negative if that is before the presentation begins.
+    private(set) var decodeStart: Int64 = .max
+    /// Whether pictures follow a sync sample that are presented before it: they may need pictures before it.
+    private(set) var hasLeadingPictures = false
     /// The end of the last sample's presentation.
     private(set) var end: Int64 = 0
     /// The presentation of its first sample.
@@ -79,100 +91,177 @@ struct PackagedTrack {
         for other in track.entries.dropFirst() where try other.clearBytes() != first {
             throw MediaError(.unsupported, "track \(track.id) changes its format")
         }
-        (delay, mediaStart, presentedEnd) = try Self.presentation(of: track, timescale)
+        (delay, mediaStart, sourceEnd) = try Self.presentation(of: track, timescale)
         try walk()
     }
+
+    /// Seconds that a presentation lasts at most: half a year, so that no product of times and clocks overflows.
+    private static let longest: Int64 = 1 << 24
+    /// Units a second at least if pictures are hidden: as many as transport streams have.
+    private static let finest: Int64 = 90_000
 
     /// The times of the edit list: silence at most, then one stretch of media.
     private static func presentation(of track: MP4Track, _ timescale: Int64) throws -> (Int64, Int64, Int64?) {
         var delay: Int64 = 0
         var edits = track.editList.edits[...]
         let movie = Int64(max(1, track.movieTimescale))
+        let limit = timescale * longest
+        let impossible = MediaError(.malformed, "track \(track.id) has an impossible edit")
         func units(_ duration: Int64) throws -> Int64 {
             let (product, overflow) = duration.multipliedReportingOverflow(by: timescale)
-            guard duration >= 0, !overflow, product / movie < 1 << 60 else {
-                throw MediaError(.malformed, "track \(track.id) has an impossible edit")
-            }
+            guard duration >= 0, !overflow, product / movie < limit else { throw impossible }
             return product / movie
         }
         while let edit = edits.first, edit.mediaTime < 0 {
             delay += try units(edit.duration)
-            guard delay < 1 << 60 else { throw MediaError(.malformed, "track \(track.id) has an impossible edit") }
+            guard delay < limit else { throw impossible }
             edits.removeFirst()
         }
         guard edits.count <= 1 else {
             throw MediaError(.unsupported, "track \(track.id) presents several stretches of its media (edit list)")
         }
         guard let edit = edits.first else { return (delay, 0, nil) }
-        guard edit.mediaTime < 1 << 60 else { throw MediaError(.malformed, "track \(track.id) has an impossible edit") }
+        guard edit.mediaTime < limit else { throw impossible }
         let length = try units(edit.duration)
         return (delay, edit.mediaTime, length == 0 ? nil : delay + length)
     }
 
-    /// When a sample is presented.
-    func time(of sample: MP4Sample) -> Int64 {
-        sample.decodeTime &+ sample.compositionOffset &+ delay &- mediaStart
+    /// A sample with its times in the package: they count from the beginning of the presentation, and no composition offset is negative.
+    ///
+    /// - Parameters:
+    ///   - sample: a sample of the source.
+    ///   - index: its position in decode order.
+    /// - Returns: the sample, in units of the package.
+    func placed(_ sample: MP4Sample, at index: Int) -> MP4Sample {
+        let presented = sample.decodeTime + sample.compositionOffset
+        var (decode, presentation) =
+            preroll?.times(of: sample, at: index, lead: lead, tick: tick) { $0 &* scale }
+            ?? ((sample.decodeTime - lead - mediaStart) * scale, (presented - mediaStart) * scale)
+        decode += delay * scale
+        presentation += delay * scale
+        if let sourceEnd, let place = trail.firstIndex(of: presented) {
+            presentation = sourceEnd * scale + Int64(place) * tick
+        }
+        var placed = sample
+        placed.decodeTime = decode
+        placed.compositionOffset = presentation - decode
+        placed.duration = sample.duration * scale
+        if let preroll, (preroll.first..<preroll.end).contains(index) {
+            // the next sample is decoded a tick later, and the first one after them when it says
+            placed.duration = index + 1 < preroll.end ? tick : tick + resumption
+        }
+        return placed
     }
+
+    /// The time between the last hidden picture's decoding and the next one's, but for a tick.
+    private var resumption: Int64 { preroll.map { max(0, $0.resumption(lead: lead) &* scale) } ?? 0 }
 
     /// Sums over the samples up to one.
     private struct Sums {
         var count = 0
         var bytes: Int64 = 0
         var longest: Int64 = 0
-        var isBehind = false
+        var lead: Int64 = 0
+        var trail: [Int64] = []
     }
 
     /// The clock of edits is coarse: a picture that begins within its last tick is behind the end.
     private func slack(_ sample: MP4Sample) -> Int64 {
-        let tick = timescale / Int64(max(1, track.movieTimescale))
+        let tick = Int64(track.timescale) / Int64(max(1, track.movieTimescale))
         return kind == .video && sample.duration > 2 * tick ? tick : 0
     }
 
-    /// Walks all samples once. Those before the first sync sample of pictures cannot be decoded; behind the presented part all are
-    /// left out but those that a presented sample, decoded later, may refer to.
+    /// Pictures after the presented part that presented ones may need, at most: frames that a decoder holds, twice over.
+    private static let trailLimit = 32
+
+    /// Walks all samples once, and those at the beginning of an edit twice.
+    ///
+    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for pictures that
+    /// presented pictures may refer to, and the audio that a decoder needs to begin.
     private mutating func walk() throws {
+        if kind == .video {
+            preroll = try Preroll(source.file.samples(of: track), before: mediaStart, timescale: track.timescale)
+            if preroll?.isEmpty == false { scale = max(1, (Self.finest + timescale - 1) / timescale) }
+            tick = (timescale * scale + Preroll.rate - 1) / Preroll.rate
+        }
         var reader = source.file.samples(of: track)
-        let limit = UInt64(timescale) << 31
+        let limit = timescale * Self.longest
         var sums = Sums()
         var kept = Sums()
         var skipped = 0
+        var missing = 0
+        var index = -1
+        var sync: Int64?
+        let hidesAudio = Preroll.hidesAudio(track, before: mediaStart)
         while let sample = try reader.next() {
+            index += 1
             guard sample.entry < track.entries.count else {
                 throw MediaError(.malformed, "track \(track.id) has no sample description \(sample.entry + 1)")
             }
-            let time = time(of: sample)
-            // 68 years, so that no clock overflows
-            guard sample.duration >= 0, sample.duration < 1 << 32, sample.decodeTime < 1 << 60, time.magnitude < limit else {
-                throw Malformed("a sample's time is out of range", at: Int(sample.offset))
+            let presented = sample.decodeTime &+ sample.compositionOffset
+            let time = presented &- mediaStart &+ delay
+            guard sample.duration >= 0, sample.duration < limit, sample.decodeTime.magnitude < 2 * limit.magnitude,
+                presented.magnitude < 2 * limit.magnitude, time.magnitude < limit.magnitude
+            else {
+                throw Malformed(
+                    "a sample's time is out of range: a presentation lasts half a year at most",
+                    at: Int(sample.offset)
+                )
             }
-            if kind == .video, sums.count == 0, !sample.isSync {
+            if let preroll, index < preroll.first {
+                skipped += 1
+                if time &+ sample.duration / 2 > delay { missing += 1 }
+                continue
+            }
+            if hidesAudio, sums.count == 0, Preroll.isHidden(audio: sample, before: mediaStart) {
                 skipped += 1
                 continue
             }
             sums.count += 1
             sums.bytes += Int64(sample.size)
             sums.longest = max(sums.longest, sample.duration)
-            if let presentedEnd, time >= presentedEnd - slack(sample) {
-                sums.isBehind = true
+            sums.lead = max(sums.lead, -sample.compositionOffset)
+            if kind == .video {
+                if sample.isSync { sync = presented }
+                if let sync, presented < sync { hasLeadingPictures = true }
+            }
+            if let sourceEnd, time >= sourceEnd - slack(sample) {
                 // sound refers to nothing that comes later
                 if kind == .audio { break }
+                if sums.trail.count < Self.trailLimit { sums.trail.append(presented) }
                 continue
             }
             kept = sums
-            start = min(start, time)
-            end = max(end, time + sample.duration)
-            if kind == .video, sample.isSync { syncs.append(time) }
+            let shown = placed(sample, at: index)
+            let begin = shown.decodeTime + shown.compositionOffset
+            start = min(start, begin)
+            end = max(end, max(begin, time * scale) + sample.duration * scale)
+            if kind == .video, sample.isSync { syncs.append(begin) }
         }
         guard kept.count > 0 else {
             let what = skipped > 0 ? "sync sample to begin with" : sums.count > 0 ? "sample in the presented part" : "samples"
             throw MediaError(skipped > 0 ? .unsupported : .malformed, "track \(track.id) has no \(what)")
         }
         samples = skipped..<skipped + kept.count
-        (byteCount, longestSample, hasUnpresented) = (kept.bytes, kept.longest, kept.isBehind)
-        guard skipped > 0 else { return }
+        (byteCount, longestSample, lead) = (kept.bytes, kept.longest * scale, kept.lead)
+        trail = kept.trail.sorted()
+        timescale *= scale
+        try findDecodeStart()
+        guard missing > 0 else { return }
         warning =
-            "track \(track.id): \(skipped) pictures before the first sync sample at "
+            "track \(track.id): \(missing) pictures before the first sync sample at "
             + "\(SegmentPlan.seconds(microseconds(start))) s are left out"
+    }
+
+    private mutating func findDecodeStart() throws {
+        var reader = source.file.samples(of: track)
+        var index = 0
+        while let sample = try reader.next() {
+            defer { index += 1 }
+            guard index >= samples.lowerBound else { continue }
+            decodeStart = placed(sample, at: index).decodeTime
+            return
+        }
     }
 
     /// The duration of its presentation, in seconds.
@@ -217,13 +306,7 @@ struct PackagedTrack {
         movie.width = entry.width
         movie.height = entry.height
         if kind == .video { movie.display = track.display }
-        // pictures have their composition offsets moved instead (ISO/IEC 23000-19 §7.5.17)
-        if kind == .audio, mediaStart > 0 { movie.edits = [EditList.Edit(presented: 0, from: mediaStart)] }
-        // a player that honours edits does not show what is only decoded
-        if hasUnpresented, kind == .video, let presentedEnd {
-            let milliseconds = (microseconds(presentedEnd) + 500) / 1000
-            movie.edits = [EditList.Edit(presented: milliseconds, from: 0)]
-        }
+        // no edit list: players read them differently, so the times of the fragments say it all
         return movie
     }
 }

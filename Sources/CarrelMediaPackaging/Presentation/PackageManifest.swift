@@ -100,10 +100,11 @@ struct PackageManifest {
         let kind = set[0].track.kind
         var attributes = [("id", "\(id)"), ("contentType", kind.rawValue), ("mimeType", "\(kind.rawValue)/mp4")]
         if let language = set[0].track.language { attributes.append(("lang", language)) }
+        let accessType = "\(set.map(\.accessType).max() ?? 1)"
         if contents.options.layout == .ranges {
-            attributes += [("subsegmentAlignment", "true"), ("subsegmentStartsWithSAP", "1")]
+            attributes += [("subsegmentAlignment", "true"), ("subsegmentStartsWithSAP", accessType)]
         } else {
-            attributes += [("segmentAlignment", "true"), ("startWithSAP", "1")]
+            attributes += [("segmentAlignment", "true"), ("startWithSAP", accessType)]
         }
         xml.open("AdaptationSet", attributes)
         if let scheme = set[0].scheme, let key = set[0].defaultKey { writeProtection(scheme, key, set[0].keys, to: &xml) }
@@ -177,7 +178,7 @@ struct PackageManifest {
             let index = rendition.index
             xml.open(
                 "SegmentBase",
-                [("timescale", "\(track.timescale)"), ("indexRange", "\(index.lowerBound)-\(index.upperBound - 1)")]
+                Self.clock(rendition) + [("indexRange", "\(index.lowerBound)-\(index.upperBound - 1)")]
             )
             xml.empty("Initialization", [("range", "0-\(rendition.initializationLength - 1)")])
             xml.close("SegmentBase")
@@ -186,12 +187,18 @@ struct PackageManifest {
         xml.close("Representation")
     }
 
+    /// The units of a rendition, and the media time at which the period begins (ISO/IEC 23009-1 §5.3.9.2).
+    private static func clock(_ rendition: PackagedRendition) -> [(String, String)] {
+        let units = [("timescale", "\(rendition.track.timescale)")]
+        return rendition.origin == 0 ? units : units + [("presentationTimeOffset", "\(rendition.origin)")]
+    }
+
     private func writeTemplate(_ rendition: PackagedRendition, to xml: inout XMLLines) {
         xml.open(
             "SegmentTemplate",
-            [
-                ("timescale", "\(rendition.track.timescale)"), ("initialization", rendition.initializationPath),
-                ("media", "\(rendition.name)/$Number$.m4s"), ("startNumber", "1"),
+            Self.clock(rendition) + [
+                ("initialization", rendition.initializationPath), ("media", "\(rendition.name)/$Number$.m4s"),
+                ("startNumber", "1"),
             ]
         )
         xml.open("SegmentTimeline", [])
@@ -208,7 +215,7 @@ struct PackageManifest {
             {
                 repeats += 1
             }
-            var attributes = [("t", "\(span.start)"), ("d", "\(span.end - span.start)")]
+            var attributes = [("t", "\(span.start + rendition.origin)"), ("d", "\(span.end - span.start)")]
             if repeats > 0 { attributes.append(("r", "\(repeats)")) }
             xml.empty("S", attributes)
             i += repeats + 1

@@ -47,7 +47,7 @@ struct PackagePlaylists {
 
     private func playlist(of rendition: PackagedRendition) -> MediaPlaylist {
         var playlist = Self.ended
-        playlist.independentSegments = true
+        playlist.independentSegments = rendition.hasIndependentSegments
         for gap in gaps(of: rendition) { playlist.segments.append(gap) }
         let times = rendition.times
         for (i, written) in rendition.segments.enumerated() {
@@ -228,7 +228,7 @@ struct PackagePlaylists {
     private func multivariant() -> MultivariantPlaylist {
         var playlist = MultivariantPlaylist()
         playlist.version = 7
-        playlist.independentSegments = true
+        playlist.independentSegments = renditions.allSatisfy(\.hasIndependentSegments)
         let groups = audioGroups()
         let hasGroups = !videos.isEmpty || groups.contains { $0.count > 1 }
         if hasGroups {

@@ -22,7 +22,6 @@ final class TransportTrackPackager: SegmentedTrack {
     let cuts: [Int64]
     private let plan: SegmentPlan
     private let folder: PackageFolder
-    private let least: Int64
     private var rendition: PackagedRendition
     private var former: UnitFormer
     private let stream: ElementaryStream
@@ -77,8 +76,20 @@ final class TransportTrackPackager: SegmentedTrack {
         }
         if scheme == .cissa { streams.append(.keyMessages(pid: Self.messagePID)) }
         stream = streams[0]
-        muxer = try TransportStreamMuxer(streams, descriptors: scheme == .cissa ? [.scrambling(PacketCipher.mode)] : [])
-        least = try Self.leastComposition(track)
+        muxer = try TransportStreamMuxer(
+            streams,
+            descriptors: scheme == .cissa ? [.scrambling(PacketCipher.mode)] : [],
+            clockLead: Self.clockLead(of: track, plan)
+        )
+    }
+
+    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take the first
+    /// reference of each stream for that moment.
+    private static func clockLead(of track: PackagedTrack, _ plan: SegmentPlan) -> Int64 {
+        let lead = Int64(MediaTime.origin)
+        let later = (track.microseconds(track.decodeStart) - plan.decodeStart) * 9 / 100
+        // the clock of a track that begins late begins with it
+        return later <= lead ? lead + later : lead
     }
 
     private static func firstBytes(_ track: PackagedTrack, _ count: Int) throws -> [UInt8] {
@@ -87,15 +98,6 @@ final class TransportTrackPackager: SegmentedTrack {
             [UInt8](copying: bytes.bytes.extracting(range.lowerBound..<min(range.upperBound, range.lowerBound + count)))
         }
         return bytes ?? []
-    }
-
-    /// The least composition offset, where offsets are negative: decoding is that much earlier.
-    private static func leastComposition(_ track: PackagedTrack) throws -> Int64 {
-        guard track.kind == .video else { return 0 }
-        var least: Int64 = 0
-        var samples = track.source.file.samples(of: track.track)
-        while let sample = try samples.next() { least = min(least, sample.compositionOffset) }
-        return least
     }
 
     private func ticks(_ time: Int64) -> Int64 { MediaTime.ticks(time, timescale: track.timescale) }
@@ -193,7 +195,7 @@ final class TransportTrackPackager: SegmentedTrack {
             throw Malformed(error.what, at: Int(sample.offset) + error.offset)
         }
         let presented = Self.origin + ticks(time)
-        let decoded = Self.origin + ticks(sample.decodeTime + track.delay - track.mediaStart + least)
+        let decoded = Self.origin + ticks(sample.decodeTime)
         var held: [UInt8] = []
         swap(&held, &unit)
         defer { swap(&held, &unit) }

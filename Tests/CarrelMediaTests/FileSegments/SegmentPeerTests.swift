@@ -73,4 +73,43 @@ struct `Segments of a file in other players` {
         let source = try Fixtures.path("media/src/av.frag.mp4")
         #expect(try await Self.frames(directory.file("list.m3u8"), "v") == Self.frames(source, "v"))
     }
+
+    /// A flash and a beep each second, written as segments and joined by playlists.
+    @Test(
+        arguments: [FlashFilm.reordered, .withoutEditList, .cutInsideGroup],
+        [FileSegments.Form.transportStream, .fragment]
+    )
+    func `keep pictures and sound in step`(film: FlashFilm, form: FileSegments.Form) async throws {
+        let directory = TemporaryDirectory()
+        let file = try await SegmentedFile(LocalFile(try await film.make(in: directory)), GivenKeys(), target: .seconds(2))
+        let tracks = file.segments.tracks
+        var master = ["#EXTM3U", "#EXT-X-VERSION:7"]
+        for track in form == .fragment ? tracks : [tracks[0]] {
+            var lines = ["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:5"]
+            if form == .fragment {
+                directory.write("\(track.id).init.mp4", try file.segments.initialization(of: track.id))
+                lines.append("#EXT-X-MAP:URI=\"\(track.id).init.mp4\"")
+            }
+            for (index, segment) in file.segments.segments.enumerated() {
+                let name = "\(track.id).\(index).\(form == .fragment ? "m4s" : "ts")"
+                directory.write(name, form == .fragment ? try file.fragments(index, track: track.id) : try file.transport(index))
+                lines += ["#EXTINF:\(segment.duration / .seconds(1)),", name]
+            }
+            directory.write("\(track.id).m3u8", Array((lines + ["#EXT-X-ENDLIST", ""]).joined(separator: "\n").utf8))
+        }
+        if form == .fragment {
+            master.append(
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,AUTOSELECT=YES,URI=\"\(tracks[1].id).m3u8\""
+            )
+        }
+        master += ["#EXT-X-STREAM-INF:BANDWIDTH=300000\(form == .fragment ? ",AUDIO=\"a\"" : "")", "\(tracks[0].id).m3u8", ""]
+        directory.write("master.m3u8", Array(master.joined(separator: "\n").utf8))
+        let times = try await FlashPlayer.ffmpeg.measure(directory.file("master.m3u8"))
+        #expect(times.isInStep(film == .cutInsideGroup ? 5 : 6) && times.pictures == 200, "\(times)")
+        #expect(abs(file.segments.duration / .seconds(1) - film.seconds) < 0.1)
+        guard film == .cutInsideGroup else { return }
+        // the flash of the second second comes 0.7 s after the beginning, and what the edit hides lasts less than a picture
+        #expect(times.flashes.contains { abs($0 - (times.start + 0.7)) < 0.045 }, "\(times)")
+        #expect((32...34).contains(times.times.filter { $0 < times.start + 0.01 }.count), "\(times)")
+    }
 }
