@@ -9,6 +9,22 @@ import Testing
 @testable import CarrelVault
 
 struct `A vault in a file` {
+    @Test func `is made with the folders on its path, for their owner only`() async throws {
+        let directory = TemporaryDirectory()
+        let folder = directory.file("a/b/vault")
+        let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
+        let passphrase = Secret(Array("of a reader".utf8))
+        let vault = try await Vault.file(folder: folder, passphrase: passphrase, create: true, scrypt: cost)
+        #expect(vault.level == .passphrase)
+        #expect(
+            try await checkProcess(["stat", "-c", "%a", directory.file("a"), directory.file("a/b"), folder]) == "700\n700\n700\n"
+        )
+        await #expect(throws: VaultError.self) {
+            _ = try await Vault.file(folder: directory.file("c/d"), passphrase: passphrase, create: false, scrypt: cost)
+        }
+        #expect(directory.read("c") == nil)
+    }
+
     @Test func `opens with its passphrase only`() async throws {
         var place = try await VaultPlace(.file)
         _ = try await place.create().makeKey(named: "device")

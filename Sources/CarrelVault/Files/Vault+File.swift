@@ -11,7 +11,7 @@ extension Vault {
     /// processes may use the folder.
     ///
     /// - Parameters:
-    ///   - folder: path of the vault's folder; its parent exists.
+    ///   - folder: path of the vault's folder. With `create`, missing folders on the path are made for their owner only.
     ///   - passphrase: one or more characters. It is used as it is, in UTF-8; the caller normalizes it.
     ///   - create: makes a vault, and never replaces one; without it, a missing file is an error.
     /// - Returns: a vault of the level ``VaultLevel/passphrase``.

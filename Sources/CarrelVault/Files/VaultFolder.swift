@@ -72,12 +72,12 @@ package struct VaultFolder: Sendable {
         }
     }
 
-    /// Makes the vault's file, and the folder where there is none.
+    /// Makes the vault's file, and the folders on its path if there are none.
     ///
     /// - Parameter make: returns the content and the key that authenticates it.
     /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, what `make` throws.
     package func create(_ make: () throws(VaultError) -> (VaultFile, HMACSHA256)) throws(VaultError) {
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("made", path) }
+        try makeFolders(path)
         try locked { () throws(VaultError) in
             guard unsafe access(file, F_OK) != 0 else {
                 throw VaultError(.exists, "there is a vault in the folder \(path)")
@@ -86,6 +86,15 @@ package struct VaultFolder: Sendable {
             let (content, key) = try make()
             try save(content, authenticatedBy: key)
         }
+    }
+
+    /// Makes a folder for its owner only, and those above it.
+    private func makeFolders(_ path: String) throws(VaultError) {
+        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+        guard errno == ENOENT, !parent.isEmpty else { throw failure("made", path) }
+        try makeFolders(parent)
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("made", path) }
     }
 
     /// Runs a closure under the lock, alone among all users of the folder, in this process and others.
