@@ -37,6 +37,16 @@ struct `Opening a publication at the command line` {
         #expect(try JSON.parse(manifest.output.rawSpan)["readingOrder"]?.array?.count == 2)
     }
 
+    @Test(arguments: ["book.epub", "book.pdf", "book.cbz"])
+    func `refuses a picture with the name of a publication, and says what it is`(name: String) async throws {
+        let path = directory.write(name, [0xff, 0xd8, 0xff, 0xe0] + [UInt8](repeating: 0, count: 100))
+        let refused = try await carrel("open", path)
+        #expect(refused.status == .exited(65) && refused.output.isEmpty)
+        #expect(refused.errorText.contains("file of the type image/jpeg"), "\(refused.errorText)")
+        let picture = directory.write("picture.jpg", [0xff, 0xd8, 0xff, 0xe0] + [UInt8](repeating: 0, count: 100))
+        #expect(try await carrel("open", picture).status == .exited(0))
+    }
+
     @Test func `ends as scripts expect where it cannot`() async throws {
         let tool = try requirePeer("7z")
         directory.write("1.png", [1, 2, 3])

@@ -33,6 +33,7 @@ public struct AssetOpener: Sendable {
         do throws(ResourceError) {
             let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
+            try requireContainer(asset, format, warnings)
             await checkContainer(of: fetcher, format, warnings)
             return Opened(fetcher: fetcher, format: format)
         } catch  where error.code == .forbidden && asset.isRemote {
@@ -41,6 +42,21 @@ public struct AssetOpener: Sendable {
         } catch {
             throw Publication.OpeningError(error)
         }
+    }
+
+    /// Refuses a picture or a recording whose name says that it is a package of a publication.
+    private func requireContainer(
+        _ asset: PublicationAsset,
+        _ format: Format,
+        _ warnings: (any WarningLogger)?
+    ) throws(ResourceError) {
+        let name = ResourcePath(decoded: asset.name)?.fileExtension
+        guard let name, let named = Format(fileExtension: name), named.conforms(to: .zip) || named.conforms(to: .pdf),
+            format.mediaType.isBitmap || format.mediaType.isAudio, !format.conforms(to: .zip)
+        else { return }
+        let message = "its name ends in .\(name), but it is a file of the type \(format.mediaType.essence)"
+        warnings?.log(Warning(.major, message))
+        throw ResourceError(.malformed, "the publication cannot be opened: \(message)")
     }
 
     /// Looks for mistakes in the archive of an EPUB.
