@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
+import CarrelRights
 
 /// The calls of a player to its server.
 struct PlayerServer: Sendable {
@@ -54,19 +55,19 @@ struct PlayerServer: Sendable {
         try Self.json(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
     }
 
-    /// Sends a signed message to an address of the service, which was checked; returns the signed answer.
+    /// Sends a signed message to an address of the service, which a token may name; returns the signed answer.
     func post(_ url: String, jose text: String) async throws(PlayerError) -> String {
         let headers: HTTPFields = ["Content-Type": "application/jose", "Accept": "application/jose"]
         let body = ClientRequestBody.bytes(Array(text.utf8))
         return try Self.text(
-            try await send(ClientRequest(.post, url, headers: headers, body: body, maxResponseBytes: Self.limit))
+            try await sendAway(ClientRequest(.post, url, headers: headers, body: body, maxResponseBytes: Self.limit))
         )
     }
 
-    /// Sends a proof of possession to a rights location, which was checked; returns the signed answer.
+    /// Sends a proof of possession to the rights location that a token names; returns the signed answer.
     func post(_ url: String, proof: String) async throws(PlayerError) -> String {
         let headers: HTTPFields = ["DPoP": proof, "Accept": "application/jose"]
-        return try Self.text(try await send(ClientRequest(.post, url, headers: headers, maxResponseBytes: Self.limit)))
+        return try Self.text(try await sendAway(ClientRequest(.post, url, headers: headers, maxResponseBytes: Self.limit)))
     }
 
     /// The same server by another client.
@@ -76,9 +77,27 @@ struct PlayerServer: Sendable {
         (self.base, self.client, self.listener) = (base, client, listener)
     }
 
-    /// A document at an address that was checked.
+    /// A document at the address that a token names.
     func bytes(at url: String, atMost limit: Int) async throws(PlayerError) -> [UInt8] {
-        try await send(ClientRequest(url, maxResponseBytes: Int64(limit))).body
+        try await sendAway(ClientRequest(url, maxResponseBytes: Int64(limit))).body
+    }
+
+    /// Sends a request to an address that a token may name: such a token may come from anyone. It leads to this machine only if the
+    /// server is on it.
+    private func sendAway(_ request: ClientRequest) async throws(PlayerError) -> ClientResponse {
+        let isOwn = request.url == base || request.url.hasPrefix(base + "/")
+        guard !isOwn, Self.host(of: base).map(Self.isLoopback) != true else { return try await send(request) }
+        let address = ServiceAddress(request.url)
+        guard let address, !Self.isLoopback(address.host), IPAddress(address.host)?.isWildcard != true else {
+            throw PlayerError(
+                .rejected,
+                "the token leads to this device itself: redeem tokens of the service that the device belongs to"
+            )
+        }
+        var request = request
+        // a name may lead here too
+        request.addresses = .only { bytes in IPAddress(bytes: bytes).map { !$0.isLoopback && !$0.isWildcard } ?? false }
+        return try await send(request)
     }
 
     private static func text(_ response: ClientResponse) throws(PlayerError) -> String {
