@@ -218,6 +218,8 @@ struct `An evaluation` {
                 == ActionResult(
                     reason: nil,
                     until: nil,
+                    secondsLeft: nil,
+                    usableKeyIDs: record().license.keys.map(\.id.hex),
                     maxPixels: nil,
                     obligations: [],
                     unmet: [],
@@ -234,6 +236,7 @@ struct `An evaluation` {
             ($0.notAfter, $0.storageSeconds, $0.playbackSeconds) = (Self.start + .seconds(1000), 500, 100)
         }
         #expect(evaluation(at: .seconds(499)).check(.play, rental).until == Self.start + .seconds(599))
+        #expect(evaluation(at: .seconds(499)).check(.play, rental).secondsLeft == 100)
         #expect(evaluation(at: .seconds(500)).check(.play, rental).reason == .expiredStorage)
         let (result, played) = evaluation(at: .seconds(450)).perform(.play, rental)
         #expect(result.isGranted && played?.firstPlay == Self.start + .seconds(450) && played?.plays == 1)

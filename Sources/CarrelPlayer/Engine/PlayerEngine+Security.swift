@@ -87,6 +87,10 @@ extension PlayerEngine {
     /// - Throws: ``PlayerError``.
     @discardableResult
     public func updateTrustedTime() async throws(PlayerError) -> PlayerTime {
+        try await transaction(.trustedTime) { () throws(PlayerError) in try await fetchTrustedTime() }
+    }
+
+    private func fetchTrustedTime() async throws(PlayerError) -> PlayerTime {
         let nonce = Base64URL.encode(Random.bytes(16))
         let host = host
         let text = try await server().text("/v1/license/time?nonce=\(nonce)")
@@ -120,6 +124,10 @@ extension PlayerEngine {
 
     /// Fetches the service's keys: after a rotation of one.
     func updateKeys() async throws(PlayerError) {
+        try await transaction(.securityData) { () throws(PlayerError) in try await fetchKeys() }
+    }
+
+    private func fetchKeys() async throws(PlayerError) {
         let json = try await server().json("/v1/license/keys")
         let known = try await trust()
         let document: TrustDocument
@@ -142,6 +150,10 @@ extension PlayerEngine {
 
     /// Fetches the list of revocations; a smaller number than the known one is refused.
     func updateRevocations() async throws(PlayerError) {
+        try await transaction(.revocationList) { () throws(PlayerError) in try await fetchRevocations() }
+    }
+
+    private func fetchRevocations() async throws(PlayerError) {
         let text = try await server().text("/v1/license/revocations")
         let list: Revocations
         do throws(RightsError) {

@@ -131,7 +131,8 @@ struct PlayerServer: Sendable {
         let problem = try? JSON.parse(response.body.rawSpan, limits: JSONLimits(depth: 8, byteCount: 1 << 20))
         let detail = problem?["detail"]?.string ?? "the server answered with status \(response.status.rawValue)"
         let code = problem?["code"]?.string
-        throw PlayerError(Self.code(code, problem?["fault"]?.string, response.status), detail, serverCode: code)
+        let reason = code == "license.concurrency" ? ActionResult.Reason.concurrency : nil
+        throw PlayerError(Self.code(code, problem?["fault"]?.string, response.status), detail, serverCode: code, reason: reason)
     }
 
     private static func code(_ code: String?, _ fault: String?, _ status: HTTPStatus) -> PlayerError.Code {

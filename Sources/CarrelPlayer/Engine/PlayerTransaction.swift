@@ -12,8 +12,14 @@ public enum PlayerTransaction: Sendable {
         case linkRelease = "link-release"
         /// The player's certificate is renewed.
         case renewal
-        /// The list of what is revoked is fetched.
+        /// The service's keys, its list of revocations and the time are fetched; the next three kinds are its steps.
         case revocations
+        /// The service's keys are fetched.
+        case securityData = "security-data"
+        /// The list of what is revoked is fetched, as a step.
+        case revocationList = "revocation-list"
+        /// The signed time is fetched.
+        case trustedTime = "trusted-time"
         /// A license is fetched.
         case license
         /// Counts of plays are uploaded.

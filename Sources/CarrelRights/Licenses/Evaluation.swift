@@ -82,6 +82,8 @@ public struct ActionResult: Sendable, Equatable {
         case clockRollback = "clock-rollback"
         /// The license demands something that this host cannot do.
         case unsupportedObligation = "unsupported-critical-obligation"
+        /// As many streams run as may: one of them must stop. Only the service knows; the device learns of it when it asks for a stream.
+        case concurrency
         /// The license forbids the action, or the outputs are not protected enough.
         case outputNotAllowed = "output-not-allowed"
     }
@@ -100,6 +102,10 @@ public struct ActionResult: Sendable, Equatable {
     public let reason: Reason?
     /// Until when it is granted without another evaluation; nil for no end.
     public let until: Instant?
+    /// Whole seconds until then, counted from the evaluation; nil for no end.
+    public let secondsLeft: Int?
+    /// The ids of the license's keys that may be used, 32 hexadecimal digits each: those that are not revoked. Empty where nothing is granted.
+    public let usableKeyIDs: [String]
     /// Maximum number of pixels; nil for no limit.
     public let maxPixels: Int?
     /// Obligations that the host must meet meanwhile.
@@ -119,6 +125,8 @@ public struct ActionResult: Sendable, Equatable {
     package init(
         reason: Reason?,
         until: Instant?,
+        secondsLeft: Int? = nil,
+        usableKeyIDs: [String] = [],
         maxPixels: Int?,
         obligations: [Obligation],
         unmet: [Obligation],
@@ -126,6 +134,8 @@ public struct ActionResult: Sendable, Equatable {
     ) {
         self.reason = reason
         self.until = until
+        self.secondsLeft = secondsLeft
+        self.usableKeyIDs = usableKeyIDs
         self.maxPixels = maxPixels
         self.obligations = obligations
         self.unmet = unmet
@@ -192,6 +202,8 @@ package struct Evaluation: Sendable {
         return ActionResult(
             reason: nil,
             until: end,
+            secondsLeft: end.map { max(0, Int(($0 - time.instant).components.seconds)) },
+            usableKeyIDs: license.keys.map(\.id.hex).filter { revocations?.keyIDs.contains($0) != true },
             maxPixels: pixels(license),
             obligations: duties,
             unmet: unmet,

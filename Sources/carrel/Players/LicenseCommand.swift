@@ -148,6 +148,8 @@ struct LicenseEvaluate: Command {
                 "granted": .bool(result.isGranted), "reason": result.reason.map { .string($0.rawValue) } ?? .null,
                 "obligations": .array(result.obligations.map(\.json)),
                 "until": result.until.map { .string($0.description) } ?? .null,
+                "secondsLeft": result.secondsLeft.map { .integer($0) } ?? .null,
+                "kids": .array(result.usableKeyIDs.map { .string($0) }),
             ])
         }
         if let reason = result.reason { return console.print("not granted: \(reason.rawValue)") }
