@@ -12,6 +12,10 @@ struct Carrel: Command {
         Example("carrel serve", "Serves the home carrel-home on http://127.0.0.1:8080."),
         Example("carrel ingest book.m4b", "Adds an audiobook to the catalog."),
     ]
+    static let suggestions = [
+        "inspect": "carrel media inspect", "play": "carrel proxy", "stream": "carrel proxy", "print": "carrel hls print",
+        "decode": "carrel decrypt", "encrypt": "carrel package", "redeem": "carrel token redeem",
+    ]
     static let subcommands: [any Command.Type] = [
         OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, MediaCommand.self,
         DecryptCommand.self, PackageCommand.self, ProxyCommand.self, HLSCommand.self, DASHCommand.self, InitCommand.self,

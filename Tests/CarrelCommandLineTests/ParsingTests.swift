@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCommandLine
+import CarrelJSON
 import CarrelTesting
 import Testing
 
@@ -41,6 +42,47 @@ struct `Command line` {
     ])
     func `takes arguments before, between and after options`(words: [String], expected: String) async {
         #expect(await shelf(words).results.contains("paths=\(expected)"))
+    }
+
+    @Test func `runs a command of another place as an alias that no list has`() async {
+        #expect(await shelf(["order", "add", "a"]).results.contains(#"paths=["a"]"#))
+        #expect(await shelf(["order", "--help"]).results.contains("add") == false)
+        #expect(await shelf(["order", "add", "--help"]).results.contains("Put books on the shelf."))
+        #expect(await shelf(["order", "add", "--bad"]).notes.contains("'shelf order add' has no option '--bad'"))
+        #expect(Shelf.program.description.problems.isEmpty)
+    }
+
+    @Test func `suggests the command for a word of the trade`() async {
+        let lend = await shelf(["lend", "tale"])
+        #expect(lend.status == .usage && lend.notes.contains("hint: did you mean 'shelf order create'?"))
+        #expect(await shelf(["ordr"]).notes.contains("did you mean 'order'?"))
+    }
+
+    @Test(arguments: [["order", "edit", "--help"], ["nothing", "-h"], ["order", "edit", "x", "--help"]])
+    func `refuses to explain a command that there is not`(_ words: [String]) async {
+        let refused = await shelf(words)
+        #expect(refused.status == .usage && refused.results == "" && refused.notes.contains("is not a command of 'shelf"))
+    }
+
+    @Test func `explains a command whose arguments come before the question`() async {
+        #expect(await shelf(["add", "a", "b", "--help"]).results.contains("Put books on the shelf."))
+    }
+
+    @Test func `tells errors as one line of JSON where results are JSON`() async throws {
+        func error(_ words: [String]) async throws -> JSON {
+            let (status, results, notes) = await shelf(words)
+            #expect(results == "" && notes.split(separator: "\n").count == 1)
+            let bytes = Array(notes.utf8)
+            let error = try #require(try JSON.parse(bytes.rawSpan)["error"])
+            #expect(error["status"]?.int == Int(status.rawValue))
+            return error
+        }
+        let usage = try await error(["add", "--json", "--bad"])
+        #expect(usage["code"] == "usage.unknown-option" && usage["message"] == "'shelf add' has no option '--bad'")
+        #expect(usage["hint"]?.string?.isEmpty == false)
+        let broken = try await error(["fail", "--json"])
+        #expect(broken["status"] == 64)
+        #expect(await shelf(["add", "--bad", "--", "--json"]).notes.hasPrefix("shelf: error: "))
     }
 
     @Test func `a flag that tells of output is known before the command runs`() async {

@@ -8,6 +8,7 @@ struct Shelf: Command {
     static let discussion =
         "A shelf is a folder. Nothing leaves it without an order, and an order names one reader, one book and the days it is for."
     static let subcommands: [any Command.Type] = [Add.self, Order.self, Fail.self]
+    static let suggestions = ["lend": "shelf order create"]
 
     static let program = Program(Shelf.self, version: "1.2.3")
 }
@@ -70,6 +71,7 @@ struct Order: Command {
     static let name = "order"
     static let abstract = "Make and list orders."
     static let subcommands: [any Command.Type] = [Create.self, List.self]
+    static let aliases: [any Command.Type] = [Add.self]
 
     struct Create: Command {
         var title = ""

@@ -81,6 +81,31 @@ struct `Written values` {
         #expect(try Instant(written: "2026-02-01") == Instant(written: "2026-02-01T00:00:00Z"))
         #expect(throws: InvalidValue.self) { try Instant(written: "2026-2-1") }
     }
+
+    @Test func `an end that is a date is the end of that day, and a length of time runs from now`() throws {
+        #expect(try EndTime(written: "2026-12-07").instant == Instant(written: "2026-12-07T23:59:59Z"))
+        #expect(try EndTime(written: "2026-12-07T10:00:00Z").instant == Instant(written: "2026-12-07T10:00:00Z"))
+        let before = Instant.now()
+        let end = try EndTime(written: "+14d").instant
+        #expect(end > before + .seconds(14 * 86_400 - 2) && end <= Instant.now() + .seconds(14 * 86_400))
+        for bad in ["14d", "+", "+14", "+d", "-14d", "2026-2-1", ""] {
+            #expect(throws: InvalidValue.self, "\(bad)") { try EndTime(written: bad) }
+        }
+    }
+
+    @Test func `an end in the past is refused, unless the start shows that it is meant`() throws {
+        let now = try Instant(written: "2026-12-07T10:00:00Z")
+        #expect(throws: UsageError(.badValue, "")) { try EndTime(written: "2026-12-06").requireFuture("--end", now: now) }
+        #expect(throws: UsageError(.badValue, "")) {
+            try EndTime(written: "2026-12-07T10:00:00Z").requireFuture("--end", now: now)
+        }
+        try EndTime(written: "2026-12-07").requireFuture("--end", now: now)
+        let start = try Instant(written: "2026-01-01")
+        try EndTime(written: "2026-02-01").requireFuture(after: start, "--end", now: now)
+        #expect(throws: UsageError(.badValue, "")) {
+            try EndTime(written: "2025-12-01").requireFuture(after: start, "--end", now: now)
+        }
+    }
 }
 
 struct `A suggestion` {

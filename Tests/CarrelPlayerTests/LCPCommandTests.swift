@@ -36,6 +36,22 @@ struct `Readium LCP at the command line` {
         #expect(unlocked["format"]?.string == "application/epub+zip")
     }
 
+    @Test(arguments: [#"{"copy":1200,"print":1}"#, #"{"print":0}"#])
+    func `writes no PDF document whose rights are limited`(rights: String) async throws {
+        let stand = try await Stand(in: directory, rights: rights, isDocument: true)
+        let words = ["cat", stand.book, "publication.pdf", "--trust", stand.root, "--passphrase", "open sesame"]
+        let options = ["--offline", "--licenses", directory.file("licenses.sqlite")]
+        let refused = try await runProcess([DemoServer.program] + words + options, timeout: .seconds(60))
+        #expect(refused.status == .exited(77) && refused.output.isEmpty, "\(refused.errorText)")
+        #expect(refused.errorText.contains("rights to this document are limited"))
+    }
+
+    @Test func `writes a PDF document without limits`() async throws {
+        let stand = try await Stand(in: directory, isDocument: true)
+        let made = try await carrel("cat", stand.book, "publication.pdf", "--trust", stand.root, "--passphrase", "open sesame")
+        #expect(made.status == .exited(0) && made.output.count == 4000, "\(made.errorText)")
+    }
+
     @Test func `says how many characters and pages are left`() async throws {
         let stand = try await Stand(in: directory, rights: #"{"copy":1200,"print":1}"#)
         let closed = try await carrel("open", stand.book, "--json", "--trust", stand.root, "--passphrase", "wrong")
@@ -97,7 +113,7 @@ struct `Readium LCP at the command line` {
         let address: String
         let server: LoopbackServer
 
-        init(in directory: TemporaryDirectory, rights: String? = nil) async throws {
+        init(in directory: TemporaryDirectory, rights: String? = nil, isDocument: Bool = false) async throws {
             let list = Locked<[UInt8]?>(nil)
             server = LoopbackServer { connection in
                 while connection.readRequest() != nil {
@@ -113,10 +129,13 @@ struct `Readium LCP at the command line` {
             root = certificates.directory.file("root.pem")
             let signer = certificates
             let provider = LicenseProvider(certificate: made) { try await signer.sign($0, with: "provider") }
-            let path = directory.file("book.epub")
+            let path = directory.file(isDocument ? "book.lcpdf" : "book.epub")
             var terms = LicenseProvider.Terms()
             terms.rights = rights
-            book = try await ProtectedPublication.epub(at: path, chapters: 1, .lcp(provider, terms)).path
+            book =
+                isDocument
+                ? try await ProtectedPublication.pdf(at: path, byteCount: 4000, .lcp(provider, terms)).path
+                : try await ProtectedPublication.epub(at: path, chapters: 1, .lcp(provider, terms)).path
         }
     }
 

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelThreads
 import Glibc
 
@@ -125,22 +126,23 @@ package final class Console: Sendable {
     /// - Parameters:
     ///   - error: any error; a `ReportableError` says more.
     ///   - usage: what to run for help.
+    ///   - asJSON: whether programs read it: one line of JSON instead of text.
     /// - Returns: how the program should end.
-    func report(_ error: any Error, usage: String) -> ExitStatus {
-        switch error {
-        case let error as UsageError:
-            self.error(error.message, hint: error.hint ?? "see '\(usage)'")
-            return error.exitStatus
-        case let error as any ReportableError:
-            self.error(error.message, hint: error.hint)
-            return error.exitStatus
-        case is CancellationError:
-            return .interrupted
-        default:
-            self.error(String(describing: error))
-            return .failure
+    func report(_ error: any Error, usage: String, asJSON: Bool = false) -> ExitStatus {
+        if error is CancellationError { return .interrupted }
+        let known = error as? any ReportableError
+        let message = known?.message ?? String(describing: error)
+        let hint = known?.hint ?? (error is UsageError ? "see '\(usage)'" : nil)
+        let status = known?.exitStatus ?? .failure
+        guard asJSON else {
+            self.error(message, hint: hint)
+            return status
         }
+        screen.note("\(Self.json(message, hint, (error as? any CodedError).map { Self.identifier(of: $0) }, status))\n")
+        return status
     }
+
+    private static func identifier(of error: some CodedError) -> String { error.code.identifier }
 
     // MARK: Progress
 

@@ -23,6 +23,10 @@ package protocol Command: SendableMetatype {
     static var examples: [Example] { get }
     static var parameters: [Parameter<Self>] { get }
     static var subcommands: [any Command.Type] { get }
+    /// Subcommands that work here too, but belong to another place: help, the manual and completions do not list them.
+    static var aliases: [any Command.Type] { get }
+    /// Command lines to suggest for words that name no subcommand.
+    static var suggestions: [String: String] { get }
 
     /// How results and notes are told; the program reads it before `run`.
     var output: OutputOptions { get }
@@ -39,6 +43,8 @@ extension Command {
     package static var examples: [Example] { [] }
     package static var parameters: [Parameter<Self>] { [] }
     package static var subcommands: [any Command.Type] { [] }
+    package static var aliases: [any Command.Type] { [] }
+    package static var suggestions: [String: String] { [:] }
     package var output: OutputOptions { OutputOptions() }
     package func validate() throws(UsageError) {}
 

@@ -8,6 +8,9 @@ package struct CommandDescription: Sendable, Equatable {
     /// With default values filled in.
     package let parameters: [ParameterDescription]
     package let subcommands: [CommandDescription]
+    /// Subcommands that work here too, and are not listed.
+    let aliases: [CommandDescription]
+    private let suggestions: [String: String]
 
     /// - Parameters:
     ///   - type: the command.
@@ -26,6 +29,8 @@ package struct CommandDescription: Sendable, Equatable {
             return about
         }
         subcommands = (type.subcommands + extra).map { CommandDescription($0, after: path) }
+        aliases = type.aliases.map { CommandDescription($0, after: path) }
+        suggestions = type.suggestions
     }
 
     /// The last of the words that call it.
@@ -43,9 +48,12 @@ package struct CommandDescription: Sendable, Equatable {
     /// The command that `words` call, each a subcommand of the one before.
     package func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
         guard let word = words.first else { return self }
-        guard let next = subcommands.first(where: { $0.name == word }) else { throw unknown(word) }
+        guard let next = child(word) else { throw unknown(word) }
         return try next.find(words.dropFirst())
     }
+
+    /// The subcommand of a name, or the alias.
+    func child(_ word: String) -> CommandDescription? { (subcommands + aliases).first { $0.name == word } }
 
     func unknown(_ word: String) -> UsageError {
         if subcommands.isEmpty {
@@ -61,7 +69,8 @@ package struct CommandDescription: Sendable, Equatable {
         return UsageError(
             .unknownCommand,
             "'\(word)' is not a command of '\(call)'",
-            hint: Suggestion.hint(for: word, among: subcommands.map(\.name))
+            hint: suggestions[word].map { "did you mean '\($0)'?" }
+                ?? Suggestion.hint(for: word, among: subcommands.map(\.name))
         )
     }
 

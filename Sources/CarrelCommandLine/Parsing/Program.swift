@@ -39,7 +39,11 @@ package struct Program: Sendable {
         do {
             try await perform(words, on: console)
         } catch {
-            status = console.report(error, usage: "\(description.call) help")
+            status = console.report(
+                error,
+                usage: "\(description.call) help",
+                asJSON: words.prefix { $0 != "--" }.contains("--json")
+            )
         }
         switch console.outputFailure {
         case nil: return status
@@ -57,17 +61,19 @@ package struct Program: Sendable {
         }
         if beforeArguments.contains("--help") || beforeArguments.contains("-h") {
             let leading = beforeArguments.prefix { !$0.hasPrefix("-") }
-            return console.print(HelpText(findDeepest(leading)).text(for: console.output))
+            return console.print(HelpText(try findDeepest(leading)).text(for: console.output))
         }
         let found = try resolve(words)
         try await start(found.type, found.words, found.call, on: console)
     }
 
     /// The command to explain when `--help` was among the words: arguments may come before it.
-    private func findDeepest(_ words: some Collection<String>) -> CommandDescription {
+    ///
+    /// - Throws: ``UsageError`` `usage.unknown-command` for a word that must be a subcommand, and is none.
+    private func findDeepest(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
         var found = description
-        for word in words {
-            guard let next = found.subcommands.first(where: { $0.name == word }) else { break }
+        for word in words where !found.subcommands.isEmpty {
+            guard let next = found.child(word) else { throw found.unknown(word) }
             found = next
         }
         return found
@@ -81,7 +87,7 @@ package struct Program: Sendable {
             guard let word = rest.first else {
                 throw UsageError(.missingCommand, "'\(about.call)' needs a command", hint: "see '\(about.call) --help'")
             }
-            let children = type.subcommands + (about.path.count == 1 ? Program.builtIn : [])
+            let children = type.subcommands + type.aliases + (about.path.count == 1 ? Program.builtIn : [])
             guard let next = children.first(where: { $0.name == word }) else { throw about.unknown(word) }
             about = try about.find([word])
             type = next

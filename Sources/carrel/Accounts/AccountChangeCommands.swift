@@ -94,17 +94,23 @@ struct AccountShow: Command {
 struct AccountPassword: Command {
     var options = HomeOptions()
     var account = ""
+    /// Read from standard input in any case: the flag is there because 'account create' has it.
+    var readsPassword = false
 
     static let name = "password"
     static let abstract = "Set an account's password from standard input, and end all its sessions."
     static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .flag(\.readsPassword, "--password-stdin", help: "Read the password from standard input, as without this flag."),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let password = try PasswordInput.read(console)
         try await HomeClient(options).change(account, ["password": .string(password)], options, console)
+        console.note("the password of \(account) is set, and all sessions have ended")
     }
 }
 
@@ -121,6 +127,7 @@ struct AccountSuspend: Command {
 
     func run(_ console: Console) async throws {
         try await HomeClient(options).change(account, ["suspended": true], options, console)
+        console.note("\(account) is suspended")
     }
 }
 
@@ -137,6 +144,7 @@ struct AccountResume: Command {
 
     func run(_ console: Console) async throws {
         try await HomeClient(options).change(account, ["suspended": false], options, console)
+        console.note("\(account) is resumed")
     }
 }
 
@@ -165,6 +173,7 @@ struct AccountDeviceLimit: Command {
         }
         let body: JSON = ["deviceLimit": number.map { .integer($0) } ?? .null]
         try await HomeClient(options).change(account, body, options, console)
+        console.note(number.map { "the device limit of \(account) is \($0)" } ?? "\(account) has the default device limit")
     }
 }
 

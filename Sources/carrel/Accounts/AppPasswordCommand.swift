@@ -18,7 +18,7 @@ struct AppPasswordCreate: Command {
     var account = ""
     var label = ""
     var scopes: [AppPassword.Scope] = []
-    var expires: Instant?
+    var expires: EndTime?
 
     static let name = "create"
     static let abstract = "Create a password for an app that signs in with name and password."
@@ -34,17 +34,19 @@ struct AppPasswordCreate: Command {
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.label, "label", help: "A label, such as the app's name."),
             .option(\.scopes, "--scope", help: "What the password gives access to."),
-            .option(\.expires, "--expires", help: "When the password expires; default: never."),
+            .option(\.expires, "--expires", help: "When the password expires, such as 2027-01-31 or +90d; default: never."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
+
+    func validate() throws(UsageError) { try expires?.requireFuture("--expires") }
 
     func run(_ console: Console) async throws {
         guard !scopes.isEmpty else { throw UsageError(.badValue, "give --scope opds, --scope sync, or both") }
         let client = try await HomeClient(options)
         let body: JSON = [
             "name": .string(label), "scopes": .array(scopes.map { .string($0.rawValue) }),
-            "expiresAt": expires.map { .string($0.description) } ?? .null,
+            "expiresAt": expires.map { .string($0.written) } ?? .null,
         ]
         let made = try await client.call(.post, try await client.accountPath(account) + "/app-passwords", body)
         if options.json { return console.print(made) }

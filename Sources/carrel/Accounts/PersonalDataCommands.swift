@@ -2,6 +2,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import Glibc
 
 struct AccountExport: Command {
     var options = HomeOptions()
@@ -71,23 +72,33 @@ struct AccountHistory: Command {
 struct AccountErase: Command {
     var options = HomeOptions()
     var account = ""
+    var isConfirmed = false
 
     static let name = "erase"
     static let abstract = "Erase a reader's personal data. This cannot be undone."
     static let discussion = """
         Deletes name, password, devices, sessions, app passwords, bookmarks and listening history, and ends running orders and plans. \
         Orders, plans, purchases and the audit log are kept, without personal data. \
-        Backups contain the old data until they are replaced.
+        Backups contain the old data until they are replaced. On a terminal, the name must be typed again, unless --yes is given.
         """
     static let examples = [Example("carrel account erase alice", "Erases alice's data, and lists the records kept.")]
     static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .flag(\.isConfirmed, "--yes", help: "Erase without asking."),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/erase"
+        if !isConfirmed, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
+            console.note("This erases \(account) for good. Type the name to go ahead:")
+            guard readLine(strippingNewline: true) == account else {
+                throw UsageError(.badValue, "nothing was erased: the name was not typed", hint: "--yes erases without asking")
+            }
+        }
         let answer = try await client.call(.post, path, ["name": .string(account)])
         if options.json { return console.print(answer) }
         console.note("\(account) is erased. Kept, without personal data:")

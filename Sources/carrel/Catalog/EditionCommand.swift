@@ -82,7 +82,7 @@ struct EditionPublish: Command {
 
     func run(_ console: Console) async throws {
         let made = try await call(options, .post, product, "/publish")
-        if options.json { console.print(made) }
+        options.json ? console.print(made) : console.note("\(product) is published")
     }
 }
 
@@ -99,7 +99,9 @@ struct EditionWithdraw: Command {
 
     func run(_ console: Console) async throws {
         let made = try await call(options, .post, product, "/withdraw")
-        if options.json { console.print(made) }
+        options.json
+            ? console.print(made)
+            : console.note("\(product) is withdrawn: downloads have stopped, and feeds tell apps to remove it")
     }
 }
 
@@ -153,6 +155,6 @@ struct EditionSet: Command {
         if !samples.isEmpty || noSamples { body["samples"] = .array(samples.map { .string($0) }) }
         let target = "/admin/v1/editions/\(PercentEncoding.encode(product))"
         let made = try await HomeClient(options).call(.patch, target, .object(body))
-        if options.json { console.print(made) }
+        options.json ? console.print(made) : console.note("\(product) is changed")
     }
 }

@@ -67,7 +67,11 @@ struct IngestCommand: Command {
     var output: OutputOptions { options.output }
 
     func validate() throws(UsageError) {
-        if let isbn, ISBN(isbn) == nil { throw UsageError(.badValue, "'\(isbn)' is not an ISBN: wrong check digit") }
+        if let isbn, ISBN(isbn) == nil {
+            let count = isbn.unicodeScalars.count { "0"..."9" ~= $0 || $0 == "X" || $0 == "x" }
+            let why = [10, 13].contains(count) ? "wrong check digit" : "an ISBN has 10 or 13 digits"
+            throw UsageError(.badValue, "'\(isbn)' is not an ISBN: \(why)")
+        }
         guard (1...60).contains(segmentSeconds) else { throw UsageError(.badValue, "--segment-seconds must be from 1 to 60") }
         guard (0...600).contains(sampleSeconds) else { throw UsageError(.badValue, "--sample-seconds must be from 0 to 600") }
         let perTitle = title != nil || isbn != nil || cover != nil || edition.productID != nil

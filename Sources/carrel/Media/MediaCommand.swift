@@ -9,7 +9,13 @@ import CarrelThreads
 struct MediaCommand: Command {
     static let name = "media"
     static let abstract = "Look into media files."
+    static let discussion =
+        "'carrel media decrypt', 'package', 'proxy', 'hls' and 'dash' are the commands 'carrel decrypt' and so on."
     static let subcommands: [any Command.Type] = [MediaInspectCommand.self]
+    static let aliases: [any Command.Type] = [
+        DecryptCommand.self, PackageCommand.self, ProxyCommand.self, HLSCommand.self, DASHCommand.self,
+    ]
+    static let suggestions = ["play": "carrel proxy", "print": "carrel hls print"]
 }
 
 struct MediaInspectCommand: Command {

@@ -22,7 +22,7 @@ struct OrderCreate: Command {
     var number: String?
     var kind = Order.Kind.sale
     var start: Instant?
-    var end: Instant?
+    var end: EndTime?
 
     static let name = "create"
     static let abstract = "Order a title for an account."
@@ -44,7 +44,7 @@ struct OrderCreate: Command {
             .option(\.number, "--order-number", value: "number", help: "Your own number for the order; makes repeating safe."),
             .option(\.kind, "--kind", help: "A sale, or a loan with an end."),
             .option(\.start, "--start", help: "When it starts, such as 2026-12-24T00:00:00Z; default: now."),
-            .option(\.end, "--end", help: "When it ends; default: never. Required for a loan."),
+            .option(\.end, "--end", help: "When it ends, such as 2026-12-24 or +14d; default: never. Required for a loan."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -53,6 +53,7 @@ struct OrderCreate: Command {
         if (title == nil) == (isbn == nil) {
             throw UsageError(.contradiction, "an order needs either --title or --isbn")
         }
+        try end?.requireFuture(after: start, "--end")
     }
 
     func run(_ console: Console) async throws {
@@ -61,7 +62,7 @@ struct OrderCreate: Command {
         if let isbn { body["isbn"] = .string(isbn) }
         if let number { body["orderNumber"] = .string(number) }
         if let start { body["start"] = .string(start.description) }
-        if let end { body["end"] = .string(end.description) }
+        if let end { body["end"] = .string(end.written) }
         let order = try await HomeClient(options).call(.post, "/v1/orders", .object(body))
         OrderText.print(order, options, console)
     }

@@ -1,3 +1,4 @@
+import CarrelBytes
 package import CarrelCommandLine
 import CarrelJSON
 import CarrelLCP
@@ -179,6 +180,9 @@ struct CatCommand: Command {
 
     static let name = "cat"
     static let abstract = "Write one resource of a publication to standard output, unpacked and decrypted."
+    static let discussion = """
+        If the rights to copy or print are limited, a PDF document is not written: its file has all words and pages, and counts none.
+        """
     static let examples = [
         Example("carrel cat book.epub EPUB/chapter1.xhtml", "Writes a chapter."),
         Example("carrel cat book.audiobook track1.mp3 --range 0-1023", "Writes the first 1,024 bytes of a track."),
@@ -210,11 +214,31 @@ struct CatCommand: Command {
     func run(_ console: Console) async throws {
         try await options.withPublication(WarningList()) { publication in
             do {
-                try await publication.get(href).stream(bytes) { piece in console.write(piece) }
+                let resource = publication.get(href)
+                if try await Self.isLimited(resource, publication.rights) {
+                    throw LimitedDocument()
+                }
+                try await resource.stream(bytes) { piece in console.write(piece) }
             } catch let error as ResourceError {
                 throw publication.report(error)
             }
         }
+    }
+}
+
+/// A PDF document whose rights are limited.
+private struct LimitedDocument: ReportableError {
+    let message = "the rights to this document are limited, so that its file is not written"
+    let hint: String? = "'carrel read' shows its pages"
+    let exitStatus = ExitStatus.noPermission
+}
+
+extension CatCommand {
+    /// Whether a resource is a PDF document whose rights are limited.
+    private static func isLimited(_ resource: any Resource, _ rights: any UserRights) async throws(ResourceError) -> Bool {
+        if rights.isUnlimited { return false }
+        if resource.link.mediaType?.essence == "application/pdf" { return true }
+        return PDFHeader.mayBeIn(try await resource.read(0..<Int64(PDFHeader.window)))
     }
 }
 

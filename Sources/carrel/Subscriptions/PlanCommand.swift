@@ -61,7 +61,7 @@ struct PlanCreate: Command {
         ]
         if let deviceLimit { body["deviceLimit"] = .integer(deviceLimit) }
         let made = try await HomeClient(options).call(.post, "/admin/v1/plans", .object(body))
-        if options.json { console.print(made) }
+        options.json ? console.print(made) : console.note("the plan \(plan) is created")
     }
 }
 
@@ -94,7 +94,7 @@ struct PlanGrant: Command {
     var account = ""
     var plan = ""
     var start: Instant?
-    var end: Instant?
+    var end: EndTime?
     var number: String?
 
     static let name = "grant"
@@ -105,17 +105,19 @@ struct PlanGrant: Command {
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.plan, "plan", help: "The plan's name."),
             .option(\.start, "--start", help: "When it starts; default: now."),
-            .option(\.end, "--end", help: "When it ends; default: when you end it."),
+            .option(\.end, "--end", help: "When it ends, such as 2027-01-31 or +14d; default: when you end it."),
             .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
+    func validate() throws(UsageError) { try end?.requireFuture(after: start, "--end") }
+
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
         var body: JSONObject = ["plan": .string(plan)]
         if let start { body["start"] = .string(start.description) }
-        if let end { body["end"] = .string(end.description) }
+        if let end { body["end"] = .string(end.written) }
         if let number { body["number"] = .string(number) }
         let made = try await client.call(.post, try await client.accountPath(account) + "/subscriptions", .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
@@ -142,6 +144,7 @@ struct PlanEnd: Command {
         let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
         let path = "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/end"
         _ = try await HomeClient(options).call(.post, path, body)
+        console.note(end.map { "the subscription ends at \($0)" } ?? "the subscription has ended")
     }
 }
 
@@ -159,6 +162,7 @@ struct PlanRevoke: Command {
 
     func run(_ console: Console) async throws {
         _ = try await HomeClient(options).call(.post, "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/revoke")
+        console.note("the subscription is revoked, with everything it granted")
     }
 }
 
@@ -167,7 +171,7 @@ struct PlanGive: Command {
     var account = ""
     var product = ""
     var kind = Purchase.Kind.purchase
-    var end: Instant?
+    var end: EndTime?
     var number: String?
 
     static let name = "give"
@@ -177,16 +181,18 @@ struct PlanGive: Command {
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.product, "product", help: "The product's id."),
             .option(\.kind, "--as", help: "How the account obtained it."),
-            .option(\.end, "--end", help: "When it ends; default: never."),
+            .option(\.end, "--end", help: "When it ends, such as 2027-01-31 or +14d; default: never."),
             .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
+    func validate() throws(UsageError) { try end?.requireFuture("--end") }
+
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
         var body: JSONObject = ["product": .string(product), "kind": .string(kind.rawValue)]
-        if let end { body["end"] = .string(end.description) }
+        if let end { body["end"] = .string(end.written) }
         if let number { body["number"] = .string(number) }
         let made = try await client.call(.post, try await client.accountPath(account) + "/purchases", .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
@@ -209,5 +215,6 @@ struct PlanTakeBack: Command {
 
     func run(_ console: Console) async throws {
         _ = try await HomeClient(options).call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", [:])
+        console.note("the grant has ended")
     }
 }
