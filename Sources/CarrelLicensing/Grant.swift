@@ -63,6 +63,7 @@ package struct Grant: Sendable {
             (rules.id, redemption) = (id, Hex.encode(id))
             (rules.title, rules.account, rules.redemptions) = (title.id, title.account, title.redemptions)
             rules.issuer = title.issuer
+            rules.deviceThumbprint = title.device
             isReusable = false
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
@@ -110,12 +111,15 @@ package struct Grant: Sendable {
         let redemptions: Int
         /// The back-office key that asked for it.
         let issuer: String?
+        /// The thumbprint of the one device key that may redeem it; nil for any.
+        let device: String?
 
         /// The session that names it.
         var session: JSON {
             var object: JSONObject = ["title": .string(id), "redemptions": .integer(redemptions)]
             object["account"] = account.map { .string($0) }
             object["issuer"] = issuer.map { .string($0) }
+            object["cnf"] = device.map { .string($0) }
             return ["carrel": .object(object)]
         }
     }
@@ -125,7 +129,13 @@ package struct Grant: Sendable {
         guard let id = carrel["title"]?.string, let redemptions = carrel["redemptions"]?.int, 1...1_000_000 ~= redemptions else {
             throw restricted("the license message names no title")
         }
-        return Title(id: id, account: carrel["account"]?.string, redemptions: redemptions, issuer: carrel["issuer"]?.string)
+        return Title(
+            id: id,
+            account: carrel["account"]?.string,
+            redemptions: redemptions,
+            issuer: carrel["issuer"]?.string,
+            device: carrel["cnf"]?.string
+        )
     }
 }
 
@@ -153,6 +163,15 @@ extension Grant {
         let kinds = kept.reduce(into: Set<Obligation.Kind>()) { $0.formUnion(needed[$1.keyID] ?? []) }
         let obligations = Obligation.Kind.allCases.filter(kinds.contains).map { Obligation($0, isCritical: true) }
         return (kept, obligations)
+    }
+
+    /// The names of the usage policies that keys of a message have.
+    var policies: [KeyID: String] {
+        switch message?.keys {
+        case .inline(let keys), .stored(let keys):
+            keys.reduce(into: [:]) { policies, key in policies[key.id] = key.policy }
+        case .licenseRequest, nil: [:]
+        }
     }
 
     /// The obligations of each key that the player can have.

@@ -18,6 +18,8 @@ extension LicenseDesk {
         /// The content that the grant is for: what records and the audit log say.
         let ownID: String
         let keys: [(id: KeyID, key: Secret)]
+        /// The names of the keys' usage policies.
+        var policies: [KeyID: String] = [:]
         var obligations: [Obligation] = []
         /// Whose slots its streams take.
         let subject: String
@@ -40,6 +42,7 @@ extension LicenseDesk {
             id: request.contentID.isEmpty ? contents[0].contentID : request.contentID,
             ownID: contents.contains { $0.contentID == request.contentID } ? request.contentID : contents[0].contentID,
             keys: try contents.map { ($0.keyID, try key(of: $0, in: .issuer(grant.rules.issuer))) },
+            policies: grant.policies,
             obligations: obligations,
             subject: player.account ?? "player:\(player.id)"
         )

@@ -181,6 +181,8 @@ package enum LicenseStore {
         package let terms: LicenseTerms
         package let obligations: [Obligation]
         package let keyIDs: [KeyID]
+        /// The names of the usage policies of keys that have one.
+        package var policies: [KeyID: String] = [:]
         package let issuedAt: Instant
         package let leaseUntil: Instant?
         package let endedAt: Instant?
@@ -210,7 +212,7 @@ package enum LicenseStore {
             .text(license.id), .text(license.player), .text(license.subject), .text(license.contentID),
             .text(license.session.rawValue),
             .text(license.terms.json.description), .text(obligations.description),
-            .text(license.keyIDs.map(\.hex).joined(separator: " ")), .instant(license.issuedAt), .instant(license.leaseUntil),
+            .text(license.keys), .instant(license.issuedAt), .instant(license.leaseUntil),
             .integer(license.wrapped.masterVersion), .blob(license.wrapped.bytes), .instant(license.terms.notAfter),
             license.leaseUntil == nil ? .null : .text(token),
         ]
@@ -394,7 +396,8 @@ package enum LicenseStore {
             sequence: Int(try row.integer(5)),
             terms: try LicenseTerms(try json(6)),
             obligations: try (try json(7).array ?? []).map { try Obligation($0) },
-            keyIDs: try row.text(8).split(separator: " ").compactMap { KeyID(hex: $0) },
+            keyIDs: try row.text(8).split(separator: " ").compactMap { KeyID(hex: $0.prefix { $0 != ":" }) },
+            policies: Issued.policies(try row.text(8)),
             issuedAt: try row.instant(9),
             leaseUntil: try row.instantIfPresent(10),
             endedAt: try row.instantIfPresent(11),
@@ -402,5 +405,21 @@ package enum LicenseStore {
             plays: Int(try row.integer(13)),
             wrapped: .init(masterVersion: try row.integer(14), bytes: try row.blob(15))
         )
+    }
+}
+
+extension LicenseStore.Issued {
+    /// The ids of the keys with their policies, as the database has them: separated by spaces, a policy in base 64 after a colon.
+    fileprivate var keys: String {
+        keyIDs.map { id in policies[id].map { "\(id.hex):\(Base64URL.encode(Array($0.utf8)))" } ?? id.hex }.joined(separator: " ")
+    }
+
+    fileprivate static func policies(_ keys: String) -> [KeyID: String] {
+        keys.split(separator: " ").reduce(into: [:]) { found, word in
+            guard let colon = word.firstIndex(of: ":"), let id = KeyID(hex: word[..<colon]),
+                let name = Base64URL.decode(String(word[word.index(after: colon)...]))
+            else { return }
+            found[id] = String(decoding: name, as: UTF8.self)
+        }
     }
 }

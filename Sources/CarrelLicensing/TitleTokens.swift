@@ -1,5 +1,6 @@
 import CarrelAccounts
 import CarrelAudit
+import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto
@@ -24,6 +25,8 @@ struct TitleTokens: Sendable {
         /// To own, or a rental.
         let rights: BusinessRules.Rights
         let redemptions: Int
+        /// The id of the one player that may redeem it; nil for any.
+        let player: String?
         let expiresAt: Instant
     }
 
@@ -55,7 +58,13 @@ struct TitleTokens: Sendable {
         (rules.rights, rules.isStorable) = (request.rights, true)
         rules.issuer = issuer
         let entry = actor.entry("token.issue", on: rules.idText, at: now, reason: request.title)
-        rules.account = try await database.write { transaction -> String? in
+        (rules.account, rules.deviceThumbprint) = try await database.write { transaction -> (String?, String?) in
+            let player = try request.player.map { id in
+                guard let player = try PlayerStore.player(id: id, in: transaction) else {
+                    throw ServerError(.notFound, "there is no such player")
+                }
+                return player.signingKey
+            }
             if try Licenses.titleKind(request.title, in: transaction) != .audiobook {
                 let id = LicenseDesk.contentID(ofTitle: request.title)
                 guard try ContentKeyStore.key(KeyID(label: id), of: .unowned, in: transaction) != nil else {
@@ -69,11 +78,11 @@ struct TitleTokens: Sendable {
             let account = try fresh.map { try AccountStore.findOrInsert($0, at: now, in: transaction) }
             guard account?.isSuspended != true else { throw LicenseDesk.suspended }
             try AuditStore.append(entry, in: transaction)
-            return account?.id
+            return (account?.id, player)
         }
         var stream = BusinessRules(kind: .ms3, id: rules.id, expiresAt: request.expiresAt)
         (stream.title, stream.account, stream.redemptions) = (rules.title, rules.account, rules.redemptions)
-        (stream.rights, stream.issuer) = (.session, issuer)
+        (stream.rights, stream.issuer, stream.deviceThumbprint) = (.session, issuer, rules.deviceThumbprint)
         if case .rental = request.rights { stream.rights = request.rights }
         return Made(
             id: rules.idText,
@@ -95,7 +104,13 @@ struct TitleTokens: Sendable {
             entitlement.systems = [.fairplay: system, .widevine: system]
         }
         entitlement.access.preventsReuse = request.redemptions == 1
-        let title = Grant.Title(id: request.title, account: rules.account, redemptions: request.redemptions, issuer: rules.issuer)
+        let title = Grant.Title(
+            id: request.title,
+            account: rules.account,
+            redemptions: request.redemptions,
+            issuer: rules.issuer,
+            device: rules.deviceThumbprint
+        )
         entitlement.session = title.session
         return try LicenseMessage(
             communicationKeyID: key.id,

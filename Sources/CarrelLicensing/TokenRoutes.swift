@@ -20,6 +20,7 @@ struct TokenRoutes: Sendable {
     private static let bodyLimit = 16_384
     private static let members: Set<String> = [
         "title", "account", "rights", "periodEnd", "playDuration", "redemptions", "expiresIn", "contentURL", "serviceURL",
+        "player",
     ]
 
     func add(to router: inout Router) {
@@ -111,6 +112,7 @@ struct TokenRoutes: Sendable {
             account: try object.string("account"),
             rights: rights,
             redemptions: try number("redemptions", 1...1_000_000) ?? 1,
+            player: try object.string("player"),
             expiresAt: (now + .seconds(life)).wholeSecond
         )
     }

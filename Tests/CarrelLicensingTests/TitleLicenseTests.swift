@@ -96,6 +96,23 @@ struct TitleTokenShop {
 }
 
 @Suite(.onBothDatabases) struct `A license for a title` {
+    @Test func `goes to the one player of its token, in each form`() async throws {
+        let shop = try await TitleTokenShop()
+        let (reader, other) = (
+            try await TestPlayer().personalized(by: shop.test), try await TestPlayer().personalized(by: shop.test)
+        )
+        let id = reader.id
+        let token = try await shop.make { $0["player"] = .string(id) }
+        let forms: [(String, KeyRequest.Session)] = [
+            (token.sealed, .persist), (token.message, .persist), (token.stream, .stream),
+        ]
+        for (form, session) in forms {
+            #expect(try await shop.redeem(form, by: other, as: session).problem == "license.token-device")
+        }
+        for (form, session) in forms { #expect(try await shop.redeem(form, by: reader, as: session).license != nil) }
+        #expect(try await shop.ask { $0["player"] = "nobody" }.status == 404)
+    }
+
     @Test func `places the order of its token, whose key it has`() async throws {
         let shop = try await TitleTokenShop()
         let player = try await TestPlayer().personalized(by: shop.test)

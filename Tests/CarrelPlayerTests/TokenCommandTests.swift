@@ -27,7 +27,7 @@ struct `A token that a command makes` {
         return try #require(list["titles"]?.array?.first?["id"]?.string)
     }
 
-    @Test func `is three forms, of which one is a file of its own`() async throws {
+    @Test func `is three forms, of which one may be a file`() async throws {
         let title = try await title()
         let file = directory.file("alice.xml")
         let made = try await carrel(
@@ -62,14 +62,32 @@ struct `A token that a command makes` {
         let again = try await carrel("token", "create", "--title", title, "--output", file)
         #expect(again.status == .exited(64) && again.errorText.contains("alice.xml exists"))
         #expect(directory.read("alice.xml").map { String(decoding: $0, as: UTF8.self) } == xml)
-        // people read all three, and the file has the token's id
+        // people read all three, and no file is written that nobody named
         let url = "https://books.example.org"
         let text = try await carrel("token", "create", "--title", title, "--url", url, "--valid-for", "1h")
         let lines = text.text.split(separator: "\n").map(String.init)
         #expect(!text.errorText.contains("warning"))
         #expect(lines.map { String($0.prefix(5)) } == ["ms3: ", "bb:  ", "jwt: "], "\(text.text)\(text.errorText)")
         #expect(lines[0].hasPrefix("ms3: \(url)/hms/ms3/rights/?b=") && lines[0].contains("#https%3A%2F%2Fbooks"))
-        #expect(lines[1].hasPrefix("bb:  token-") && directory.read(String(lines[1].dropFirst(5))) != nil)
+        #expect(lines[1].hasPrefix("bb:  <ActionToken ") && lines[1].contains("\(url)/hms/bb/configuration"))
+        let inline = try json(
+            try await carrel(
+                "token",
+                "create",
+                "--title",
+                title,
+                "--json",
+                "--rights",
+                "rental",
+                "--play-duration",
+                "60",
+                "--period-end",
+                "+2d"
+            )
+        )
+        #expect(inline["bb"]?.string?.hasPrefix("<ActionToken ") == true)
+        let files = try await checkProcess(["ls", directory.path])
+        #expect(!files.contains("token-"), "\(files)")
     }
 
     @Test func `needs a title of the catalog, and all of a rental`() async throws {

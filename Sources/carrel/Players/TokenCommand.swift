@@ -21,9 +21,10 @@ enum TokenRights: String, CaseIterable, TextValue {
 struct TokenCreate: Command {
     var title = ""
     var account: String?
+    var player: String?
     var rights = TokenRights.buy
     var playDuration: Int?
-    var periodEnd: Instant?
+    var periodEnd: EndTime?
     var redemptions = 1
     var life = Duration.seconds(30 * 86_400)
     var content: String?
@@ -33,7 +34,7 @@ struct TokenCreate: Command {
     static let name = "create"
     static let abstract = "Make a token for a title, in three forms: one player redeems it for a license."
     static let discussion = """
-        The forms are a compound URL for a stream (ms3), an action token in a file (bb) and a license message (jwt). They are one grant: \
+        The forms are a compound URL for a stream (ms3), an action token (bb, XML) and a license message (jwt). They are one grant: \
         redeeming any of them places one order of the title, for the account, for that of the player, or for an account of the player's own. \
         The first player that redeems bb or jwt has the license; a repeat by the same player finds it again. A stream is redeemed for itself. \
         Each form is as good as the title: keep them from others.
@@ -54,6 +55,7 @@ struct TokenCreate: Command {
                 value: "name",
                 help: "The account that receives the title, whose devices redeem the token; default: the player's."
             ),
+            .option(\.player, "--player", value: "id", help: "The one player that may redeem it; default: any."),
             .option(\.rights, "--rights", help: "To own, or a rental with an end."),
             .option(
                 \.playDuration,
@@ -64,7 +66,7 @@ struct TokenCreate: Command {
             .option(
                 \.periodEnd,
                 "--period-end",
-                help: "When a rental ends, such as 2026-12-24T00:00:00Z. Required for a rental."
+                help: "When a rental ends, such as 2026-12-24 or +30d. Required for a rental."
             ),
             .option(
                 \.redemptions,
@@ -84,7 +86,7 @@ struct TokenCreate: Command {
                 \.file,
                 "--output",
                 value: "file",
-                help: "The file for the action token; default: token-ID.xml in this folder.",
+                help: "A file to write the action token to, instead of printing it.",
                 completion: .file
             ),
         ] + Parameter.group(\.base)
@@ -98,6 +100,7 @@ struct TokenCreate: Command {
                 "--play-duration and --period-end are needed for --rights rental, and for nothing else"
             )
         }
+        try periodEnd?.requireFuture("--period-end")
         if let file, unsafe access(file, F_OK) == 0 { throw UsageError(.badValue, "\(file) exists: name another file") }
     }
 
@@ -108,8 +111,9 @@ struct TokenCreate: Command {
             "expiresIn": .integer(life.components.seconds), "serviceURL": .string(server),
         ]
         body["account"] = account.map { .string($0) }
+        body["player"] = player.map { .string($0) }
         body["playDuration"] = playDuration.map { .integer($0) }
-        body["periodEnd"] = periodEnd.map { .string($0.description) }
+        body["periodEnd"] = periodEnd.map { .string($0.written) }
         body["contentURL"] = content.map { .string($0) }
         let answer = try await HomeClient(base.options).call(.post, "/admin/v1/tokens", .object(body))
         if isGuess {
@@ -118,14 +122,15 @@ struct TokenCreate: Command {
                 hint: "set http.public-url, or use --url, where devices reach the server by another address"
             )
         }
-        let path = file ?? "token-\(answer["id"]?.string ?? "").xml"
-        try DurableFile.create(path, with: Array((answer["bb"]?.string ?? "").utf8))
+        let action = answer["bb"]?.string ?? ""
+        if let file { try DurableFile.create(file, with: Array(action.utf8)) }
         if let problem = answer["ms3Problem"]?.string { console.note("no ms3 form: \(problem)") }
         if base.options.json {
-            return console.print(["ms3": answer["ms3"] ?? .null, "bb": .string(path), "jwt": answer["jwt"] ?? .null])
+            return console.print(["ms3": answer["ms3"] ?? .null, "bb": .string(file ?? action), "jwt": answer["jwt"] ?? .null])
         }
         if let url = answer["ms3"]?.string { console.print("ms3: \(url)") }
-        console.print("bb:  \(path)")
+        // white space between elements means nothing
+        console.print("bb:  \(file ?? action.split(separator: "\n").joined())")
         console.print("jwt: \(answer["jwt"]?.string ?? "")")
         console.note("it can be redeemed until \(answer["expiresAt"]?.string ?? "")")
     }
