@@ -1,12 +1,14 @@
 import CarrelThreads
+import CarrelWebAPI
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelRights
 import CarrelStore
 
 extension Authority {
     /// The signed list of what is revoked. It is signed again after every revocation, and once an hour.
-    package func revocations() async throws -> String { try await revocationLists().signed }
+    package func revocations() async throws -> String { try await revocationLists().signedText }
 
     /// The same certificates as a list of X.509 of the current authority of players, in DER.
     package func certificateList() async throws -> [UInt8] { try await certificateLists()[0] }
@@ -29,26 +31,85 @@ extension Authority {
         return count
     }
 
+    /// A list as it is served.
+    struct ListFile: Sendable {
+        let bytes: [UInt8]
+        /// Its entity tag (RFC 9110 §8.8.3).
+        let tag: String
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+            tag = EntityTag(of: bytes).description
+        }
+    }
+
     /// Both forms of a list.
-    struct RevocationLists: Sendable {
+    final class RevocationLists: Sendable {
         let number: Int64
         /// The number of the keys that signed it.
         let keys: Int64
-        let signed: String
-        /// Of X.509, one of each authority of players, the current one first.
+        let signedText: String
+        let signed: ListFile
+        /// Lists of X.509, one of each authority of players, the current one first.
         let certificates: [[UInt8]]
+        /// The list of the current authority.
+        let current: ListFile
+        private let joined = Locked<ListFile?>(nil)
+
+        init(number: Int64, keys: Int64, signed: String, certificates: [[UInt8]]) {
+            (self.number, self.keys, signedText) = (number, keys, signed)
+            (self.signed, self.certificates) = (ListFile(Array(signed.utf8)), certificates)
+            current = ListFile(certificates[0])
+        }
+
+        /// The lists of X.509 in PEM, made at the first request.
+        var pem: ListFile {
+            joined.withLock { joined in
+                if let joined { return joined }
+                let made = ListFile(Array(certificates.map(RevocationList.pem).joined().utf8))
+                joined = made
+                return made
+            }
+        }
     }
 
     /// The time for which a list is served again, and for which a player may use it.
     private static let listLife = Duration.seconds(3600)
     private static let listValidity = Duration.seconds(7 * 86_400)
 
-    private func revocationLists() async throws -> RevocationLists {
-        let now = clock.now
-        let keys = try await keys()
-        let found = listCache.find(0, at: now)
-        let number = try await database.read { try PlayerStore.revocationNumber(in: $0) }
-        if let lists = found.value, found.isFresh, lists.number == number, lists.keys == keys.number { return lists }
+    /// The newest lists. One caller at a time reads and signs them; the others wait for its lists.
+    func revocationLists() async throws -> RevocationLists {
+        while true {
+            let now = clock.now
+            let keys = try await keys()
+            let found = listCache.find(0, at: now)
+            let number = try await database.read { try PlayerStore.revocationNumber(in: $0) }
+            let keyNumber = keys.number
+            @Sendable func isCurrent(_ lists: RevocationLists) -> Bool { lists.number >= number && lists.keys == keyNumber }
+            if let lists = found.value, found.isFresh, lists.number == number, isCurrent(lists) { return lists }
+            let (build, isOwn) = listBuild.withLock { build in
+                if let build { return (build, false) }
+                let made = Task {
+                    defer { self.listBuild.withLock { $0 = nil } }
+                    // another caller's lists may have come since the look-up
+                    let newest = self.listCache.find(0, at: now)
+                    if let lists = newest.value, newest.isFresh, isCurrent(lists) { return lists }
+                    return try await self.makeRevocationLists(keys, at: now, since: newest)
+                }
+                build = made
+                return (made, true)
+            }
+            let lists = try await build.value
+            // another caller's lists may be older than the change that this one is to see
+            if isOwn || isCurrent(lists) { return lists }
+        }
+    }
+
+    private func makeRevocationLists(
+        _ keys: Keys,
+        at now: Instant,
+        since found: SnapshotCache<Int, RevocationLists>.Found
+    ) async throws -> RevocationLists {
         let second = now.wholeSecond
         let (current, revoked) = try await database.read { transaction in
             (

@@ -16,6 +16,8 @@ package final class Authority: Sendable {
     let agreementCertificate = Locked<AgreementCertificate?>(nil)
     let listCache = SnapshotCache<Int, RevocationLists>(limit: 1, life: .seconds(3600))
     let countCache = SnapshotCache<Int, Int>(limit: 1, life: .seconds(60))
+    /// The lists that are being made.
+    let listBuild = Locked<Task<RevocationLists, any Error>?>(nil)
 
     /// Reads the keys; those of a new database are made.
     ///

@@ -18,9 +18,13 @@ package struct AuthorityCapability: Capability {
     private let accounts: AccountsCapability
     private let clock: any WallClock
     private let limiter: TokenBucketLimiter
+    private let challengeLimiter: TokenBucketLimiter
+    private let listLimiter: TokenBucketLimiter
 
-    /// Challenges and personalizations of one network in a minute.
+    /// Personalizations and codes of one network in a minute.
     private static let networkLimit = 60
+    /// Challenges of one network in a minute, as many as it may request licenses, and as many lists of what is revoked. Neither writes.
+    private static let challengeLimit = 1200
 
     /// The time for which a player without a certificate can come back as the same one.
     private static let memory = Duration.seconds(30 * 86_400)
@@ -55,6 +59,8 @@ package struct AuthorityCapability: Capability {
         self.accounts = accounts
         clock = context.clock
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
+        challengeLimiter = TokenBucketLimiter(perMinute: Self.challengeLimit)
+        listLimiter = TokenBucketLimiter(perMinute: Self.challengeLimit)
         accounts.lifecycle.join(players)
     }
 
@@ -67,12 +73,14 @@ package struct AuthorityCapability: Capability {
         ),
         "player_certificates": .nothing("certificates with random ids; deleted when they have expired"),
         "player_nonces": .nothing("random numbers; deleted when they have ended"),
+        "guests": .nothing("random ids of players without an account, with the larger network of each; deleted with the player"),
         "link_codes": .nothing("random codes with the network that asked for them; deleted after minutes"),
         "revoked_rights": .nothing("random ids of players, licenses and keys, and digests of the keys of revoked players"),
         "rights_numbers": .nothing("numbers"),
     ]
     package static let statements =
-        AuthorityStore.statements + PlayerStore.statements + LinkCodeStore.statements + CarriedPlayers.statements
+        AuthorityStore.statements + PlayerStore.statements + GuestStore.statements + LinkCodeStore.statements
+        + CarriedPlayers.statements
     package static let carriedTables = CarriedPlayers.tables
 
     package func addRoutes(to router: inout Router) {
@@ -83,14 +91,16 @@ package struct AuthorityCapability: Capability {
             accounts: accounts.accounts,
             callers: accounts.callers,
             clock: clock,
-            limiter: limiter
+            limiter: limiter,
+            challengeLimiter: challengeLimiter,
+            listLimiter: listLimiter
         ).add(to: &router)
         LinkCodeRoutes(links: links, limiter: limiter, clock: clock).add(to: &router)
     }
 
     package var cleanups: [Cleanup] {
         [
-            Cleanup { try LinkCodeStore.removeExpired(at: $0, limit: $1, in: $2) },
+            Cleanup { try LinkCodeStore.removeExpired(at: $0 - LinkCodes.memory, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeNonces(at: $0, limit: $1, in: $2) },
             Cleanup { [players] in try players.removeExpired(before: $0 - Self.memory, at: $0, limit: $1, in: $2) },
             Cleanup { try PlayerStore.removeCertificates(before: $0, limit: $1, in: $2) },

@@ -20,6 +20,8 @@ struct AuthorityRoutes: Sendable {
     let callers: RequestAuthenticator
     let clock: any WallClock
     let limiter: TokenBucketLimiter
+    let challengeLimiter: TokenBucketLimiter
+    let listLimiter: TokenBucketLimiter
 
     /// A request for personalization has about two kilobytes.
     private static let bodyLimit = 32_768
@@ -27,7 +29,7 @@ struct AuthorityRoutes: Sendable {
 
     func add(to router: inout Router) {
         router.on(.post, "v1/personalize/challenge") { request, _ in
-            try limiter.requireRoom(at: clock.now)
+            try challengeLimiter.requireRoom(at: clock.now)
             let now = clock.now
             return .json([
                 "nonce": .string(personalizations.challenges.make(at: now)),
@@ -43,7 +45,13 @@ struct AuthorityRoutes: Sendable {
                 throw ServerError(.unauthenticated, "the session is not valid any longer: sign in again")
             }
             let reader = session.map { Personalizations.Reader(account: $0.account.id, device: $0.deviceID, family: $0.family) }
-            return .json(try await personalizations.personalize(text, reader: reader, requestID: request.id).json).unstored
+            let response = try await personalizations.personalize(
+                text,
+                reader: reader,
+                requestID: request.id,
+                from: request.peer.description
+            )
+            return .json(response.json).unstored
         }
         router.on(.get, "v1/license/keys") { _, _ in
             let keys = try await authority.storedKeys()
@@ -57,19 +65,14 @@ struct AuthorityRoutes: Sendable {
             response.headers["Cache-Control"] = "no-cache"
             return response
         }
-        router.on(.get, "v1/license/revocations") { _, _ in Self.signed(try await authority.revocations()) }
-        router.on(.get, "v1/license/revocations.crl") { _, _ in
-            var response = HTTPResponse(.ok, body: .bytes(try await authority.certificateList()))
-            response.headers["Content-Type"] = "application/pkix-crl"
-            response.headers["Cache-Control"] = "no-cache"
-            return response
+        router.on(.get, "v1/license/revocations") { request, _ in
+            try await list(request, Self.signedType, \.signed)
         }
-        router.on(.get, "v1/license/revocations.pem") { _, _ in
-            let lists = try await authority.certificateLists().map(RevocationList.pem)
-            var response = HTTPResponse(.ok, body: .bytes(Array(lists.joined().utf8)))
-            response.headers["Content-Type"] = "application/x-pem-file"
-            response.headers["Cache-Control"] = "no-cache"
-            return response
+        router.on(.get, "v1/license/revocations.crl") { request, _ in
+            try await list(request, "application/pkix-crl", \.current)
+        }
+        router.on(.get, "v1/license/revocations.pem") { request, _ in
+            try await list(request, "application/x-pem-file", \.pem)
         }
         router.on(.get, "v1/license/time") { request, _ in
             let nonce = request.query["nonce"] ?? ""
@@ -79,6 +82,21 @@ struct AuthorityRoutes: Sendable {
         }
         addPlayers(to: &router)
         addStaff(to: &router)
+    }
+
+    /// A form of the list of what is revoked.
+    private func list(
+        _ request: HTTPRequest,
+        _ type: String,
+        _ form: @Sendable (Authority.RevocationLists) -> Authority.ListFile
+    ) async throws -> HTTPResponse {
+        try listLimiter.requireRoom(at: clock.now)
+        let file = form(try await authority.revocationLists())
+        return .serving(
+            Representation(file.bytes, contentType: type, etag: file.tag),
+            for: request,
+            headers: ["Cache-Control": "no-cache"]
+        )
     }
 
     private func addPlayers(to router: inout Router) {

@@ -24,12 +24,13 @@ enum CarriedPlayers {
     static let mergePlayer = SQL(
         """
         INSERT INTO players VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-            $22)
+            $22, $23)
         ON CONFLICT (id) DO UPDATE SET level = excluded.level, app = excluded.app, build = excluded.build, name = excluded.name,
             account_id = excluded.account_id, device_id = excluded.device_id, link_expires_at = excluded.link_expires_at,
             seen_at = excluded.seen_at, expires_at = excluded.expires_at, suspended_at = excluded.suspended_at,
             suspended_by = excluded.suspended_by, revoked_at = excluded.revoked_at, licensed_until = excluded.licensed_until,
-            list_version = excluded.list_version, revoked_by = excluded.revoked_by, link_family = excluded.link_family
+            list_version = excluded.list_version, revoked_by = excluded.revoked_by, link_family = excluded.link_family,
+            licensed_at = excluded.licensed_at
         """
     )
     static let hasDevice = SQL("SELECT 1 FROM devices WHERE id = $1")
@@ -84,7 +85,7 @@ enum CarriedPlayers {
         own: ownPlayer,
         merge: mergePlayer,
         start: [""],
-        columns: 22,
+        columns: 23,
         names: { row, own in ["players"] + (!row.isNull(17) && own?.isNull(17) ?? true ? ["revocations"] : []) },
         adapt: adaptPlayer
     )

@@ -24,6 +24,8 @@ package struct LinkCodes: Sendable {
 
     /// Lifetime of a code. It is short because a reader may be talked into typing one that is not theirs.
     package static let life = Duration.seconds(600)
+    /// The time for which an ended code is kept, so that a device learns of a decision in the last seconds.
+    static let memory = Duration.seconds(60)
     /// Codes that wait at the same time: of one network, and of the larger one around it, which has a twentieth of all.
     static let networkLimit: Int64 = 50
     static let siteLimit: Int64 = 500

@@ -8,6 +8,7 @@ import CarrelHome
 import CarrelJOSE
 package import CarrelRights
 import CarrelStore
+import CarrelThrottling
 
 /// Personalises copies of apps: issues their certificates, renews them, and links them to accounts.
 package struct Personalizations: Sendable {
@@ -15,7 +16,7 @@ package struct Personalizations: Sendable {
     package struct Settings: Sendable {
         /// Whether a copy needs a signed-in reader to be personalised.
         package var needsAccount = false
-        /// Copies without an account at most.
+        /// Players without an account that never got a license, at most; 0 refuses them.
         package var unlinkedLimit = 100_000
         /// How often a player asks whether its code was typed.
         package var linkInterval = Duration.seconds(5)
@@ -34,6 +35,20 @@ package struct Personalizations: Sendable {
     package let challenges: Challenges
     /// The device limit of an account, with what its plans allow.
     let devicePolicy: @Sendable (_ account: String, Instant, any Transaction) throws -> DevicePolicy
+    let guests: Guests
+
+    init(
+        authority: Authority,
+        database: any Database,
+        clock: any WallClock,
+        settings: Settings,
+        challenges: Challenges,
+        devicePolicy: @escaping @Sendable (_ account: String, Instant, any Transaction) throws -> DevicePolicy
+    ) {
+        (self.authority, self.database, self.clock, self.settings) = (authority, database, clock, settings)
+        (self.challenges, self.devicePolicy) = (challenges, devicePolicy)
+        guests = Guests(limit: settings.unlinkedLimit, database: database)
+    }
 
     /// How long a certificate is valid, and when it is to be renewed.
     static let certificateLife = Duration.seconds(90 * 86_400)
@@ -73,19 +88,27 @@ package struct Personalizations: Sendable {
     ///   - text: the signed request.
     ///   - reader: the session that came along; it links the player.
     ///   - requestID: for the audit log.
+    ///   - address: of the player: guests of one network give way to other guests of it.
     /// - Returns: the certificate with what proves it.
     /// - Throws: ``HTTPError`` with a code `personalization.…`.
-    package func personalize(_ text: String, reader: Reader?, requestID: String) async throws -> PersonalizationResponse {
+    package func personalize(
+        _ text: String,
+        reader: Reader?,
+        requestID: String,
+        from address: String = ""
+    ) async throws -> PersonalizationResponse {
         let now = clock.now.wholeSecond
         let request = try Self.read(text)
         guard let nonce = challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
-        return try await answer(request, nonce, reader, Requester(staff: nil, requestID: requestID), at: now)
+        let requester = Requester(staff: nil, requestID: requestID, address: address)
+        return try await answer(request, nonce, reader, requester, at: now)
     }
 
     /// Asks for a certificate: a player itself, or staff with a request in a file.
     struct Requester: Sendable {
         let staff: AuditActor?
         let requestID: String
+        var address = ""
         /// The time of the audit entry; nil: that of the certificate, a whole second.
         var notedAt: Instant?
 
@@ -108,14 +131,22 @@ package struct Personalizations: Sendable {
         at now: Instant
     ) async throws -> PersonalizationResponse {
         let keys = try await authority.keys()
-        let (player, certificate) = try await database.write { transaction -> (Player, [UInt8]) in
+        let isGuest = reader == nil && requester.staff == nil
+        if isGuest { try await guests.count(at: now) }
+        let (player, certificate, change) = try await database.write { transaction -> (Player, [UInt8], Guests.Change?) in
             guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
             let signingKey = JWK.p256(request.signingKey).thumbprint
             if let known = try PlayerStore.player(signingKey: signingKey, in: transaction) {
-                return try renew(known, request, reader, keys, at: now, requester, in: transaction)
+                let (player, certificate) = try renew(known, request, reader, keys, at: now, requester, in: transaction)
+                try GuestStore.extend(player.id, until: player.expiresAt, in: transaction)
+                return (player, certificate, nil)
             }
-            return try add(request, signingKey, reader, keys, at: now, requester, in: transaction)
+            let (player, certificate) = try add(request, signingKey, reader, keys, at: now, requester, in: transaction)
+            guard isGuest else { return (player, certificate, nil) }
+            let site = LinkCodeStore.site(ofNetwork: SignInThrottle.network(of: requester.address))
+            return (player, certificate, try guests.add(player, from: site, at: now, in: transaction))
         }
+        if let change { guests.note(change) }
         return PersonalizationResponse(
             player: player.id,
             certificate: certificate,
@@ -155,11 +186,11 @@ package struct Personalizations: Sendable {
                 headers: ["WWW-Authenticate": "Bearer"]
             )
         }
-        if reader == nil, try PlayerStore.unlinkedCount(in: transaction) >= settings.unlinkedLimit {
+        if reader == nil, requester.staff == nil, guests.areRefused {
             throw HTTPError(
                 .serviceUnavailable,
                 "personalization.full",
-                "there are as many players without an account as the operator allows",
+                "the operator allows no players without an account",
                 fault: .host,
                 headers: ["Retry-After": "3600"]
             )
@@ -171,9 +202,9 @@ package struct Personalizations: Sendable {
             agreementPoint: request.agreementKey.coordinates,
             fingerprint: request.fingerprint,
             level: request.level,
-            app: request.app,
-            build: request.build,
-            name: request.deviceName,
+            app: Devices.cleaned(request.app),
+            build: Devices.cleaned(request.build),
+            name: Devices.cleaned(request.deviceName),
             createdAt: now,
             seenAt: now,
             expiresAt: now + Self.certificateLife
@@ -205,8 +236,10 @@ package struct Personalizations: Sendable {
         guard known.fingerprint == request.fingerprint else { throw Self.fingerprint }
         try Self.requireActive(known)
         var player = known
-        (player.level, player.app, player.build, player.seenAt) = (request.level, request.app, request.build, now)
-        if !request.deviceName.isEmpty { player.name = request.deviceName }
+        (player.level, player.seenAt) = (request.level, now)
+        (player.app, player.build) = (Devices.cleaned(request.app), Devices.cleaned(request.build))
+        let name = Devices.cleaned(request.deviceName)
+        if !name.isEmpty { player.name = name }
         let isYoung = now < known.expiresAt - (Self.certificateLife - Self.renewalAge)
         let isOfToday = now < known.expiresAt - (Self.certificateLife - .seconds(86_400))
         guard known.level == request.level || !isOfToday else {

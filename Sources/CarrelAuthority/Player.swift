@@ -32,6 +32,8 @@ package struct Player: Sendable, Equatable {
     package var listVersion = 1
     /// The session that linked it; nil for another link, or none.
     var family: String?
+    /// The time of its first license; nil for a player that never got one.
+    package var licensedAt: Instant?
 
     /// The end of licenses that have none: 9999-12-31T23:59:59Z.
     package static let never = Instant(milliseconds: 253_402_300_799_000)

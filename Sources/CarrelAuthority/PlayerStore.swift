@@ -15,21 +15,21 @@ package enum PlayerStore {
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
             created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
-            list_version, link_family FROM players WHERE sign_key = $1
+            list_version, link_family, licensed_at FROM players WHERE sign_key = $1
         """
     )
     static let byID = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
             created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
-            list_version, link_family FROM players WHERE id = $1
+            list_version, link_family, licensed_at FROM players WHERE id = $1
         """
     )
     static let byAccount = SQL(
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
             created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
-            list_version, link_family FROM players WHERE account_id = $1
+            list_version, link_family, licensed_at FROM players WHERE account_id = $1
         ORDER BY created_at, id
         """
     )
@@ -37,7 +37,7 @@ package enum PlayerStore {
         """
         SELECT id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, device_id, link_expires_at,
             created_at, seen_at, expires_at, suspended_at, suspended_by, revoked_at, licensed_until,
-            list_version, link_family FROM players
+            list_version, link_family, licensed_at FROM players
         WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3
         """
     )
@@ -46,7 +46,6 @@ package enum PlayerStore {
     )
     static let holdsDevice = SQL("SELECT 1 FROM players WHERE device_id = $1 AND id <> $2 AND revoked_at IS NULL LIMIT 1")
     static let hasFingerprint = SQL("SELECT 1 FROM players WHERE fingerprint = $1")
-    static let unlinkedCount = SQL("SELECT COUNT(*) FROM players WHERE account_id IS NULL")
     static let renew = SQL(
         "UPDATE players SET level = $2, app = $3, build = $4, name = $5, seen_at = $6, expires_at = $7 WHERE id = $1"
     )
@@ -91,6 +90,16 @@ package enum PlayerStore {
         """
     )
     static let remove = SQL("DELETE FROM players WHERE id = $1")
+    static let recordLicense = SQL("UPDATE players SET licensed_at = $2 WHERE id = $1 AND licensed_at IS NULL")
+    static let unlist = SQL(
+        """
+        DELETE FROM player_certificates WHERE player_id IN (
+            SELECT id FROM players WHERE account_id = $1 AND revoked_at = $2 AND licensed_at IS NULL)
+        """
+    )
+    static let isListed = SQL(
+        "SELECT 1 FROM players WHERE account_id = $1 AND revoked_at = $2 AND licensed_at IS NOT NULL LIMIT 1"
+    )
     static let insertCertificate = SQL(
         "INSERT INTO player_certificates (serial, player_id, valid_until, certificate, thumbprint) VALUES ($1, $2, $3, $4, $5)"
     )
@@ -117,9 +126,10 @@ package enum PlayerStore {
     static let removeNonce = SQL("DELETE FROM player_nonces WHERE nonce = $1")
     package static let statements =
         [
-            insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, unlinkedCount, renew, link,
+            insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, renew, link,
             suspend, resume, suspendAll, resumeAll, revoke, erase, expired, remove, insertCertificate, newestCertificate,
             removeCertificates, byThumbprint, expiredCertificates, removeCertificate, useNonce, expiredNonces, removeNonce,
+            recordLicense, unlist, isListed,
         ] + statementsOfRevocations
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {
@@ -166,10 +176,6 @@ package enum PlayerStore {
         try transaction.row(hasFingerprint, [.blob(fingerprint)]) != nil
     }
 
-    static func unlinkedCount(in transaction: any Transaction) throws -> Int {
-        Int(try transaction.row(unlinkedCount)?.integer(0) ?? 0)
-    }
-
     static func renew(_ player: Player, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(player.id), .text(player.level.rawValue), .text(player.app), .text(player.build), .text(player.name),
@@ -185,6 +191,7 @@ package enum PlayerStore {
             SQLValue(player.family),
         ]
         try transaction.run(link, values)
+        if player.account != nil { try GuestStore.remove(player.id, in: transaction) }
     }
 
     /// Whether the player was active so far.
@@ -218,9 +225,30 @@ package enum PlayerStore {
         try transaction.rows(expired, [.instant(now), .integer(Int64(limit))]).map { try $0.text(0) }
     }
 
+    /// Deletes a player, its certificates, and its place among the guests.
     static func remove(_ id: String, in transaction: any Transaction) throws {
+        try GuestStore.remove(id, in: transaction)
         try transaction.run(removeCertificates, [.text(id)])
         try transaction.run(remove, [.text(id)])
+    }
+
+    /// Records the first license of a player, which is a guest no longer.
+    package static func recordLicense(of id: String, at now: Instant, in transaction: any Transaction) throws {
+        try transaction.run(recordLicense, [.text(id), .instant(now)])
+        try GuestStore.remove(id, in: transaction)
+    }
+
+    /// Deletes the certificates of a player that never got a license, so that no list names it: it has nothing to revoke.
+    static func unlist(_ id: String, in transaction: any Transaction) throws {
+        try transaction.run(removeCertificates, [.text(id)])
+    }
+
+    /// Takes the players of an account that were revoked at a time, and never got a license, from the list of what is revoked.
+    ///
+    /// - Returns: whether the list names any of the players that were revoked at that time.
+    static func unlist(of account: String, revokedAt now: Instant, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(unlist, [.text(account), .instant(now)])
+        return try transaction.row(isListed, [.text(account), .instant(now)]) != nil
     }
 
     static func removeCertificates(before now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
@@ -292,7 +320,8 @@ package enum PlayerStore {
             revokedAt: try row.instantIfPresent(17),
             licensedUntil: try row.instantIfPresent(18),
             listVersion: Int(try row.integer(19)),
-            family: try row.textIfPresent(20)
+            family: try row.textIfPresent(20),
+            licensedAt: try row.instantIfPresent(21)
         )
     }
 }

@@ -116,7 +116,13 @@ package struct Players: Sendable {
                 }
             guard isChanged, let changed = try PlayerStore.player(id: id, in: transaction) else { return player }
             if change == .revoke, let device = player.device { try Devices.release(device, at: now, in: transaction) }
-            try PlayerStore.bumpRevocations(in: transaction)
+            // a change by staff stands: the player does not give way to others
+            if change != .resume { try GuestStore.remove(id, in: transaction) }
+            if change == .revoke, account != nil, player.licensedAt == nil {
+                try PlayerStore.unlist(id, in: transaction)
+            } else {
+                try PlayerStore.bumpRevocations(in: transaction)
+            }
             try AuditStore.append(actor.entry("player.\(change.rawValue)", on: id, at: now), in: transaction)
             return changed
         }
@@ -134,7 +140,7 @@ extension Players: AccountParticipant {
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {
         let byStaff = actor.id != account && actor.id != AuditActor.anonymous
-        let count: Int
+        var count: Int
         switch change {
         case .suspended: count = try PlayerStore.suspendAll(of: account, at: now, in: transaction)
         case .resumed: count = try PlayerStore.resumeAll(of: account, in: transaction)
@@ -159,6 +165,11 @@ extension Players: AccountParticipant {
             }
             count = try revoke(linked, byStaff: false, at: now, in: transaction)
         case .holdingsReduced, .promoted: count = 0
+        }
+        switch change {
+        case .devicesRevoked where actor.id == account, .passwordReplaced where actor.id == account, .sessionStolen:
+            if try count > 0 && !PlayerStore.unlist(of: account, revokedAt: now, in: transaction) { count = 0 }
+        default: break
         }
         if count > 0 { try PlayerStore.bumpRevocations(in: transaction) }
         return []

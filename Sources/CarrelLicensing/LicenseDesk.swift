@@ -19,6 +19,20 @@ struct LicenseDesk {
     let place: Leases.Reservation
     let now: Instant
     let transaction: any Transaction
+    /// The effect of the request, once it is decided.
+    private(set) var effect = Effect.none
+    /// The content of a new license as the audit log names it.
+    private(set) var ownContent: String?
+
+    /// The effect of a request on its license.
+    enum Effect {
+        /// The license is repeated unchanged, or had ended before.
+        case none
+        /// It runs on.
+        case renewed
+        /// It is issued or given back.
+        case changed
+    }
 
     init(
         _ licenses: Licenses,
@@ -107,6 +121,8 @@ struct LicenseDesk {
         let license = try made(grant, content, countedBy: token)
         try LicenseStore.insert(license, redeemedWith: token, in: transaction)
         try noteKept(license)
+        (effect, ownContent) = (.changed, content.ownID)
+        if player.licensedAt == nil { try PlayerStore.recordLicense(of: player.id, at: now, in: transaction) }
         if let order = content.order { try LicenseStore.set(order: order, of: license.id, in: transaction) }
         try LicenseStore.insert(
             LicenseStore.Redemption(
@@ -158,7 +174,7 @@ struct LicenseDesk {
     }
 
     /// The license of a token that the player redeemed before.
-    private func repeated(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
+    private mutating func repeated(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
         guard license.endedAt == nil else { throw Self.ended }
         guard license.session == request.session else {
             throw HTTPError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
@@ -191,6 +207,7 @@ struct LicenseDesk {
             terms: terms,
             obligations: Self.obligations(grant.rules) + content.obligations,
             keyIDs: content.keys.map(\.id),
+            policies: content.policies,
             issuedAt: now,
             leaseUntil: isStream ? now + leaseLife : nil,
             endedAt: nil,
@@ -291,7 +308,7 @@ struct LicenseDesk {
         return license
     }
 
-    private func renewed() throws -> LicenseStore.Issued {
+    private mutating func renewed() throws -> LicenseStore.Issued {
         let license = try own()
         guard isLive(license) else { throw Self.ended }
         try requireOrder(of: license)
@@ -310,7 +327,7 @@ struct LicenseDesk {
         return try extended(license)
     }
 
-    private func extended(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
+    private mutating func extended(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
         if let lease = license.leaseUntil, lease <= now {
             try takeSlot(license.id, of: license.subject, try LicenseStore.order(of: license.id, in: transaction))
         }
@@ -318,15 +335,16 @@ struct LicenseDesk {
         guard try LicenseStore.renew(license.id, leaseUntil: lease, plays: reportedPlays, in: transaction),
             let renewed = try LicenseStore.license(license.id, in: transaction)
         else { throw Self.ended }
+        effect = .renewed
         return renewed
     }
 
     /// The player's count of plays; it cannot be more than what a person plays.
     private var reportedPlays: Int { min(request.plays, 1_000_000) }
 
-    private func released() throws -> LicenseStore.Issued {
+    private mutating func released() throws -> LicenseStore.Issued {
         let license = try own()
-        _ = try LicenseStore.end(license.id, by: "release", plays: reportedPlays, at: now, in: transaction)
+        if try LicenseStore.end(license.id, by: "release", plays: reportedPlays, at: now, in: transaction) { effect = .changed }
         return try LicenseStore.license(license.id, in: transaction) ?? license
     }
 

@@ -166,19 +166,25 @@ package struct Licenses: Sendable {
             if let once, try !PlayerStore.use(nonce: once.bytes, until: once.end, in: transaction) { throw once.refusal }
             var desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
             let issued = try desk.issued(for: grant)
-            let content = try LicenseStore.content(of: issued, in: transaction)
-            try AuditStore.append(
-                actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: content),
-                in: transaction
-            )
+            var repeated: Audit.Entry?
+            if desk.effect != .none {
+                let content = try desk.ownContent ?? LicenseStore.content(of: issued, in: transaction)
+                let entry = actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: content)
+                if desk.effect == .changed { try AuditStore.append(entry, in: transaction) } else { repeated = entry }
+            }
             return Outcome(
                 issued: issued,
+                repeated: repeated,
                 player: desk.player,
                 revocations: Int(try PlayerStore.revocationNumber(in: transaction)),
                 counted: try counted(issued, in: transaction)
             )
         }
         isCommitted = true
+        // an app may renew as often as it is answered: repeats fold
+        if let entry = outcome.repeated {
+            try await audit.record(entry.action, on: entry.subject, by: actor, at: now, reason: entry.reason)
+        }
         if request.session == .release { leases.noteEnd(of: outcome.counted) }
         return outcome
     }
@@ -192,6 +198,8 @@ package struct Licenses: Sendable {
     /// A decision for the player.
     struct Outcome: Sendable {
         let issued: LicenseStore.Issued
+        /// The audit entry of a renewal, which may fold; nil for others.
+        let repeated: Audit.Entry?
         let player: Player
         let revocations: Int
         /// The subject whose places it takes.
@@ -253,7 +261,8 @@ package struct Licenses: Sendable {
         let isWanted = issued.endedAt == nil
         for (index, id) in issued.keyIDs.enumerated() where isWanted && (request.keyIDs.isEmpty || request.keyIDs.contains(id)) {
             let key = secret.withBytes { Secret(copying: $0.extracting(index * KeyID.byteCount..<(index + 1) * KeyID.byteCount)) }
-            list.append(License.Key(id: id, sealed: License.seal(key, id: id, license: issued.id, to: point)))
+            let sealed = License.seal(key, id: id, license: issued.id, to: point)
+            list.append(License.Key(id: id, sealed: sealed, policy: issued.policies[id] ?? ""))
         }
         let isStream = issued.leaseUntil != nil
         var terms = issued.terms

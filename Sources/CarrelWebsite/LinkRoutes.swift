@@ -80,7 +80,8 @@ struct LinkRoutes {
         var parts: [String: WebPage.Markup] = [
             "name": .plain(account.name), "next": .hidden("code", code),
             "facts": .facts([
-                ("Device", player.name.isEmpty ? "without a name" : player.name), ("App", "\(player.app) \(player.build)"),
+                ("Device", isolated(player.name, or: "without a name")),
+                ("App", isolated("\(player.app) \(player.build)", or: "without a name")),
                 ("Its keys", words(for: player.level)), ("Known since", day(player.createdAt)),
                 ("Asked", day(waiting.askedAt)),
                 (
@@ -93,7 +94,15 @@ struct LinkRoutes {
         return try WebPage.door("link-confirm", parts)
     }
 
-    private static func name(of player: Player) -> String { player.name.isEmpty ? player.app : player.name }
+    private static func name(of player: Player) -> String {
+        isolated(player.name, or: isolated(player.app, or: "A device without a name"))
+    }
+
+    /// A name that a device chose, between isolates (UAX #9): its direction does not change the reading of the text next to it.
+    private static func isolated(_ text: String, or other: String) -> String {
+        let text = Devices.cleaned(text)
+        return text.isEmpty ? other : "\u{2068}\(text)\u{2069}"
+    }
 
     private static func words(for level: VaultLevel) -> String {
         switch level {

@@ -1,5 +1,6 @@
 import CarrelAccounts
 import CarrelAudit
+import CarrelAdministration
 import CarrelAuthority
 import CarrelBytes
 import CarrelHTTP
@@ -7,6 +8,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStore
 import CarrelStreaming
 import Testing
 
@@ -215,6 +217,37 @@ private struct Reader {
         #expect(try await player.linkOutcome("cdc_other", of: test).answer["error"] == "invalid_grant")
         let wrong = try await test.call(.post, "/v1/device/token", body: ["grant_type": "password", "device_code": "x"])
         #expect(wrong.status == 400 && wrong.json["error"] == "unsupported_grant_type")
+    }
+
+    @Test func `that was typed in its last second still tells its device so`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        let (device, user) = try codes(try await player.linkCode(of: test).answer)
+        test.clock.advance(by: .seconds(599))
+        let alice = try await Reader(test, "alice")
+        #expect(try await alice.post("code=\(user)&answer=yes").page.contains("Device linked"))
+        test.clock.advance(by: .seconds(6))
+        while try await test.service.housekeeping.run() > 0 {}
+        #expect(try await player.linkOutcome(device, of: test).answer["account"] == "alice")
+        test.clock.advance(by: .seconds(60))
+        while try await test.service.housekeeping.run() > 0 {}
+        #expect(try await player.linkOutcome(device, of: test).answer["error"] == "invalid_grant")
+    }
+
+    @Test func `shows the device's name between isolates, which its letters cannot leave`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        try await test.service.database.write { transaction in
+            // as an earlier version stored it
+            let name = SQL("UPDATE players SET name = $2 WHERE id = $1")
+            try transaction.run(name, [.text(player.id), .text("\u{2069}\u{202e}enohp")])
+        }
+        let alice = try await Reader(test, "alice")
+        let (_, user) = try codes(try await player.linkCode(of: test).answer)
+        let asked = try await alice.post("code=\(user)").page
+        #expect(asked.contains("\u{2068}enohp\u{2069}") && asked.contains("\u{2068}Reader 1.0\u{2069}"))
+        let linked = try await alice.post("code=\(user)&answer=yes").page
+        #expect(linked.contains("\u{2068}enohp\u{2069} is linked") && !linked.unicodeScalars.contains("\u{202e}"))
     }
 
     @Test func `is one of fifty that a network may have at the same time`() async throws {

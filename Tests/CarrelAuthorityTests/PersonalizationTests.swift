@@ -210,29 +210,32 @@ import Testing
         #expect(try await player.personalize(test).answer["code"]?.string == "personalization.revoked")
     }
 
-    @Test func `without an account is refused where one is needed, and beyond the bound`() async throws {
+    @Test func `without an account is refused where one is needed, and where none may be`() async throws {
         let closed = try await TestService { $0.players.needsAccount = true }
         #expect(try await TestPlayer().personalize(closed).answer["code"]?.string == "personalization.account")
-        let small = try await TestService { $0.players.unlinkedLimit = 1 }
-        #expect(try await TestPlayer().personalize(small).status == 200)
+        let small = try await TestService { $0.players.unlinkedLimit = 0 }
         #expect(try await TestPlayer().personalize(small).answer["code"]?.string == "personalization.full")
         let alice = try await small.service.accounts.findOrCreate(named: "alice")
         let token = try await small.service.accounts.issueSession(for: alice)
         #expect(try await TestPlayer().personalize(small, token: token).status == 200)
     }
 
-    @Test func `of one network waits after sixty requests in a minute`() async throws {
+    @Test func `of one network waits after sixty personalizations in a minute, and after as many challenges as licenses`()
+        async throws
+    {
         let test = try await TestService()
-        func ask() async throws -> Int {
+        func ask(_ path: String) async throws -> Int {
             let peer = Peer.network(address: "203.0.113.9", port: 1)
-            return try await Peer.$current.withValue(peer) {
-                try await test.send(.post, "/v1/personalize/challenge", peer: peer).status
-            }
+            return try await Peer.$current.withValue(peer) { try await test.send(.post, path, peer: peer).status }
         }
-        for _ in 0..<60 { #expect(try await ask() == 200) }
-        #expect(try await ask() == 429)
+        for _ in 0..<60 { #expect(try await ask("/v1/personalize") == 415) }
+        #expect(try await ask("/v1/personalize") == 429)
+        #expect(try await ask("/v1/device/code") == 429)
+        for number in 0..<1200 where try await ask("/v1/personalize/challenge") != 200 { Issue.record("challenge \(number)") }
+        #expect(try await ask("/v1/personalize/challenge") == 429)
         test.clock.advance(by: .seconds(2))
-        #expect(try await ask() == 200)
+        #expect(try await ask("/v1/personalize/challenge") == 200)
+        #expect(try await ask("/v1/personalize") == 415)
     }
 
     @Test func `is revoked with its account's device, suspended with its account, and forgotten with the person`() async throws {

@@ -327,6 +327,42 @@ import Testing
         #expect(row.endedBy == "release" && row.plays == 4)
     }
 
+    @Test func `adds a few entries to the audit log however often it is renewed, repeated and given back`() async throws {
+        let test = try await TestService()
+        let player = try await TestPlayer().personalized(by: test)
+        func actions() async throws -> [String] {
+            try await test.service.audit.fold.flushAll()
+            return try await test.service.audit.list(Audit.Filter()).filter { $0.action.hasPrefix("license.") }.map {
+                "\($0.action) \($0.unfolded.count)"
+            }
+        }
+        let persist = try await tokens.token(test)
+        var stored: License?
+        for _ in 0..<5 {
+            stored = try await player.send(try await player.request(.persist, of: test, token: persist), to: test).license
+        }
+        let license = try #require(stored)
+        #expect(try await actions() == ["license.issue 1"])
+        func again(_ session: KeyRequest.Session) async throws -> License? {
+            var request = try await player.request(session, of: test)
+            (request.license, request.sequence) = (license.id, 1)
+            return try await player.send(request, to: test).license
+        }
+        for _ in 0..<12 { #expect(try await again(.renew) != nil) }
+        #expect(try await actions().sorted() == ["license.issue 1", "license.renew 1", "license.renew 11"])
+        for _ in 0..<6 { #expect(try await again(.release) != nil) }
+        #expect(try await actions().filter { $0.hasPrefix("license.release") } == ["license.release 1"])
+        test.clock.advance(by: .seconds(61))
+        let stream = try await tokens.token(test, kind: .ms3)
+        for _ in 0..<8 {
+            #expect(
+                try await player.send(try await player.request(.stream, of: test, token: stream), to: test).license != nil
+            )
+        }
+        let count = try await actions().count { $0.hasPrefix("license.issue") }
+        #expect(count == 4, "the stored one, the stream, and two for its repeats")
+    }
+
     @Test func `is renewed under another key of the service, and can be read`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)

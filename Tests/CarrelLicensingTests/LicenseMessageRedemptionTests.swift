@@ -260,6 +260,7 @@ struct Portal {
         }
         let both = try #require(try await portal.redeem(try message(Portal.contents[...]), by: player).license)
         #expect(both.keys.map(\.id) == (needed == nil ? Portal.contents : [Portal.contents[0]]).map(\.id))
+        #expect(both.keys.map(\.policy) == ["SD", "HD"].prefix(both.keys.count).map { $0 }, "each key has the name of its rule")
         let alone = try await portal.redeem(try message(Portal.contents[1...]), by: player)
         #expect(alone.problem == (needed == nil ? nil : "license.restricted"))
         guard let needed else { return }

@@ -17,16 +17,16 @@ package struct TestPlayer: Sendable {
     package init() {}
 
     /// A signed request with a nonce.
-    package func request(nonce: String, at now: Instant) async throws -> String {
+    package func request(nonce: String, at now: Instant, app: String = "Reader", name: String = "phone") async throws -> String {
         try await PersonalizationRequest.make(
             nonce: nonce,
             signingKey: signing.publicKey,
             agreementKey: agreement.publicKey,
             fingerprint: fingerprint,
             level: level,
-            app: "Reader",
+            app: app,
             build: "1.0",
-            deviceName: "phone",
+            deviceName: name,
             clock: now
         ) { signing.sign($0.rawSpan) }
     }
@@ -42,7 +42,8 @@ package struct TestPlayer: Sendable {
     package func send(
         _ text: String,
         to test: TestService,
-        token: String? = nil
+        token: String? = nil,
+        from address: String = "192.0.2.1"
     ) async throws -> (status: Int, answer: JSON) {
         var headers: HTTPFields = ["Content-Type": "application/jose"]
         headers["Authorization"] = token.map { "Bearer \($0)" }
@@ -51,7 +52,7 @@ package struct TestPlayer: Sendable {
             "/v1/personalize",
             headers: headers,
             body: Array(text.utf8),
-            peer: .network(address: "192.0.2.1", port: 1)
+            peer: .network(address: address, port: 1)
         )
         let response = await test.service.router.respond(to: request)
         let bytes = try await response.body.collect(upTo: 1 << 20)
@@ -59,9 +60,13 @@ package struct TestPlayer: Sendable {
     }
 
     /// Asks for a nonce and sends a request with it.
-    package func personalize(_ test: TestService, token: String? = nil) async throws -> (status: Int, answer: JSON) {
+    package func personalize(
+        _ test: TestService,
+        token: String? = nil,
+        from address: String = "192.0.2.1"
+    ) async throws -> (status: Int, answer: JSON) {
         let nonce = try await challenge(of: test)
-        return try await send(try await request(nonce: nonce, at: test.clock.now), to: test, token: token)
+        return try await send(try await request(nonce: nonce, at: test.clock.now), to: test, token: token, from: address)
     }
 }
 
@@ -82,8 +87,12 @@ extension TestPlayer {
     }
 
     /// Personalises the player.
-    package func personalized(by test: TestService, token: String? = nil) async throws -> Personalized {
-        let response = try PersonalizationResponse(try await personalize(test, token: token).answer)
+    package func personalized(
+        by test: TestService,
+        token: String? = nil,
+        from address: String = "192.0.2.1"
+    ) async throws -> Personalized {
+        let response = try PersonalizationResponse(try await personalize(test, token: token, from: address).answer)
         let keys = try response.trust.verified(from: nil).keys
         return Personalized(
             player: self,

@@ -184,7 +184,7 @@ struct `Personal data` {
             "players": [
                 "id", "sign_key", "agree_key", "agree_point", "fingerprint", "level", "app", "build", "name", "account_id",
                 "device_id", "link_expires_at", "created_at", "seen_at", "expires_at", "suspended_at", "suspended_by",
-                "revoked_at",
+                "revoked_at", "licensed_at",
             ],
             "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
             "audit_pages": ["id", "first_at", "at", "filter", "entries"],

@@ -86,9 +86,15 @@ package struct Devices: Sendable {
         try DeviceStore.freeSessionless(id, at: now, in: transaction)
     }
 
-    /// A name fit for lists: trimmed, without control characters, of at most 100 characters.
-    private static func cleaned(_ name: String) -> String {
-        let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
+    /// A name fit for lists: trimmed, of at most 100 characters, without control characters, separators of lines and paragraphs, and
+    /// controls of the writing direction (UAX #9), which change how the text next to it is read.
+    package static func cleaned(_ name: String) -> String {
+        let scalars = name.unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: !scalar.properties.isBidiControl
+            }
+        }
         let words = scalars.drop { $0.properties.isWhitespace }.prefix(100)
         let end = words.lastIndex { !$0.properties.isWhitespace }.map { words.index(after: $0) } ?? words.startIndex
         return String(String.UnicodeScalarView(words[..<end]))

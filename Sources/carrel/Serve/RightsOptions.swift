@@ -56,7 +56,8 @@ struct RightsOptions: Sendable {
             \.rights.unlinked,
             "devices.unlinked",
             allowed: .range(0...100_000_000),
-            help: "Maximum number of personalised copies without an account; they are deleted when their certificate expires."
+            help:
+                "Maximum number of personalised copies without an account that never got a license; beyond it, the oldest of the largest network gives way; 0 = none."
         ),
         Setting(
             \.rights.concurrencyMode,
