@@ -11,7 +11,7 @@ public enum AddressRule: Sendable {
     /// socket. For content whose address the user named, and which refers to others: each redirect is judged by the origin that it leads to.
     case publicExcept(originsOf: [String])
     /// Every address for named origins, until one of them led to a public address: from then on public ones for it, too. ``publicOnly`` for
-    /// every other origin, and no Unix socket. Requests that share the object share what is known about its names.
+    /// every other origin, and no Unix socket. Requests that share the object share its findings.
     case named(NamedOrigins)
 
     /// The rule for one URL: never ``publicExcept(originsOf:)`` or ``named(_:)``.

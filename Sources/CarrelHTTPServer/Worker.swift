@@ -123,7 +123,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         let handle = connection.handle
         handle.end()
         if let exchange = handle.exchange { end(exchange, .REQUEST_TERMINATED_WITH_ERROR) }
-        // The library does not say whom it refused: in doubt a connection lingers in vain, which is bounded.
+        // The library does not name the connection that it refused: another may linger instead, within the same bounds.
         if refusals > 0 {
             refusals -= 1
             if !connection.hasHungUp.load(ordering: .relaxed) { handle.lingers = true }

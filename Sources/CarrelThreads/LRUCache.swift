@@ -1,6 +1,6 @@
 /// A dictionary that holds what was used last, up to a total cost.
 ///
-/// Each call takes constant time, evictions included, so that a flood of new keys stalls nobody under the caller's lock.
+/// Each call takes constant time, evictions included, so that a flood of new keys does not stall other callers under a lock.
 public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A place in the list from the least to the most recently used.
     @usableFromInline

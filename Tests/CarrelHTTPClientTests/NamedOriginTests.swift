@@ -35,7 +35,9 @@ struct `A named origin` {
     }
 
     /// 127.0.0.1 stands for a public address at first, and then for one of the user's network.
-    @Test(arguments: [false, true]) func `is refused when its name was bound to another address`(keepsConnection: Bool) async throws {
+    @Test(arguments: [false, true]) func `is refused when its name was bound to another address`(keepsConnection: Bool)
+        async throws
+    {
         let isOutside = Locked(true)
         let requests = Locked(0)
         let server = LoopbackServer { connection in

@@ -33,13 +33,22 @@ import Testing
         + [
             Kind("100 parameters and as many empty ones", query(100, "&&")),
             Kind("300 parameters and a body", query(300), "Content-Length: 5\r\n", method: "POST", body: "abcde"),
-            Kind("300 parameters and a body that is awaited", query(300), "Content-Length: 5\r\nExpect: 100-continue\r\n", method: "POST"),
+            Kind(
+                "300 parameters and a body that is awaited",
+                query(300),
+                "Content-Length: 5\r\nExpect: 100-continue\r\n",
+                method: "POST"
+            ),
             Kind("300 parameters for HEAD", query(300), method: "HEAD"),
             Kind("300 empty parameters", "/a?" + String(repeating: "&", count: 300)),
             Kind("600 fields", "/a", fields),
             Kind("600 cookies", "/a", cookies),
             Kind("300 parameters and 600 fields", query(300), fields),
-            Kind("150 parameters and 180 cookies", query(150), "Cookie: " + (0..<180).map { "x\($0)=y" }.joined(separator: "; ") + "\r\n"),
+            Kind(
+                "150 parameters and 180 cookies",
+                query(150),
+                "Cookie: " + (0..<180).map { "x\($0)=y" }.joined(separator: "; ") + "\r\n"
+            ),
         ]
 
     static func routes(_ router: inout Router) {
@@ -47,7 +56,8 @@ import Testing
         router.on(.post, "a") { request, _ in .text("\(try await request.body.collect(upTo: 1000).count)") }
         // The head of its response is longer than what a request leaves at least.
         router.on(.get, "wordy") { request, _ in
-            var response = request.query["body"] == nil ? HTTPResponse.text("wordy") : HTTPResponse(body: .stream(length: nil) { _ in })
+            var response =
+                request.query["body"] == nil ? HTTPResponse.text("wordy") : HTTPResponse(body: .stream(length: nil) { _ in })
             response.headers["X-Words"] = String(repeating: "w", count: 2000)
             return response
         }
@@ -67,7 +77,9 @@ import Testing
     @Test func `has its fault named`() async throws {
         try await withServer(Self.routes) { server in
             let query = try await server.get(Self.query(151))
-            #expect(query.status == 414 && query.text.contains(#""code":"request.uri-too-long""#) && query["connection"] == "close")
+            #expect(
+                query.status == 414 && query.text.contains(#""code":"request.uri-too-long""#) && query["connection"] == "close"
+            )
             let target = try await server.get("/" + String(repeating: "a", count: 14_000))
             #expect(target.status == 414 && target.text.contains(#""code":"request.uri-too-long""#))
             let field = try await server.get("/a", "X-Long: \(String(repeating: "a", count: 13_700))\r\n")
@@ -105,11 +117,12 @@ import Testing
         let count = unsafe getenv("CARREL_LONG") == nil ? 3000 : 100_000
         try await withServer(Self.routes, workers: 2) { server in
             let statuses = Locked<[Int: Int]>([:])
-            let texts = Self.kinds.map { Array($0.text.utf8) } + [
-                Array("GET /\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
-                Array("GET /a HTTP/1.1\r\nX-Long: \(String(repeating: "a", count: 15_000))\r\n\r\n".utf8),
-                Array("GET /a?b HTTP/1.1\r\nHost: loc".utf8),
-            ]
+            let texts =
+                Self.kinds.map { Array($0.text.utf8) } + [
+                    Array("GET /\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
+                    Array("GET /a HTTP/1.1\r\nX-Long: \(String(repeating: "a", count: 15_000))\r\n\r\n".utf8),
+                    Array("GET /a?b HTTP/1.1\r\nHost: loc".utf8),
+                ]
             let threads = BlockingThreadPool(name: "crowd", count: 8)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for part in 0..<8 {

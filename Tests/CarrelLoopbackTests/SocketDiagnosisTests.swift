@@ -22,7 +22,10 @@ import Testing
         let origin = try server.start()
         let client = HTTPClient()
         do {
-            try await body({ try await client.send(ClientRequest("\(origin)/media/\(area.token.text)/a")) }, { failures.withLock { $0 } })
+            try await body(
+                { try await client.send(ClientRequest("\(origin)/media/\(area.token.text)/a")) },
+                { failures.withLock { $0 } }
+            )
         } catch {
             await server.stop()
             throw error

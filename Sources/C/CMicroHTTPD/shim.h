@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// What the library reports in its messages before it ends a request without our callbacks.
+/// A report in the library's messages, before it ends a request without our callbacks.
 enum cmhd_refusal {
     /// The library responds to a request.
     CMHD_REFUSED,

@@ -12,12 +12,13 @@ enum HeadRoom {
     /// The bytes that every response can have for its head.
     private static let response = 512
 
-    /// Refuses more parameters than ``parameters`` (414), and a head that leaves too little room (414 or 431).
+    /// Checks a request's head.
     ///
     /// - Parameters:
     ///   - target: as sent.
     ///   - fields: the header fields.
     ///   - byteCount: the head's bytes, from the method to the end of the empty line.
+    /// - Throws: 414 for more parameters than ``parameters``; 414 or 431 for a head that leaves too little room.
     static func check(target: String, _ fields: HTTPFields, byteCount: Int) throws(HTTPError) {
         var (parameters, isQuery) = (0, false)
         for byte in target.utf8 {
@@ -38,7 +39,11 @@ enum HeadRoom {
         }
         guard used > ServerConfiguration.headerBytes - response else { return }
         guard target.utf8.count > used / 2 else {
-            throw HTTPError(.headerFieldsTooLarge, "request.fields-too-large", "the header fields are too long: send fewer of them")
+            throw HTTPError(
+                .headerFieldsTooLarge,
+                "request.fields-too-large",
+                "the header fields are too long: send fewer of them"
+            )
         }
         throw HTTPError(.uriTooLong, "request.uri-too-long", "the request's target is too long")
     }

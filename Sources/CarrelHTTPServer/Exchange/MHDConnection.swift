@@ -11,7 +11,7 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
     private var raw: OpaquePointer?
     /// The request whose response is not sent yet. The library forgets to complete some of them: the connection's end completes those.
     var exchange: Exchange?
-    /// Whether the client may still send what nobody will read, and would lose the response if the kernel reset the connection.
+    /// Whether the client may still be sending: it would lose the response if the kernel reset the connection.
     var lingers = false
 
     init(_ raw: OpaquePointer) {

@@ -35,7 +35,7 @@ final class Reply {
         return unsafe connection.queue(made, response.status)
     }
 
-    /// Whether ``text()`` is all of the response, and short enough for a socket to take it at once.
+    /// Whether ``text()`` is all of the response, and short enough for a socket to take it in one call.
     var isShort: Bool {
         switch response.body {
         case .empty: true

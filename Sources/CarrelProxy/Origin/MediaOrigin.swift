@@ -263,7 +263,9 @@ struct MediaOrigin: Sendable {
         fields: [MediaHTTPField],
         limit: Int
     ) async throws(ProxyError) -> MediaHTTPResponse {
-        guard case .servers(let named, let origins) = place else { throw ProxyError(.address, "'\(Self.shown(url))' is on a server") }
+        guard case .servers(let named, let origins) = place else {
+            throw ProxyError(.address, "'\(Self.shown(url))' is on a server")
+        }
         var request = try request(url, nil, named, origins, within: permissions.loadTime)
         for field in fields { request.headers.append(field.name, field.value) }
         if let body { (request.method, request.body) = (.post, .bytes(body)) }
