@@ -116,7 +116,9 @@ enum MPDInspection {
         var found: [MPDContentProtection] = []
         var seen: Set<MPDContentProtection> = []
         for stream in streams {
-            for descriptor in stream.properties.contentProtections where seen.insert(descriptor).inserted { found.append(descriptor) }
+            for descriptor in stream.properties.contentProtections where seen.insert(descriptor).inserted {
+                found.append(descriptor)
+            }
         }
         return found
     }

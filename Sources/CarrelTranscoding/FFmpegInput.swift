@@ -76,7 +76,8 @@ package final class FFmpegInput {
             try ConfinedProgram("ffprobe").run(
                 [
                     "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
-                    "-show_entries", "stream=index,codec_type,codec_name,extradata_size:stream_tags=language", "-of", "compact=p=0",
+                    "-show_entries", "stream=index,codec_type,codec_name,extradata_size:stream_tags=language", "-of",
+                    "compact=p=0",
                     "-i", "file:\(path)",
                 ],
                 reading: descriptor,
@@ -112,7 +113,11 @@ package final class FFmpegInput {
         }
         // programs list their streams too, without languages, before the list of all
         return streams.reduce(into: []) { list, stream in
-            if let place = list.firstIndex(where: { $0.index == stream.index }) { list[place] = stream } else { list.append(stream) }
+            if let place = list.firstIndex(where: { $0.index == stream.index }) {
+                list[place] = stream
+            } else {
+                list.append(stream)
+            }
         }
     }
 

@@ -159,7 +159,9 @@ struct AuxiliaryInformation {
     ) throws {
         if entries != nil, !hasSubsamples, groups.isEmpty, let encryption = defaults.map({ replacement ?? $0 }) {
             if sample < entriesCount {
-                at += !encryption.isProtected && sizes.count == entriesCount ? try size(of: sample, &window) : Int64(encryption.ivSize)
+                at +=
+                    !encryption.isProtected && sizes.count == entriesCount
+                    ? try size(of: sample, &window) : Int64(encryption.ivSize)
             }
             sample += 1
             return

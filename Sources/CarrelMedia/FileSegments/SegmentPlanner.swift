@@ -126,7 +126,10 @@ struct SegmentPlanner {
             }
             if found.last?.segment != segment {
                 guard found.count < room else {
-                    throw MediaError(.unsupported, "the tracks of the file have more than \(Self.partLimit) segments of this duration")
+                    throw MediaError(
+                        .unsupported,
+                        "the tracks of the file have more than \(Self.partLimit) segments of this duration"
+                    )
                 }
                 found.append(Part(segment: segment, position: position, count: 0))
             }

@@ -35,6 +35,7 @@ package struct LocalFolder: Sendable {
     /// Finds a file.
     ///
     /// - Parameter name: a path, from the folder unless it begins with a slash.
+    /// - Returns: the place of the file.
     package func place(of name: String) -> Place {
         guard let real = Self.realPath(name.utf8.first == UInt8(ascii: "/") ? name : path + name) else { return .missing }
         // bytes are compared: names that look the same may be others

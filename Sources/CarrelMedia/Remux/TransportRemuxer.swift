@@ -106,7 +106,7 @@ package struct TransportRemuxer: ~Copyable {
             plan.delay = min(max(0, delays[track.id] ?? 0), Self.origin)
             streams.append(plan)
             elementary.append(stream)
-            // the map has one packet, which holds the descriptors of so many streams
+            // the map has one packet, which has no room for the descriptors of 32 streams
             guard tracks.count <= Self.namedStreams, track.kind == "soun", let code = track.language else { continue }
             if let language = StreamDescriptor.language(code) { elementary[elementary.count - 1].descriptors.append(language) }
         }

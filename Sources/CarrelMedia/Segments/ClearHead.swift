@@ -20,7 +20,9 @@ struct ClearHead {
         let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free", "mdat", "skip", "pssh"]
         let others: [StaticString] = ["WEBVTT", "\u{feff}WEBVTT", "<?xml", "<tt", "OggS", "fLaC", "RIFF"]
         if bytes.byteCount > 0, bytes.u8(at: 0) == 0x47 {
-            let places = stride(from: 0, to: bytes.byteCount, by: TransportStream.packetLength).prefix { bytes.u8(at: $0) == 0x47 }
+            let places = stride(from: 0, to: bytes.byteCount, by: TransportStream.packetLength).prefix {
+                bytes.u8(at: $0) == 0x47
+            }
             let all = (bytes.byteCount + TransportStream.packetLength - 1) / TransportStream.packetLength
             if places.count >= min(all, 3) {
                 (content, bits) = (.transportStream, places.count * 8)

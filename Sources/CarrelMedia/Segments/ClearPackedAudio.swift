@@ -7,7 +7,7 @@ import CarrelTS
 /// Live Streaming §2.3.2): frames of AAC, AC-3 and E-AC-3 keep their length, and ID3 tags pass.
 struct ClearPackedAudio: ~Copyable {
     private var cipher: SampleAES
-    /// What the frames so far say of the key.
+    /// The evidence of the frames so far.
     private var checksums = FrameChecksums()
     /// The beginning of a frame or a tag.
     private var held: [UInt8] = []

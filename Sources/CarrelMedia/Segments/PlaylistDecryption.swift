@@ -108,7 +108,9 @@ struct PlaylistDecryption: ~Copyable {
         guard line.method == .sampleAES, let key = try playlist.key(part) else {
             throw MediaError(.unsupported, "keys of the format \(line.keyFormat ?? "identity") are not for files")
         }
-        guard key.count == 16 else { throw MediaError(.wrongKey, "SAMPLE-AES has keys of 16 bytes, and this one has \(key.count)") }
+        guard key.count == 16 else {
+            throw MediaError(.wrongKey, "SAMPLE-AES has keys of 16 bytes, and this one has \(key.count)")
+        }
         audio = try ClearPackedAudio(key: key, iv: part.iv)
         audioKey = playlist.evidence.use(key, "the address \(KeyAddress.withoutSecrets(line.uri))")
     }
@@ -151,7 +153,7 @@ struct PlaylistDecryption: ~Copyable {
         return content
     }
 
-    /// Counts what a clear segment says of its key.
+    /// Counts the evidence of a clear segment for its key.
     private mutating func judge(_ part: PlaylistSegments.Part, _ head: [UInt8]) throws {
         guard let line = part.key, let secret = try playlist.key(part) else { return }
         let digest = playlist.evidence.use(secret, "the address \(KeyAddress.withoutSecrets(line.uri))")

@@ -47,9 +47,10 @@ package struct PackageSummary: Sendable {
     ) {
         hasPlaylists = options.hasPlaylists
         hasKeyLines = hasPlaylists && options.transport != .cissa && renditions.contains { !$0.keys.isEmpty }
-        warnings = renditions.compactMap { rendition in
-            rendition.track.warning.map { "\(rendition.track.source.name): \($0)" }
-        } + others
+        warnings =
+            renditions.compactMap { rendition in
+                rendition.track.warning.map { "\(rendition.track.source.name): \($0)" }
+            } + others
         var tracks = renditions.map { rendition in
             Track(
                 kind: rendition.track.kind.rawValue,

@@ -36,6 +36,7 @@ package struct PackagingText: Sendable {
     /// The tag of a track's language (RFC 5646).
     ///
     /// - Parameter code: ISO 639-2; nil when it is not known.
+    /// - Returns: the tag; nil when the language is not known.
     package static func language(ofTrack code: String?) -> String? { code.map { LanguageTag.short($0) } }
 
     /// The language in the name of a file, as in `film.de.vtt`; nil when there is none.

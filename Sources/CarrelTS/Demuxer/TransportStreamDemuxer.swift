@@ -130,7 +130,8 @@ package struct TransportStreamDemuxer: Sendable {
     private mutating func dropLongest() {
         // gaps drop bytes too
         heldCount = assemblers.reduce(0) { $0 + $1.heldCount }
-        guard heldCount > UnitLimits.total, let longest = assemblers.indices.max(by: { assemblers[$0].heldCount < assemblers[$1].heldCount }),
+        guard heldCount > UnitLimits.total,
+            let longest = assemblers.indices.max(by: { assemblers[$0].heldCount < assemblers[$1].heldCount }),
             let pid = sources.first(where: { $0.content == .elementary(longest) })?.pid,
             let stream = program?.streams.first(where: { $0.pid == pid })
         else { return }

@@ -87,7 +87,10 @@ struct DecryptCommand: Command {
                     omitted = try decryption.write(to: &sink) { bar.advance(to: $0) }
                 }
                 if requiresVerified, let key = decryption.unverifiedKeys.first {
-                    throw MediaError(.unverifiedKey, "the clear media do not show the key for \(key) to be right: nothing is written")
+                    throw MediaError(
+                        .unverifiedKey,
+                        "the clear media do not show the key for \(key) to be right: nothing is written"
+                    )
                 }
                 return (try sink.commit(), omitted)
             }

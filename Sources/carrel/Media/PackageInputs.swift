@@ -81,6 +81,7 @@ struct PackageInputs {
     ///   - path: the file.
     ///   - count: the tracks of text that the file has at least.
     ///   - streams: the streams of the file; nil lists them.
+    /// - Throws: what reading the file throws, except failures of ffmpeg.
     private mutating func addTexts(_ path: String, _ count: Int, _ streams: [FFmpegInput.Stream]?) throws {
         let input: FFmpegInput
         let all: [FFmpegInput.Stream]
