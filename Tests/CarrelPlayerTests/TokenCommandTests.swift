@@ -69,7 +69,10 @@ struct `A token that a command makes` {
         #expect(!text.errorText.contains("warning"))
         #expect(lines.map { String($0.prefix(5)) } == ["ms3: ", "bb:  ", "jwt: "], "\(text.text)\(text.errorText)")
         #expect(lines[0].hasPrefix("ms3: \(url)/hms/ms3/rights/?b=") && lines[0].contains("#https%3A%2F%2Fbooks"))
-        #expect(lines[1].hasPrefix("bb:  <?xml ") && lines[1].contains("<ActionToken ") && lines[1].contains("\(url)/hms/bb/configuration"))
+        #expect(
+            lines[1].hasPrefix("bb:  <?xml ") && lines[1].contains("<ActionToken ")
+                && lines[1].contains("\(url)/hms/bb/configuration")
+        )
         let inline = try json(
             try await carrel(
                 "token",
