@@ -73,7 +73,7 @@ struct `The slots of an account's devices` {
 
     @Test(
         arguments: [
-            ("Anna's phone", "Anna's phone"), ("a\u{1}b\u{1f}c\u{7f}d e\u{80}", "abcd e\u{80}"), ("", "unnamed device"),
+            ("Anna's phone", "Anna's phone"), ("a\u{1}b\u{1f}c\u{7f}d e\u{80}", "abcd e"), ("", "unnamed device"),
             ("\u{2}\u{3}", "unnamed device"), (String(repeating: "x", count: 101), String(repeating: "x", count: 100)),
         ]
     )
