@@ -51,7 +51,8 @@ public struct AssetOpener: Sendable {
         _ warnings: (any WarningLogger)?
     ) throws(ResourceError) {
         let name = ResourcePath(decoded: asset.name)?.fileExtension
-        guard let name, let named = Format(fileExtension: name), named.conforms(to: .zip) || named.conforms(to: .pdf),
+        guard let name, let named = Format(fileExtension: name), named != .zip,
+            named.conforms(to: .zip) || named.conforms(to: .pdf),
             format.mediaType.isBitmap || format.mediaType.isAudio, !format.conforms(to: .zip)
         else { return }
         let message = "its name ends in .\(name), but it is a file of the type \(format.mediaType.essence)"
