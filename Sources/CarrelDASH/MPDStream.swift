@@ -98,6 +98,7 @@ package struct MPDStream: Sendable {
     /// The segments, with runs that other representations of the MPD share.
     ///
     /// - Parameter timelines: the runs of timelines that were made before.
+    /// - Returns: the segments.
     /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }

@@ -165,8 +165,8 @@ package enum LicenseStore {
             setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
             insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
             insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
-            recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject, bySubject, over, remove,
-            expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
+            recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject,
+            bySubject, over, remove, expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
         ] + statementsOfEndings
 
     /// A license as the service keeps it.

@@ -22,6 +22,7 @@ enum LargeManifest {
     /// - Parameters:
     ///   - entries: of the timeline, which ends in the future.
     ///   - representations: of pictures.
+    /// - Returns: the MPD.
     static func live(entries: Int, representations: Int) -> String {
         var timeline = ""
         for _ in 0..<entries / 2 { timeline += "<S d=\"1000\"/><S d=\"1001\"/>" }
@@ -40,6 +41,7 @@ enum LargeManifest {
     ///   - representations: of pictures.
     ///   - segments: of each.
     ///   - isEven: whether all have the same times; otherwise they drift by a millisecond in each segment.
+    /// - Returns: the MPD.
     static func film(representations: Int, segments: Int = 200_000, isEven: Bool = true) -> String {
         func timeline(_ timescale: Int, _ more: Int) -> String {
             template(timescale, "<S t=\"0\" d=\"\(2 * timescale + more)\" r=\"\(segments - 1)\"/>")
@@ -62,6 +64,7 @@ enum LargeManifest {
     /// - Parameters:
     ///   - descriptors: of the set.
     ///   - representations: of the set.
+    /// - Returns: the MPD.
     static func protected(descriptors: Int, representations: Int) -> String {
         var inner = ""
         for number in 0..<descriptors {

@@ -10,7 +10,7 @@ struct SliceEnds: Sendable {
     /// Eighths of a bit of evidence that the key is right; negative values are evidence that it is wrong.
     private var score = 0
     private var left = 512
-    /// The ends of the last slices: still pictures repeat them, and a repetition is no further evidence.
+    /// The ends of the last slices: still pictures repeat them, and a repetition adds no evidence.
     private var recent: [UInt64] = []
 
     /// The score that one right key in sixteen million has.

@@ -70,7 +70,7 @@ package struct FileSegments: Sendable {
     let delays: [UInt32: Int64]
     /// The units by which the samples of each track are decoded earlier in fragments, so that no composition offset is negative.
     let leads: [Int64]
-    /// Where the presentation begins in the first segment.
+    /// The beginning of the presentation in the first segment.
     let beginning: SegmentBeginning
 
     /// Looks through the tables or the index of a file.

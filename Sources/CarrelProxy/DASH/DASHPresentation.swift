@@ -106,7 +106,7 @@ final class DASHPresentation: Presentation {
         return outline(apart)
     }
 
-    /// Whether segments of pictures and audio go out together: decided once for each manifest, whoever waits for it.
+    /// Whether segments of pictures and audio go out together: decided once for each manifest and all that wait for it.
     private func isAligned(_ manifest: Manifest, _ tracks: DASHTracks) async throws -> Bool {
         let lister = await lister(manifest, tracks)
         let decision = alignment.withLock { known in

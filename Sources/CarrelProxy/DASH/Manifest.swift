@@ -24,7 +24,7 @@ struct Manifest: Sendable {
     private let fastPeriods: [MPDPeriod]
     private let cache = Cache()
 
-    /// What is made of the manifest when it is needed.
+    /// Values made from the manifest at their first use.
     private final class Cache: Sendable {
         let sequences = Locked(Sequences())
         let spent = Locked<Instant??>(nil)

@@ -129,7 +129,7 @@ struct Outline: Sendable {
     var isLive = false
     /// The audio of the source, which goes out with the pictures or beside them.
     var languages: [Rendition] = []
-    /// What a caller wants and does not get.
+    /// Requests of the caller that the source cannot meet.
     var warnings: [Warning] = []
 
     enum Warning: Sendable, Equatable {

@@ -53,7 +53,7 @@ public struct SourceSummary: Sendable {
     public var texts: [Rendition] = []
     /// How the source is protected; none where it is clear, or where its segments alone know.
     public var protections: [MediaProtection] = []
-    /// What the caller wants and does not get, each a lower-case sentence.
+    /// Requests of the caller that the source cannot meet, each a lower-case sentence.
     public var warnings: [String] = []
 
     init(_ kind: Kind) {

@@ -1,6 +1,6 @@
 /// A track of a source that a plan may take: a track of a file, a representation of DASH, a variant or a rendition of HLS.
 struct OfferedTrack: Sendable, Equatable {
-    /// What a track shows.
+    /// The kind of a track's content.
     enum Kind: String, Sendable {
         case video, audio, text
         /// Sync pictures alone, for fast play.

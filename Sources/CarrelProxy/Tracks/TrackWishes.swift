@@ -1,6 +1,6 @@
 import CarrelMedia
 
-/// What decides about the tracks that are played: the wishes of the caller, the codecs of the player, and the form of segments.
+/// The input of the choice of tracks: the wishes of the caller, the codecs of the player, and the form of segments.
 struct TrackWishes: Sendable {
     var videoTrack = MediaSourceParameters.TrackSelector.any
     var audioTrack = MediaSourceParameters.TrackSelector.any
