@@ -23,10 +23,6 @@ extension CarrelService {
         package let lost: [Audit.Entry]?
         /// Whether the database has secrets that nothing unwraps, because the home has no master key.
         package let needsMasterKey: Bool
-
-        package var sessions: Int { ended.sessions }
-        package var links: Int { ended.links }
-        package var appPasswords: Int { ended.appPasswords }
     }
 
     /// The sessions, links and keys that a restore ended, because they may have ended after the backup. All tickets, credentials of editions, tokens and license messages of

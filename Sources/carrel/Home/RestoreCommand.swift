@@ -112,8 +112,8 @@ struct RestoreCommand: Command {
     private func json(_ restored: CarrelService.Restored) -> JSON {
         var object: JSONObject = [
             "restored": path.map { .string($0) } ?? .null, "backupTime": .string(restored.backupTime.description),
-            "sessions": .integer(restored.sessions),
-            "links": .integer(restored.links), "appPasswords": .integer(restored.appPasswords),
+            "sessions": .integer(restored.ended.sessions),
+            "links": .integer(restored.ended.links), "appPasswords": .integer(restored.ended.appPasswords),
             "kept": restored.kept.map { .string($0) } ?? .null,
             "recordedSince": restored.lost.map { JSON.array($0.map(Self.json)) } ?? .null,
             "masterKeyMissing": .bool(restored.needsMasterKey),
