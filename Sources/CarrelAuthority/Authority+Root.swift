@@ -116,6 +116,8 @@ extension Authority {
             return true
         }
         keyCache.invalidateAll()
+        // A restore may have raised the document's number while the root was kept elsewhere.
+        try await signAfterRestore()
         return (id, isChanged)
     }
 
@@ -130,7 +132,7 @@ extension Authority {
         in transaction: any Transaction
     ) throws {
         let certificate = try Certificate(der: root.certificate)
-        guard certificate.commonName == known.root.commonName, certificate.maySign, let validity = certificate.validity,
+        guard certificate.commonName == known.root.commonName, let validity = certificate.validity,
             now <= validity.upperBound
         else {
             throw ServerError(.invalid, "the file has no valid root of the environment '\(known.environment)'")

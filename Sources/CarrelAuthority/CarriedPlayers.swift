@@ -52,12 +52,17 @@ enum CarriedPlayers {
         """
     )
 
+    static let guestPage = SQL("SELECT * FROM guests WHERE player_id > $1 ORDER BY player_id LIMIT $2")
+    static let ownGuest = SQL("SELECT * FROM guests WHERE player_id = $1")
+    static let mergeGuest = SQL("INSERT INTO guests VALUES ($1, $2, $3, $4)")
+
     static let statements = [
+        guestPage, ownGuest, mergeGuest,
         keyPage, ownKey, mergeKey, documentPage, ownDocument, mergeDocument, playerPage, ownPlayer, rival, mergePlayer, hasDevice,
         certificatePage, ownCertificate, mergeCertificate, noncePage, ownNonce, mergeNonce, rightPage, ownRight, mergeRight,
     ]
 
-    static let tables = [keys, documents, players, certificates, nonces, rights]
+    static let tables = [keys, documents, players, guests, certificates, nonces, rights]
 
     private static let keys = CarriedTable(
         "pki_keys",
@@ -102,6 +107,8 @@ enum CarriedPlayers {
             }
             return nil
         }
+        // A player that got a license after the backup gives way to no other.
+        if !row.isNull(22) { try transaction.run(GuestStore.remove, [row[0]]) }
         var values = row.values
         let account = try row.textIfPresent(9).flatMap { try AccountStore.account(id: $0, in: transaction) }
         let hasDevice = try !row.isNull(10) && transaction.row(hasDevice, [row[10]]) != nil
@@ -117,6 +124,20 @@ enum CarriedPlayers {
         if values[17] == .null, let own { (values[17], values[20]) = (own[17], own[20]) }
         return Row(values)
     }
+
+    private static let guests = CarriedTable(
+        "guests",
+        page: guestPage,
+        own: ownGuest,
+        merge: mergeGuest,
+        start: [""],
+        columns: 4,
+        names: { _, _ in [] },
+        adapt: { row, own, transaction in
+            guard own == nil, try transaction.row(ownPlayer, [row[0]]) != nil else { return nil }
+            return row
+        }
+    )
 
     private static let certificates = CarriedTable(
         "player_certificates",
