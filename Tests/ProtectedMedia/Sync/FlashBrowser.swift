@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 package import CarrelTesting
 
@@ -17,10 +18,25 @@ package enum FlashBrowser {
         let browser = try await Browser.start(kind)
         do {
             try await browser.open(page)
-            let found = try await browser.asyncScript(script, .string(manifest))
+            // in the page itself: Firefox keeps what drives it apart from the bytes of a page
+            try await browser.script(
+                """
+                const script = document.createElement("script");
+                script.textContent = arguments[0];
+                document.documentElement.dataset.manifest = arguments[1];
+                document.head.append(script);
+                """,
+                .string(script),
+                .string(manifest)
+            )
+            try await browser.wait(until: "document.documentElement.dataset.result", timeout: .seconds(60))
+            let text = try await browser.script("return document.documentElement.dataset.result").string ?? ""
+            let bytes = Array(text.utf8)
+            let found = try JSON.parse(bytes.rawSpan)
             await browser.close()
             if found["unsupported"]?.string != nil { return nil }
             var times = FlashTimes()
+            times.isWhole = false
             times.flashes = (found["flashes"]?.array ?? []).compactMap(\.double)
             times.beeps = (found["beeps"]?.array ?? []).compactMap(\.double)
             times.words = found["words"]?.string ?? "\(found)"
@@ -32,7 +48,7 @@ package enum FlashBrowser {
     }
 
     private static let script = """
-        const [manifest, done] = arguments;
+        const manifest = document.documentElement.dataset.manifest;
         const text = async url => (await fetch(url)).text();
         const address = (uri, base) => new URL(uri, base).href;
         // each track: kind, type, offset in seconds, and pieces with address and range
@@ -104,13 +120,13 @@ package enum FlashBrowser {
             const all = [];
             for (const piece of track.pieces) {
               const data = await bytes(piece);
-              all.push(...data);
+              all.push(data);
               buffers[i].appendBuffer(data);
               await new Promise((next, fail) => { buffers[i].onupdateend = next; buffers[i].onerror = () => fail("append " + piece[0]); });
             }
             if (track.kind !== "audio") continue;
             const start = buffers[i].buffered.start(0);
-            const pcm = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(new Uint8Array(all).buffer);
+            const pcm = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(await new Blob(all).arrayBuffer());
             const samples = pcm.getChannelData(0);
             let quiet = pcm.sampleRate;
             for (let at = 0; at < samples.length; at++) {
@@ -147,6 +163,7 @@ package enum FlashBrowser {
           }
           return out;
         }
+        const done = result => document.documentElement.dataset.result = JSON.stringify(result);
         run().then(done, error => done({ words: "error: " + error }));
         """
 }

@@ -62,6 +62,8 @@ package struct FlashTimes: Sendable, CustomStringConvertible {
     package var pictures: Int { times.count }
     /// When the first picture is shown.
     package var start: Double { times.min() ?? 0 }
+    /// Whether all of the film was looked at, and not some of its flashes.
+    package var isWhole = true
     /// The words of the player, for messages.
     package var words = ""
 
@@ -69,9 +71,10 @@ package struct FlashTimes: Sendable, CustomStringConvertible {
 
     package var description: String { "\(pictures) pictures, flashes \(flashes), beeps \(beeps) \(words)" }
 
-    /// The milliseconds by which each beep comes after its flash; the first half second is left out, when players begin.
+    /// The milliseconds by which each beep comes after its flash. The first flash does not count, because mpv gives its first picture
+    /// another time when it writes to a file; nor does the first half second, in which an edit may hide flashes.
     package var delays: [Double] {
-        flashes.filter { $0 > (flashes.first ?? 0) + 0.5 }.compactMap { flash in
+        flashes.dropFirst(isWhole ? 1 : 0).filter { $0 > start + 0.5 }.compactMap { flash in
             beeps.min { abs($0 - flash) < abs($1 - flash) }.map { ($0 - flash) * 1000 }
         }
     }
