@@ -186,9 +186,11 @@ import Testing
         #expect(try await stream(players[0]) == nil)
         #expect(try await stream(players[1]) == nil)
         #expect(try await stream(players[0]) == "license.concurrency")
-        #expect(try await stream(players[2], account: "a") == nil)
-        #expect(try await stream(players[3], account: "a") == "license.concurrency")
-        #expect(try await stream(players[3], account: "b") == nil)
+        let alice = try await test.service.accounts.findOrCreate(named: "alice").id
+        let bob = try await test.service.accounts.findOrCreate(named: "bob").id
+        #expect(try await stream(players[2], account: alice) == nil)
+        #expect(try await stream(players[3], account: alice) == "license.concurrency")
+        #expect(try await stream(players[3], account: bob) == nil, "a refusal links no device")
         let unlimited = try await TestService { $0.stream.concurrency = 0 }
         let player = try await TestPlayer().personalized(by: unlimited)
         for _ in 0..<5 {
@@ -215,7 +217,7 @@ import Testing
         #expect(license.terms.notAfter == end && license.terms.playbackSeconds == 7200)
         #expect(
             license.obligations.map(\.type) == ["wudo", "output-control"]
-                && license.obligations.map(\.isCritical) == [false, true]
+                && license.obligations.map(\.isCritical) == [true, true]
         )
         let records = try await test.service.licenses.redemptions(cookie: "order-1001", start: 0, count: 32)
         #expect(records.map(\.license) == [license.id] && records.map(\.player) == [player.id])

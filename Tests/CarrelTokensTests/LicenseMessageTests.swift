@@ -225,7 +225,7 @@ struct `A license message` {
         #expect(!message.entitlement.isStorable && message.entitlement.duration == 5 && message.entitlement.access.preventsReuse)
         #expect(message.entitlement.access.unknown == ["allowed_device_ids"])
         #expect(
-            message.entitlement.unknown == ["license.allow_everything", "license.fairplay.x", "license_server.x", "new"]
+            message.entitlement.unknown == ["license.allow_everything", "license.fairplay.x", "new", "license_server.x"]
         )
         #expect(message.entitlement.policies.map(\.unknown) == [["other", "widevine.resolution"]])
         #expect(throws: RightsError(.malformed)) { try message.write(under: Self.key) }

@@ -12,7 +12,7 @@ package struct PersonalRegister: Sendable {
     /// The order of the export: first what later members are read for.
     private static let order = [
         "devices", "sessions", "identities", "appPasswords", "subscriptions", "purchases", "storePurchases", "storeTransactions",
-        "upstream", "orders", "listening", "bookmarks", "audit",
+        "upstream", "orders", "listening", "bookmarks", "players", "licenses", "audit",
     ]
 
     /// - Parameters:
