@@ -144,7 +144,7 @@ struct `The commands of an administrator` {
         #expect(try await carrel("admin", "setup-link").contains("/admin/#setup="))
         _ = try await carrel("key", "list")
         _ = try await carrel("key", "revoke", try await id("key", "create", "--role", "service"))
-        for words in [["show"], ["add"], ["rotate"], ["rotate-tickets"], ["rotate-credentials"]] {
+        for words in [["show"], ["add"], ["rotate"], ["rotate-tickets"], ["rotate-credentials"], ["rotate-tokens"]] {
             _ = try await checkProcess([DemoServer.program, "keys"] + words + ["--home", home])
         }
         #expect(try await carrel("keys", "show").hasPrefix("master key 2\nnode "))
@@ -210,6 +210,9 @@ struct `The commands of an administrator` {
         let file = directory.file("root.json")
         _ = try await carrel("pki", "export-root", file, input: "correct horse battery\n")
         #expect(try await checkProcess(["stat", "-c", "%a", file]) == "600\n")
+        let removed = directory.file("removed.json")
+        _ = try await carrel("pki", "export-root", removed, "--remove", input: "correct horse battery\n")
+        _ = try await carrel("pki", "import-root", removed, input: "correct horse battery\n")
     }
 
     /// A token of a title is redeemed; its license is explained and revoked.

@@ -158,6 +158,7 @@ struct `A license with a rule that this player does not know` {
         #expect(try await reason { $0.unknownOutputBehavior = .allow } == nil)
         #expect(try await reason { $0.outputControlOverride = .init(imageConstraintLevel: 0) } == nil)
         #expect(try await reason { $0.extensions = [.init(type: "wudo", isCritical: true, payload: [])] } == nil)
+        #expect(try await reason { $0.extensions = [.init(type: "wudo", isCritical: true, payload: [0, 0, 0, 0])] } == nil)
         let unknown = ActionResult.Reason.unsupportedObligation
         #expect(try await reason { $0.unknownOutputBehavior = .sdOnly } == unknown)
         #expect(try await reason { $0.unknownOutputBehavior = .disallow } == unknown)
