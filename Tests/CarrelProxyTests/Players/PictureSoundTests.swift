@@ -20,7 +20,7 @@ import Testing
     {
         let directory = TemporaryDirectory()
         let path = try await film.make(in: directory)
-        let run = try ProxyRun { $0.output = output }
+        let run = try ProxyRun { ($0.output, $0.policy) = (output, .open) }
         var server: FolderServer?
         let session: PlaylistProxy.Session
         if source == .film {
