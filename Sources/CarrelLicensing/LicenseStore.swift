@@ -166,7 +166,8 @@ package enum LicenseStore {
             insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
             insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
             recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject,
-            bySubject, over, remove, expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys, removeCommunicationKey,
+            bySubject, over, remove, expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys,
+            removeCommunicationKey,
         ] + statementsOfEndings
 
     /// A license as the service keeps it.
