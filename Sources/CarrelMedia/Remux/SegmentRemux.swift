@@ -251,8 +251,8 @@ package struct SegmentRemux: ~Copyable {
             for track in reader.fragments.tracks {
                 tracks.append(track)
                 shifts.append(reader.shift)
-                guard track.kind == "vide" else { continue }
-                delays[track.id] = Self.delay(of: track, reader.fragments.leastComposition[track.id] ?? 0)
+                guard track.kind == "vide", let least = reader.fragments.leastComposition[track.id] else { continue }
+                delays[track.id] = Self.delay(of: track, least)
             }
         }
         var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts, reserved: reserved)
@@ -268,18 +268,13 @@ package struct SegmentRemux: ~Copyable {
         remuxer = consume made
     }
 
-    /// The part of a second by which pictures are decoded earlier than they say, at least: twelve frames of reordering at 25 in a second.
-    private static let reserveDivisor: Int64 = 2
+    /// The part of a second by which pictures with signed composition offsets are decoded earlier than they say, at least: the five frames
+    /// that reordering takes at 25 in a second, and some. No picture is presented at another time.
+    private static let reserveDivisor: Int64 = 4
 
-    /// The ticks by which the pictures of a track are decoded earlier than they say. No picture is presented at another time.
+    /// The ticks by which the pictures of a track are decoded earlier than they say.
     ///
-    /// All fragments of a rendition have the same delay, so that decoding times and clock references never run backwards between segments:
-    /// packagers write signed composition offsets in some fragments and not in others. A tick more, as times are rounded.
-    ///
-    /// - Parameters:
-    ///   - track: a track of pictures.
-    ///   - leastComposition: the least composition offset of the first fragment; further reordering than the reserve delays the segment.
-    /// - Returns: ticks of 90 kHz.
+    /// A later fragment may reorder its pictures further than the first one. A tick more, as times are rounded.
     static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
         let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
         return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
