@@ -130,16 +130,15 @@ import Testing
         let override = try await obligations { $0.outputControlOverride = .init(imageConstraintLevel: 3) }
         #expect(override == [Obligation(type: "wudo", parameters: ["imageConstraintLevel": 3], isCritical: true)])
         let both = try await obligations {
-            $0.outputControlOverride = .init(imageConstraintLevel: 3)
-            $0.extensions = [.init(type: "wudo", isCritical: true, payload: [1])]
+            let extensions = [BusinessRules.Extension(type: "wudo", isCritical: true, payload: [1])]
+            ($0.outputControlOverride, $0.extensions) = (.init(imageConstraintLevel: 3), extensions)
         }
         #expect(both == [Obligation(type: "wudo", parameters: ["payload": "AQ=="], isCritical: true)])
         let flags = try await obligations { $0.outputControlFlags = 5 }
         #expect(flags == [Obligation(type: "output-control", parameters: ["flags": 5, "unknown": ""], isCritical: true)])
         let unknown = try await obligations { $0.unknownOutputBehavior = .sdOnly }
-        #expect(
-            unknown == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "SDOnly"], isCritical: true)]
-        )
+        let parameters: JSONObject = ["flags": 0, "unknown": "SDOnly"]
+        #expect(unknown == [Obligation(type: "output-control", parameters: parameters, isCritical: true)])
         let allowed = try await obligations { $0.unknownOutputBehavior = .allow }
         #expect(
             allowed == [Obligation(type: "output-control", parameters: ["flags": 0, "unknown": "Allow"], isCritical: false)]
