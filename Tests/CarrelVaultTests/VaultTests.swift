@@ -182,7 +182,10 @@ struct `A vault` {
         #expect(await code { () throws(VaultError) in try await vault.sign(Self.message, withKey: "device") } == .absent)
         #expect(await code { () throws(VaultError) in try await vault.seal(Secret([1]), associated: []) } == .absent)
         #expect(await code { () throws(VaultError) in try await vault.makeKey(named: "device") } == .absent)
-        #expect(await code { () throws(VaultError) in try await VaultPlace.missing(place).create() } == .absent)
+        let nested = VaultPlace.missing(place)
+        #expect(await code { () throws(VaultError) in try await nested.open() } == .absent)
+        let other = try await nested.create().makeKey(named: "device")
+        #expect(try await nested.open().publicKey(named: "device") == other, "the folders on its path are made")
     }
 
     @Test(arguments: VaultKind.allCases.filter { $0 != .pkcs11 })
