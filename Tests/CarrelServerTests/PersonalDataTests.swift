@@ -179,12 +179,12 @@ struct `Personal data` {
             "purchases": ["id", "account_id", "product_id", "kind", "ends_at", "created_at", "number", "asked_end"],
             "orders": [
                 "id", "number", "account_id", "title_id", "kind", "state", "starts_at", "ends_at", "created_at", "activated_at",
-                "ended_at", "master_version", "wrapped_key", "isbn",
+                "ended_at", "master_version", "wrapped_key", "isbn", "play_seconds",
             ],
             "players": [
                 "id", "sign_key", "agree_key", "agree_point", "fingerprint", "level", "app", "build", "name", "account_id",
                 "device_id", "link_expires_at", "created_at", "seen_at", "expires_at", "suspended_at", "suspended_by",
-                "revoked_at", "licensed_at",
+                "revoked_at", "licensed_at", "licensed_until", "list_version", "revoked_by", "link_family",
             ],
             "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
             "audit_pages": ["id", "first_at", "at", "filter", "entries"],
