@@ -60,6 +60,7 @@ struct `The audit log` {
         // Only a command on the home itself does these; its tests look into the log too.
         "POST /admin/v1/accessions/titles", "POST /admin/v1/accessions/editions", "POST /admin/v1/accessions/take-back",
         "POST /admin/v1/accessions/pages", "POST /admin/v1/audit/archived", "POST /admin/v1/pki/export-root",
+        "POST /admin/v1/pki/remove-root", "POST /admin/v1/pki/import-root",
     ]
 
     /// Everything that staff can do, once, on things that are there for it.
@@ -245,6 +246,7 @@ struct `The audit log` {
             Act("POST /admin/v1/throttle/clear", nil, ["account": "alice"], as: "throttle.clear", on: alice.id),
             Act("POST /admin/v1/credential-key/rotate", as: "credentials.rotate", on: ""),
             Act("POST /admin/v1/ticket-key/rotate", as: "ticket-key.rotate", on: ""),
+            Act("POST /admin/v1/token-key/rotate", as: "token-key.rotate", on: ""),
             Act("POST /admin/v1/master-key/add", nil, [:], as: "master-key.add", on: ""),
             Act("POST /admin/v1/master-key/rotate", as: "master-key.rotate", on: ""),
             Act("POST /admin/v1/orders", nil, other, as: "order.create"),
@@ -334,7 +336,7 @@ struct `The audit log` {
         "devices": SQL("SELECT * FROM devices"),
         "edition_resources": SQL("SELECT * FROM edition_resources"),
         "edition_search": SQL("SELECT * FROM edition_search"),
-        "editions": SQL("SELECT * FROM editions"),
+        "editions": SQL("SELECT * FROM editions"), "guests": SQL("SELECT * FROM guests"),
         "identities": SQL("SELECT * FROM identities"),
         "installation": SQL("SELECT * FROM installation"),
         "intervals": SQL("SELECT * FROM intervals"),
