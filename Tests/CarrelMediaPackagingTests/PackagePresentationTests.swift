@@ -126,10 +126,16 @@ struct `What a package tells players` {
 
     @Test func `is refused before anything is written when one file would have too many segments`() async throws {
         let directory = TemporaryDirectory()
+        // a minute is encoded, and repeated
+        let minute = try await Self.film(
+            directory,
+            "minute.mp4",
+            ["-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t", "60", "-c:a", "libmp3lame", "-b:a", "8k"]
+        )
         let path = try await Self.film(
             directory,
             "long.mp4",
-            ["-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t", "33000", "-c:a", "libmp3lame", "-b:a", "8k"]
+            ["-stream_loop", "549", "-i", minute, "-c", "copy"]
         )
         var options = PackagingRun.options(nil, .ranges)
         options.segmentDuration = 500

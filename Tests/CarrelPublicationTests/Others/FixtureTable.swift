@@ -72,7 +72,7 @@ enum FixtureTable {
             ("ocf-mimetype-file-missing-error", .opens(epubType, ["mimetype"])),
             ("ocf-zip-mimetype-entry-extra-field-error", .opens(epubType, ["extra field"])),
             ("ocf-zip-unreadable-empty-fatal", .refused("opening.parsing-failed")),
-            ("ocf-zip-unreadable-image-with-epub-extension-fatal", .opens("image/jpeg")),
+            ("ocf-zip-unreadable-image-with-epub-extension-fatal", .refused("opening.parsing-failed")),
             ("ocf-zip-unreadable-no-end-header-fatal", .refused("opening.parsing-failed")),
             ("ocf-zip-valid", .opens(epubType)),
         ].map { (name: String, outcome: Outcome) in ("epub/epubcheck-ocf/\(name).epub", outcome) }
