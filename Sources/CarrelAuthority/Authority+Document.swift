@@ -100,10 +100,14 @@ extension Authority {
 
     /// Sentences about keys that end within half a year, or have ended.
     func endWarnings(at now: Instant) async throws -> [String] {
-        try await list().filter { $0.isCurrent && $0.use != Use.servers && $0.validity.upperBound < now + Self.warning }.map {
-            key in
+        let isOffline = try await storedKeys().rootKey == nil
+        return try await list().filter { key in
+            key.isCurrent && (key.use != Use.servers || isOffline) && key.validity.upperBound < now + Self.warning
+        }.map { key in
             let verb = key.validity.upperBound < now ? "ended" : "ends"
-            return "the key for '\(key.use)' \(verb) at \(key.validity.upperBound): carrel pki rotate \(key.use)"
+            // servers have certificates of the root itself while it is here
+            let remedy = key.use == Use.servers ? "pki import-root" : "pki rotate \(key.use)"
+            return "the key for '\(key.use)' \(verb) at \(key.validity.upperBound): carrel \(remedy)"
         }
     }
 

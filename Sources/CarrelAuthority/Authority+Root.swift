@@ -69,12 +69,21 @@ extension Authority {
                 )
                 try AuthorityStore.certify(agreement.id, certificate, in: transaction)
             }
+            // with a new number, all nodes read the keys again and forget the root's
+            let signed = try Self.document(
+                try AuthorityStore.keys(in: transaction),
+                environment: known.environment,
+                number: known.number + 1,
+                root: key,
+                master.current,
+                at: now
+            )
+            try AuthorityStore.insert(signed, at: now, in: transaction)
             try AuthorityStore.removePrivateKeys(of: Use.root, in: transaction)
             let id = JWK.p256(key.publicKey).thumbprint
             try AuditStore.append(actor.entry("pki.remove-root", on: id, at: moment), in: transaction)
         }
         keyCache.invalidateAll()
-        _ = try? await database.expunge()
     }
 
     /// Brings an exported root back: the current one that was kept elsewhere, or a later one that a restore lost.

@@ -40,7 +40,8 @@ extension Authority {
         let now = clock.now.wholeSecond
         // clocks of clients may be late
         let start = max(now - .seconds(3600), keys.root.validity?.lowerBound ?? now)
-        let validity = min(start, now)...(now + Self.serverLife)
+        let end = try Certificate(der: issuer.certificate).validity?.upperBound ?? now + Self.serverLife
+        let validity = min(start, now)...max(now, min(now + Self.serverLife, end))
         let key = P256.PrivateKey()
         let certificate = issuer.issue(
             subject: names.first ?? "localhost",

@@ -16,6 +16,7 @@ package struct AuthorityCapability: Capability {
     package let players: Players
     package let links: LinkCodes
     private let accounts: AccountsCapability
+    private let expunging: Expunging
     private let clock: any WallClock
     private let limiter: TokenBucketLimiter
     private let challengeLimiter: TokenBucketLimiter
@@ -57,6 +58,7 @@ package struct AuthorityCapability: Capability {
         )
         players = Players(database: context.database, clock: context.clock)
         self.accounts = accounts
+        expunging = context.expunging
         clock = context.clock
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
         challengeLimiter = TokenBucketLimiter(perMinute: Self.challengeLimit)
@@ -86,6 +88,7 @@ package struct AuthorityCapability: Capability {
     package func addRoutes(to router: inout Router) {
         AuthorityRoutes(
             authority: authority,
+            expunging: expunging,
             personalizations: personalizations,
             players: players,
             accounts: accounts.accounts,

@@ -14,6 +14,7 @@ import CarrelWebAPI
 /// and to the certificate authority.
 struct AuthorityRoutes: Sendable {
     let authority: Authority
+    let expunging: Expunging
     let personalizations: Personalizations
     let players: Players
     let accounts: Accounts
@@ -160,7 +161,7 @@ struct AuthorityRoutes: Sendable {
             let use = try object.requiredString("use")
             return .json(["use": .string(use), "id": .string(try await authority.rotate(use, by: actor))])
         }
-        RootRoutes(authority: authority, callers: callers).add(to: &router)
+        RootRoutes(authority: authority, expunging: expunging, callers: callers).add(to: &router)
     }
 
     /// The signed message that a request has as its body.

@@ -33,6 +33,8 @@ enum CarriedPlayers {
             licensed_at = excluded.licensed_at
         """
     )
+    /// The players that are not revoked, of a revoked player's key.
+    static let holders = SQL("SELECT id FROM players WHERE (sign_key = $1 OR agree_key = $1) AND revoked_at IS NULL")
     static let hasDevice = SQL("SELECT 1 FROM devices WHERE id = $1")
     static let certificatePage = SQL("SELECT * FROM player_certificates WHERE serial > $1 ORDER BY serial LIMIT $2")
     static let ownCertificate = SQL("SELECT * FROM player_certificates WHERE serial = $1")
@@ -58,11 +60,11 @@ enum CarriedPlayers {
 
     static let statements = [
         guestPage, ownGuest, mergeGuest,
-        keyPage, ownKey, mergeKey, documentPage, ownDocument, mergeDocument, playerPage, ownPlayer, rival, mergePlayer, hasDevice,
+        keyPage, ownKey, mergeKey, documentPage, ownDocument, mergeDocument, playerPage, ownPlayer, rival, mergePlayer, holders, hasDevice,
         certificatePage, ownCertificate, mergeCertificate, noncePage, ownNonce, mergeNonce, rightPage, ownRight, mergeRight,
     ]
 
-    static let tables = [keys, documents, players, guests, certificates, nonces, rights]
+    static let tables = [keys, players, rights, certificates, guests, documents, nonces]
 
     private static let keys = CarriedTable(
         "pki_keys",
@@ -107,8 +109,6 @@ enum CarriedPlayers {
             }
             return nil
         }
-        // A player that got a license after the backup gives way to no other.
-        if !row.isNull(22) { try transaction.run(GuestStore.remove, [row[0]]) }
         var values = row.values
         let account = try row.textIfPresent(9).flatMap { try AccountStore.account(id: $0, in: transaction) }
         let hasDevice = try !row.isNull(10) && transaction.row(hasDevice, [row[10]]) != nil
@@ -122,8 +122,13 @@ enum CarriedPlayers {
         }
         // What the backup knows as revoked stays so.
         if values[17] == .null, let own { (values[17], values[20]) = (own[17], own[20]) }
-        return Row(values)
+        let merged = Row(values)
+        if !isGuest(merged) { try transaction.run(GuestStore.remove, [row[0]]) }
+        return merged
     }
+
+    /// Whether a player may give way to others: it has no account and no license, and nobody suspended or revoked it.
+    private static func isGuest(_ player: Row) -> Bool { [9, 15, 17, 22].allSatisfy(player.isNull) }
 
     private static let guests = CarriedTable(
         "guests",
@@ -134,7 +139,7 @@ enum CarriedPlayers {
         columns: 4,
         names: { _, _ in [] },
         adapt: { row, own, transaction in
-            guard own == nil, try transaction.row(ownPlayer, [row[0]]) != nil else { return nil }
+            guard own == nil, let player = try transaction.row(ownPlayer, [row[0]]), isGuest(player) else { return nil }
             return row
         }
     )
@@ -173,6 +178,7 @@ enum CarriedPlayers {
         columns: 6,
         names: { _, _ in ["revocations"] },
         adapt: { row, own, transaction in
+            if row.isNull(5) { try revokePlayers(of: row, in: transaction) }
             var values = row.values
             // An entry for good stays so; one for a suspension lasts as long as the account's suspension in the backup.
             if let own, own.isNull(5) { values[5] = .null }
@@ -180,4 +186,20 @@ enum CarriedPlayers {
             return try AccountStore.account(id: id, in: transaction)?.isSuspended == true ? Row(values) : nil
         }
     )
+
+    /// Revokes the players of the backup that an entry names, by their id or by a key: the replaced database may have deleted them since.
+    private static func revokePlayers(of right: Row, in transaction: any Transaction) throws {
+        let players: [SQLValue]
+        switch try right.text(0) {
+        case "player": players = [right[1]]
+        case "key": players = try transaction.rows(holders, [right[1]]).map { $0[0] }
+        default: return
+        }
+        let (byStaff, time) = (try right.integer(4) == 1, try right.instant(2))
+        for player in players where try transaction.run(PlayerStore.revoke, [player, right[2], byStaff ? "staff" : "reader"]) > 0 {
+            guard case .text(let id) = player else { continue }
+            try PlayerStore.revokeRight("player", id, until: nil, byStaff: byStaff, at: time, in: transaction)
+            try transaction.run(GuestStore.remove, [player])
+        }
+    }
 }

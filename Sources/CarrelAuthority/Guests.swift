@@ -27,6 +27,8 @@ final class Guests: Sendable {
     private let limit: Int
     private let database: any Database
     private let census = Locked<Census?>(nil)
+    /// Whether a request counts now: others take the last count.
+    private let isCounting = Locked(false)
 
     /// Lifetime of a count, and while there are as many as the bound.
     private static let life = Duration.seconds(60)
@@ -51,6 +53,12 @@ final class Guests: Sendable {
             return age >= .zero && age < (census.total >= limit ? Self.lifeWhenFull : Self.life)
         }
         if isKnown { return }
+        let isTaken = isCounting.withLock { isCounting in
+            defer { isCounting = true }
+            return isCounting
+        }
+        if isTaken { return }
+        defer { isCounting.withLock { $0 = false } }
         let read = try await database.read { transaction in
             let total = try GuestStore.count(at: now, in: transaction)
             let isFull = total >= limit

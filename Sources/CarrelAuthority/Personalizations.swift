@@ -136,6 +136,8 @@ package struct Personalizations: Sendable {
         let (player, certificate, change) = try await database.write { transaction -> (Player, [UInt8], Guests.Change?) in
             guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
             let signingKey = JWK.p256(request.signingKey).thumbprint
+            let agreementKey = JWK.p256(request.agreementKey).thumbprint
+            guard try !PlayerStore.isTombstone(signingKey, agreementKey, in: transaction) else { throw Self.revoked }
             if let known = try PlayerStore.player(signingKey: signingKey, in: transaction) {
                 let (player, certificate) = try renew(known, request, reader, keys, at: now, requester, in: transaction)
                 try GuestStore.extend(player.id, until: player.expiresAt, in: transaction)
@@ -167,7 +169,6 @@ package struct Personalizations: Sendable {
         in transaction: any Transaction
     ) throws -> (Player, [UInt8]) {
         let agreementKey = JWK.p256(request.agreementKey).thumbprint
-        guard try !PlayerStore.isTombstone(signingKey, agreementKey, in: transaction) else { throw Self.revoked }
         guard try !PlayerStore.isTaken(signingKey, agreementKey, in: transaction) else {
             throw HTTPError(
                 .conflict,

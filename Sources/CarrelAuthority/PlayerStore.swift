@@ -97,6 +97,10 @@ package enum PlayerStore {
             SELECT id FROM players WHERE account_id = $1 AND revoked_at = $2 AND licensed_at IS NULL)
         """
     )
+    /// A player that its reader removed, and that never got a license: its keys open nothing.
+    static let leavesNothing = SQL(
+        "SELECT 1 FROM players WHERE id = $1 AND revoked_by = 'reader' AND licensed_at IS NULL"
+    )
     static let isListed = SQL(
         "SELECT 1 FROM players WHERE account_id = $1 AND revoked_at = $2 AND licensed_at IS NOT NULL LIMIT 1"
     )
@@ -129,7 +133,7 @@ package enum PlayerStore {
             insert, bySigningKey, byID, byAccount, page, isTaken, holdsDevice, hasFingerprint, renew, link,
             suspend, resume, suspendAll, resumeAll, revoke, erase, expired, remove, insertCertificate, newestCertificate,
             removeCertificates, byThumbprint, expiredCertificates, removeCertificate, useNonce, expiredNonces, removeNonce,
-            recordLicense, unlist, isListed,
+            recordLicense, unlist, isListed, leavesNothing,
         ] + statementsOfRevocations
 
     static func insert(_ player: Player, in transaction: any Transaction) throws {

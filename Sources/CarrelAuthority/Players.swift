@@ -61,7 +61,7 @@ package struct Players: Sendable {
         let ids = try PlayerStore.expired(before: end, limit: limit, in: transaction)
         for id in ids {
             guard let player = try PlayerStore.player(id: id, in: transaction) else { continue }
-            if let revokedAt = player.revokedAt {
+            if let revokedAt = player.revokedAt, try transaction.row(PlayerStore.leavesNothing, [.text(id)]) == nil {
                 for key in [player.signingKey, player.agreementKey] {
                     try PlayerStore.revokeRight("key", key, until: nil, at: revokedAt, in: transaction)
                 }

@@ -10,6 +10,7 @@ import CarrelWebAPI
 /// `/admin/v1/pki/export-root`, `remove-root` and `import-root`: what moves the root's private key, on the server's own machine.
 struct RootRoutes: Sendable {
     let authority: Authority
+    let expunging: Expunging
     let callers: RequestAuthenticator
 
     private static let bodyLimit = 65_536
@@ -25,7 +26,7 @@ struct RootRoutes: Sendable {
             let (actor, object, passphrase) = try await read(request, ["passphrase", "root"])
             let text = try object.requiredString("root")
             try await Self.reading { try await authority.removeRoot(export: text, passphrase: passphrase, by: actor) }
-            return .empty(.noContent)
+            return .json(["expunged": .bool(await expunging.run())])
         }
         router.on(.post, "admin/v1/pki/import-root") { request, _ in
             let (actor, object, passphrase) = try await read(request, ["passphrase", "root"])

@@ -58,13 +58,12 @@ package struct CarriedTable: Sendable {
         self.adapt = adapt
     }
 
-    /// The replaced database could not be read to its end.
-    package struct Unreadable: Error {}
-
     /// The number of rows that were added, changed or removed, by name.
     package struct Outcome: Sendable {
         package var carried: [String: Int] = [:]
         package var removed = 0
+        /// Whether the replaced database had the table to its end. If not, the rows before the damage are carried over, and none is removed.
+        package var isComplete = true
     }
 
     /// Carries the rows over. It can be repeated after a failure.
@@ -73,17 +72,18 @@ package struct CarriedTable: Sendable {
     ///   - replaced: the replaced database, which is only read.
     ///   - restored: the restored database.
     /// - Returns: the numbers of rows that changed in the restored database.
-    /// - Throws: ``Unreadable`` if the replaced database cannot be read; the restored database's error.
+    /// - Throws: the restored database's error.
     package func carry(from replaced: any Database, to restored: any Database) async throws -> Outcome {
         var outcome = Outcome()
         var key = start
         var seen: [[SQLValue]] = []
         while true {
             let after = key
-            let rows = try await Self.reading {
-                try await replaced.read { try $0.rows(page, after + [.integer(Int64(Self.batch))]) }
+            let read = try? await replaced.read { try $0.rows(page, after + [.integer(Int64(Self.batch))]) }
+            guard let rows = read, rows.allSatisfy({ $0.values.count == columns }) else {
+                outcome.isComplete = false
+                return outcome
             }
-            guard rows.allSatisfy({ $0.values.count == columns }) else { throw Unreadable() }
             if removal != nil { seen += rows.map { Array($0.values.prefix(start.count)) } }
             let names = try await restored.write { transaction in
                 try rows.flatMap { try merge($0, in: transaction) }
@@ -109,9 +109,5 @@ package struct CarriedTable: Sendable {
         guard let adapted = try adapt(row, own, transaction), adapted != own else { return [] }
         try transaction.run(merge, adapted.values)
         return names(adapted, own)
-    }
-
-    private static func reading<T: Sendable>(_ body: () async throws -> T) async throws -> T {
-        do { return try await body() } catch { throw Unreadable() }
     }
 }

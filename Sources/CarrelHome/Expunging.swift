@@ -11,7 +11,10 @@ package final class Expunging: Sendable {
     package init(_ database: any Database) { self.database = database }
 
     /// Removes what was deleted just now.
-    package func run() async {
+    ///
+    /// - Returns: whether it is done; if not, it is tried again later.
+    @discardableResult
+    package func run() async -> Bool {
         await run(
             progress.withLock {
                 $0.deleted += 1
@@ -26,8 +29,10 @@ package final class Expunging: Sendable {
         if expunged < deleted { await run(deleted) }
     }
 
-    private func run(_ deleted: Int) async {
-        guard (try? await database.expunge()) == true else { return }
+    @discardableResult
+    private func run(_ deleted: Int) async -> Bool {
+        guard (try? await database.expunge()) == true else { return false }
         progress.withLock { $0.expunged = max($0.expunged, deleted) }
+        return true
     }
 }

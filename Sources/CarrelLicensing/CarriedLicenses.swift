@@ -26,15 +26,18 @@ enum CarriedLicenses {
     )
     static let contentKeyPage = SQL("SELECT * FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
     static let ownContentKey = SQL("SELECT * FROM content_keys WHERE kid = $1")
+    static let revokedContentKeys = SQL(
+        "SELECT kid FROM content_keys WHERE kid IN (SELECT id FROM revoked_rights WHERE kind = 'kid') ORDER BY kid"
+    )
     static let mergeContentKey = SQL("INSERT INTO content_keys VALUES ($1, $2, $3, $4, $5)")
     static let communicationKeyPage = SQL("SELECT * FROM communication_keys WHERE id > $1 ORDER BY id LIMIT $2")
     static let ownCommunicationKey = SQL("SELECT * FROM communication_keys WHERE id = $1")
-    static let mergeCommunicationKey = SQL("INSERT INTO communication_keys VALUES ($1, $2, $3, $4)")
+    static let mergeCommunicationKey = SQL("INSERT INTO communication_keys VALUES ($1, $2, $3, $4, $5)")
     static let communicationKeyIDs = SQL("SELECT id FROM communication_keys ORDER BY id")
 
     static let statements = [
         licensePage, ownLicense, mergeLicense, redemptionPage, ownRedemption, mergeRedemption, contentKeyPage, ownContentKey,
-        mergeContentKey, communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
+        revokedContentKeys, mergeContentKey, communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
     ]
 
     static let tables = [licenses, redemptions, contentKeys, communicationKeys]
@@ -57,6 +60,7 @@ enum CarriedLicenses {
         columns: 9
     ) { _, _ in ["redemptions"] }
 
+    /// A key that was removed after the backup comes back, unless its id was revoked.
     private static let contentKeys = CarriedTable(
         "content_keys",
         page: contentKeyPage,
@@ -64,6 +68,7 @@ enum CarriedLicenses {
         merge: mergeContentKey,
         start: [""],
         columns: 5,
+        removal: (revokedContentKeys, ContentKeyStore.remove),
         names: { _, _ in ["contentKeys"] },
         adapt: { row, own, _ in own == nil ? row : nil }
     )
@@ -75,7 +80,7 @@ enum CarriedLicenses {
         own: ownCommunicationKey,
         merge: mergeCommunicationKey,
         start: [""],
-        columns: 4,
+        columns: 5,
         removal: (communicationKeyIDs, LicenseStore.removeCommunicationKey),
         names: { _, _ in ["communicationKeys"] },
         adapt: { row, own, _ in own == nil ? row : nil }

@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
@@ -58,11 +59,18 @@ final class CommunicationKeys: Sendable {
         return key
     }
 
-    /// The key of an id, and whether it is one of our own; nil for one that is not known.
-    func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, isOwn: Bool)? {
-        if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, true) }
-        guard let wrapped = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
-        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(wrapped)), false)
+    /// The system that signs with a communication key.
+    enum Signer: Sendable, Equatable {
+        case service
+        /// Another system, with the back-office key that its messages count as; nil for none.
+        case portal(String?)
+    }
+
+    /// The key of an id, and its system; nil for one that is not known.
+    func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, signer: Signer)? {
+        if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, .service) }
+        guard let found = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
+        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(found.key)), .portal(found.owner))
     }
 
     /// A key as lists have it.
@@ -70,20 +78,22 @@ final class CommunicationKeys: Sendable {
         let id: KeyID
         /// When an operator added it; nil for the service's own.
         let createdAt: Instant?
+        /// The back-office key that its messages count as; nil for none.
+        let owner: String?
 
         var json: JSON {
             [
                 "id": .string(id.uuid), "isOwn": .bool(createdAt == nil),
-                "createdAt": createdAt.map { .string($0.description) } ?? .null,
+                "createdAt": createdAt.map { .string($0.description) } ?? .null, "owner": owner.map { .string($0) } ?? .null,
             ]
         }
     }
 
     /// The service's own keys, then those of operators, the oldest first.
     func list(at now: Instant) async throws -> [Listed] {
-        let own = try await own(at: now).map { Listed(id: $0.id, createdAt: nil) }
+        let own = try await own(at: now).map { Listed(id: $0.id, createdAt: nil, owner: nil) }
         let added = try await database.read { try LicenseStore.communicationKeys(in: $0) }
-        return own + added.map { Listed(id: $0.id, createdAt: $0.createdAt) }
+        return own + added.map { Listed(id: $0.id, createdAt: $0.createdAt, owner: $0.owner) }
     }
 
     /// Removes a key of an operator: messages that are signed with it are refused from now on. Licenses stay.
@@ -102,18 +112,26 @@ final class CommunicationKeys: Sendable {
         }
     }
 
-    /// Adds a key that a portal signs with; an existing one stays.
+    /// Adds a key that a portal signs with; an existing one stays, with its owner.
     ///
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or there are too many.
-    func add(_ id: KeyID, _ secret: Secret, by actor: AuditActor, at now: Instant) async throws {
+    /// - Parameters:
+    ///   - id: of the key.
+    ///   - secret: 32 bytes.
+    ///   - owner: the back-office key whose content keys its messages may name; nil: those without an owner alone.
+    ///   - actor: the actor for the audit log.
+    ///   - now: the time.
+    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or there are too many; `request.not-found` for an unknown
+    ///   owner.
+    func add(_ id: KeyID, _ secret: Secret, owner: String?, by actor: AuditActor, at now: Instant) async throws {
         guard try await !own(at: now).contains(where: { $0.id == id }) else {
             throw ServerError(.conflict, "a key of the service has this id", conflictingID: id.uuid)
         }
         let wrapped = try master.current.wrap(secret)
         let master = master
         try await database.write { transaction in
+            if let owner { try AccountStore.requireServiceKey(owner, in: transaction) }
             if let known = try LicenseStore.communicationKey(id, in: transaction) {
-                guard try master.unwrap(known) == secret else {
+                guard try master.unwrap(known.key) == secret, known.owner == owner else {
                     throw ServerError(.conflict, "another key has this id", conflictingID: id.uuid)
                 }
                 return
@@ -121,8 +139,9 @@ final class CommunicationKeys: Sendable {
             guard try LicenseStore.communicationKeyCount(in: transaction) < Self.limit else {
                 throw ServerError(.conflict, "there are \(Self.limit) communication keys already")
             }
-            try LicenseStore.insertCommunicationKey(id, wrapped, at: now, in: transaction)
-            try AuditStore.append(actor.entry("communication-key.add", on: id.uuid, at: now), in: transaction)
+            try LicenseStore.insertCommunicationKey(id, wrapped, owner: owner, at: now, in: transaction)
+            let reason = owner.map { "owner \($0)" } ?? ""
+            try AuditStore.append(actor.entry("communication-key.add", on: id.uuid, at: now, reason: reason), in: transaction)
         }
     }
 }

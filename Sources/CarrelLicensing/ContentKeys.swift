@@ -7,6 +7,7 @@ import CarrelCrypto
 import CarrelHome
 import CarrelRights
 import CarrelStore
+import CarrelThreads
 import CarrelTokens
 
 /// The key store: keys of content for which tokens bring none. A license has a copy of its keys.
@@ -14,6 +15,12 @@ struct ContentKeys: Sendable {
     let database: any Database
     let clock: any WallClock
     let master: MasterKeyring.Shared
+    /// The ids of the keys of all titles, computed at most once a minute.
+    private let titles = SnapshotCache<Int, Set<KeyID>>(limit: 1, life: .seconds(60))
+
+    init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
+        (self.database, self.clock, self.master) = (database, clock, master)
+    }
 
     /// A key as lists have it.
     struct Listed: Sendable {
@@ -64,28 +71,35 @@ struct ContentKeys: Sendable {
 
     /// Refuses an unknown owner, and an owner of the key of a title, which opens the title for every portal.
     private func requirePortal(_ owner: String, _ id: KeyID) async throws {
-        let (isKnown, titles) = try await database.search { transaction in
-            (
-                try AccountStore.serviceKeys(in: transaction).contains { $0.id == owner && $0.revokedAt == nil },
-                try TitleStore.allIDs(in: transaction)
-            )
-        }
-        guard isKnown else { throw ServerError(.notFound, "there is no back-office key \(owner)") }
-        guard !titles.contains(where: { KeyID(label: LicenseDesk.contentID(ofTitle: $0)) == id }) else {
+        try await database.read { try AccountStore.requireServiceKey(owner, in: $0) }
+        guard try await !titleKeys().contains(id) else {
             throw ServerError(.forbidden, "the key of a title has no owner: staff add it with 'carrel content-key add'")
         }
     }
 
-    /// Refuses contents whose key neither the request nor the key store has.
+    /// A license of a title takes no key with an owner, so that a title of the last minute is not at risk.
+    private func titleKeys() async throws -> Set<KeyID> {
+        let (now, found) = (clock.now, titles.find(0, at: clock.now))
+        if let known = found.value, found.isFresh { return known }
+        let ids = try await database.search { try TitleStore.allIDs(in: $0) }
+        let keys = Set(ids.map { KeyID(label: LicenseDesk.contentID(ofTitle: $0)) })
+        titles.insert(keys, for: 0, readAt: now, since: found)
+        return keys
+    }
+
+    /// Refuses contents whose key neither the request nor the key store has, or whose key id is revoked.
     ///
     /// - Throws: ``TokenRefusal`` −4019.
     func requireKeys(of contents: [BusinessRules.Content], for portal: String) async throws {
-        let missing = contents.filter { $0.key == nil }.map(\.keyID)
-        guard !missing.isEmpty else { return }
-        let isStored = try await database.read { transaction in
-            try missing.allSatisfy { try ContentKeyStore.key($0, of: .portal(portal), in: transaction) != nil }
+        guard !contents.isEmpty else { return }
+        let areThere = try await database.read { transaction in
+            try contents.allSatisfy { content in
+                guard try !PlayerStore.isRevoked(right: "kid", content.keyID.hex, in: transaction) else { return false }
+                return try content.key != nil
+                    || ContentKeyStore.key(content.keyID, of: .portal(portal), in: transaction) != nil
+            }
         }
-        guard isStored else { throw TokenRefusal(.keyStore) }
+        guard areThere else { throw TokenRefusal(.keyStore) }
     }
 
     /// Keys in the order of their ids.
@@ -122,7 +136,7 @@ struct ContentKeys: Sendable {
         try await database.write { transaction in
             // a key that was removed before can be revoked still
             guard try ContentKeyStore.remove(id, in: transaction) || isRevoked else { throw Self.unknown }
-            if isRevoked { try PlayerStore.revokeRight("kid", id.hex, until: nil, at: now, in: transaction) }
+            if isRevoked { try PlayerStore.revokeRight("kid", id.hex, until: nil, byStaff: true, at: now, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -14,6 +14,8 @@ package struct Grant: Sendable {
     let message: LicenseMessage.Entitlement?
     /// Whether a player may redeem it again when its license is over.
     let isReusable: Bool
+    /// The stored keys that it may name.
+    let reach: ContentKeyStore.Reach
 
     /// The grant of a sealed token.
     ///
@@ -23,6 +25,7 @@ package struct Grant: Sendable {
         redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
         message = nil
         isReusable = false
+        reach = .issuer(rules.issuer)
     }
 
     /// The end of the name of a grant's stream, where the grant has a license for the store too.
@@ -42,11 +45,13 @@ package struct Grant: Sendable {
     /// - Parameters:
     ///   - message: verified.
     ///   - text: the message as it came.
-    ///   - isOwn: whether this service's own key signed it: only then it may name a title and an account.
+    ///   - signer: the system whose key signed it: only a message of this service may name a title and an account.
     ///   - address: the client's address; nil for one that is not known.
     ///   - now: the time.
     /// - Throws: ``HTTPError`` for restrictions that are not met or cannot be enforced.
-    init(_ message: LicenseMessage, text: String, isOwn: Bool, from address: IPAddress?, at now: Instant) throws(HTTPError) {
+    init(_ message: LicenseMessage, text: String, signer: CommunicationKeys.Signer, from address: IPAddress?, at now: Instant)
+        throws(HTTPError)
+    {
         let entitlement = message.entitlement
         if let unknown = entitlement.access.unknown.first ?? entitlement.unknown.first {
             throw Self.restricted("this service cannot enforce the restriction \(unknown.prefix(64)) of the license message")
@@ -57,7 +62,7 @@ package struct Grant: Sendable {
                 throw HTTPError(.forbidden, "license.address", "the license message is for clients at other addresses")
             }
         }
-        let title = isOwn ? try Self.title(entitlement.session) : nil
+        let title = signer == .service ? try Self.title(entitlement.session) : nil
         var rules = BusinessRules(kind: .license, expiresAt: message.expiresAt ?? Self.never)
         if let title, let id = message.id.flatMap({ Hex.decode($0) }), id.count == BusinessRules.idByteCount {
             (rules.id, redemption) = (id, Hex.encode(id))
@@ -79,6 +84,12 @@ package struct Grant: Sendable {
             rules.rights = .rental(periodEnd: end, playDuration: duration)
         } else {
             rules.rights = .buyToOwn
+        }
+        switch signer {
+        case .service: reach = .issuer(rules.issuer)
+        case .portal(let owner):
+            rules.issuer = owner
+            reach = owner.map { .portal($0) } ?? .unowned
         }
         self.rules = rules
         self.message = entitlement

@@ -41,7 +41,7 @@ extension LicenseDesk {
         return Content(
             id: request.contentID.isEmpty ? contents[0].contentID : request.contentID,
             ownID: contents.contains { $0.contentID == request.contentID } ? request.contentID : contents[0].contentID,
-            keys: try contents.map { ($0.keyID, try key(of: $0, in: .issuer(grant.rules.issuer))) },
+            keys: try contents.map { ($0.keyID, try key(of: $0, in: grant.reach)) },
             policies: grant.policies,
             obligations: obligations,
             subject: player.account ?? "player:\(player.id)"

@@ -218,12 +218,13 @@ struct LicenseDesk {
     }
 
     func key(of content: BusinessRules.Content, in reach: ContentKeyStore.Reach) throws -> Secret {
-        if let key = content.key { return key }
-        guard let stored = try ContentKeyStore.key(content.keyID, of: reach, in: transaction) else {
+        let isRevoked = try PlayerStore.isRevoked(right: "kid", content.keyID.hex, in: transaction)
+        if let key = content.key, !isRevoked { return key }
+        guard !isRevoked, let stored = try ContentKeyStore.key(content.keyID, of: reach, in: transaction) else {
             throw HTTPError(
                 .notFound,
                 "license.key",
-                "the key store does not have the content's key",
+                isRevoked ? "the id of the content's key was revoked" : "the key store does not have the content's key",
                 extra: [("number", .number(-4019))]
             )
         }

@@ -16,9 +16,9 @@ extension LicenseStore {
     }
 
     /// Ends the licenses of an order, and adds those that devices keep to what is revoked.
-    static func endAll(ofOrder order: String, at now: Instant, in transaction: any Transaction) throws {
+    static func endAll(ofOrder order: String, byStaff: Bool, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(liveOfOrder, [.text(order)]).map { try $0.text(0) }
-        try endAll(ids, by: "order", at: now, in: transaction)
+        try endAll(ids, by: "order", byStaff: byStaff, at: now, in: transaction)
     }
 
     /// Ends the licenses that a player has as a device of an account, and adds those that it keeps to what is revoked.
@@ -27,13 +27,19 @@ extension LicenseStore {
         try endAll(ids, by: "deregistration", at: now, in: transaction)
     }
 
-    static func endAll(_ ids: [String], by cause: String, at now: Instant, in transaction: any Transaction) throws {
+    static func endAll(
+        _ ids: [String],
+        by cause: String,
+        byStaff: Bool = false,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
         for id in ids {
             guard let license = try license(id, in: transaction), try end(id, by: cause, at: now, in: transaction) else {
                 continue
             }
             // a stream's lease, or the license's own end, is near enough or past: only what a device keeps is listed
-            if license.isKept(at: now) { try revoke(license, at: now, in: transaction) }
+            if license.isKept(at: now) { try revoke(license, byStaff: byStaff, at: now, in: transaction) }
         }
     }
 
@@ -78,9 +84,13 @@ extension LicenseStore {
         try transaction.run(removeRedemption, [.text(token), .text(license.player)])
     }
 
-    static func communicationKey(_ id: KeyID, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+    /// An operator's key, and the back-office key that its messages count as.
+    static func communicationKey(
+        _ id: KeyID,
+        in transaction: any Transaction
+    ) throws -> (key: MasterKeyring.Wrapped, owner: String?)? {
         try transaction.row(communicationKey, [.text(id.hex)]).map {
-            .init(masterVersion: try $0.integer(0), bytes: try $0.blob(1))
+            (.init(masterVersion: try $0.integer(0), bytes: try $0.blob(1)), try $0.textIfPresent(2))
         }
     }
 
@@ -88,11 +98,11 @@ extension LicenseStore {
         Int(try transaction.row(communicationKeyCount)?.integer(0) ?? 0)
     }
 
-    /// The ids of operators' keys with the times at which they were added, the oldest first.
-    static func communicationKeys(in transaction: any Transaction) throws -> [(id: KeyID, createdAt: Instant)] {
+    /// The ids of operators' keys with the times at which they were added and their owners, the oldest first.
+    static func communicationKeys(in transaction: any Transaction) throws -> [(id: KeyID, createdAt: Instant, owner: String?)] {
         try transaction.rows(communicationKeys).compactMap { row in
-            let createdAt = try row.instant(1)
-            return KeyID(hex: try row.text(0)).map { ($0, createdAt) }
+            let (createdAt, owner) = (try row.instant(1), try row.textIfPresent(2))
+            return KeyID(hex: try row.text(0)).map { ($0, createdAt, owner) }
         }
     }
 
@@ -104,12 +114,13 @@ extension LicenseStore {
     static func insertCommunicationKey(
         _ id: KeyID,
         _ key: MasterKeyring.Wrapped,
+        owner: String?,
         at now: Instant,
         in transaction: any Transaction
     ) throws {
         try transaction.run(
             insertCommunicationKey,
-            [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes)]
+            [.text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes), SQLValue(owner)]
         )
     }
 }

@@ -148,12 +148,12 @@ package enum LicenseStore {
         SELECT id FROM licenses WHERE token_id = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3
         """
     )
-    static let communicationKey = SQL("SELECT master_version, wrapped FROM communication_keys WHERE id = $1")
+    static let communicationKey = SQL("SELECT master_version, wrapped, owner FROM communication_keys WHERE id = $1")
     static let communicationKeyCount = SQL("SELECT COUNT(*) FROM communication_keys")
     static let insertCommunicationKey = SQL(
-        "INSERT INTO communication_keys (id, created_at, master_version, wrapped) VALUES ($1, $2, $3, $4)"
+        "INSERT INTO communication_keys (id, created_at, master_version, wrapped, owner) VALUES ($1, $2, $3, $4, $5)"
     )
-    static let communicationKeys = SQL("SELECT id, created_at FROM communication_keys ORDER BY created_at, id")
+    static let communicationKeys = SQL("SELECT id, created_at, owner FROM communication_keys ORDER BY created_at, id")
     static let removeCommunicationKey = SQL("DELETE FROM communication_keys WHERE id = $1")
     static let communicationKeysNotUnder = SQL(
         "SELECT id, master_version, wrapped FROM communication_keys WHERE master_version <> $1 ORDER BY id LIMIT $2"

@@ -72,7 +72,7 @@ package struct LicensingCapability: Capability {
         accounts.lifecycle.join(LicenseEndings())
         authority.players.onEnd { try LicenseEndings.end($0, $1, at: $2, in: $3) }
         leases.count(LicenseStreams(database: context.database, countsOrders: settings.licenses.countsOrders))
-        orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, at: $1, in: $2) }
+        orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, byStaff: $1, at: $2, in: $3) }
     }
 
     package static let tables: [String: PersonalData.Treatment] = [

@@ -149,21 +149,23 @@ struct LicensingRoutes: Sendable {
         let parameters = try TokenParameters(pairs)
         let portal = try await portal(parameters)
         let asked = try TokenRequest(parameters, for: service, at: clock.now)
-        if let user = asked.rules.user?.id, asked.rules.kind != .deregistration,
-            try await accounts.find(named: user)?.isSuspended == true
-        {
-            throw TokenRefusal(.value, "the account of userId is suspended")
-        }
-        try await keys.requireKeys(of: asked.rules.contents, for: portal.id)
         var rules = asked.rules
         rules.issuer = portal.id
+        // the users of a key that may not change accounts are its own: it reaches no reader of the shop, nor another portal's user
+        if let user = rules.user, !portal.role.may(.changeAccounts) {
+            rules.user = BusinessRules.User(id: "\(portal.id):\(user.id)", key: user.key)
+        }
+        if let user = rules.user?.id, rules.kind != .deregistration, try await accounts.find(named: user)?.isSuspended == true {
+            throw TokenRefusal(.value, "the account of userId is suspended")
+        }
+        try await keys.requireKeys(of: rules.contents, for: portal.id)
         let sealed: SealedToken
         do {
             sealed = try await tokens.seal(rules, at: clock.now)
         } catch let error as RightsError {
             throw TokenRefusal(.value, error.message)
         }
-        try await licenses.noteToken(asked.rules, by: AuditActor(portal.id, requestID: request.id))
+        try await licenses.noteToken(rules, by: AuditActor(portal.id, requestID: request.id))
         switch service {
         case .ms3:
             guard let location = addresses.rightsLocation(nil) else {

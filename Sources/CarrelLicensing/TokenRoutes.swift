@@ -64,13 +64,14 @@ struct TokenRoutes: Sendable {
         router.on(.put, "admin/v1/communication-keys/{id}") { request, parameters in
             let actor = try await callers.require(request, .manageKeys)
             let object = try await JSONBody.object(of: request, limit: 4096)
-            try object.allowOnly(["key"])
+            try object.allowOnly(["key", "owner"])
+            let owner = try object.string("owner")
             let id = try Self.keyID(parameters["id"])
             let text = try object.requiredString("key")
             guard let key = Hex.decode(text) ?? Base64.decode(text) ?? Base64URL.decode(text), key.count == 32 else {
                 throw ServerError(.invalid, "key must have 32 bytes, in hexadecimal digits or base 64")
             }
-            try await keys.add(id, Secret(key), by: actor, at: clock.now)
+            try await keys.add(id, Secret(key), owner: owner, by: actor, at: clock.now)
             return .empty(.noContent)
         }
     }

@@ -108,11 +108,11 @@ package final class Tokens: Sendable {
             return Grant(try await open(token, as: kind, at: now))
         }
         let id = try LicenseMessage.unverifiedKeyID(of: text)
-        guard let (key, isOwn) = try await communicationKeys.find(id, at: now) else {
+        guard let (key, signer) = try await communicationKeys.find(id, at: now) else {
             throw RightsError(.token, "the license message is for another service: its communication key is not known")
         }
         let message = try LicenseMessage.read(text, keys: [key], at: now)
-        return try Grant(message, text: text, isOwn: isOwn, from: address, at: now)
+        return try Grant(message, text: text, signer: signer, from: address, at: now)
     }
 
     /// Opens a token of registration or deregistration.

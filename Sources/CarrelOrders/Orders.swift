@@ -34,15 +34,15 @@ package final class Orders: Sendable {
     }
 
     /// Acts on the end of an order, in its transaction.
-    package typealias Participant = @Sendable (_ order: String, _ now: Instant, any Transaction) throws -> Void
+    package typealias Participant = @Sendable (_ order: String, _ byStaff: Bool, _ now: Instant, any Transaction) throws -> Void
 
     /// Adds a participant, which acts whenever an order is cancelled, returned or revoked.
     package func onEnd(_ participant: @escaping Participant) {
         participants.withLock { $0.append(participant) }
     }
 
-    private func noteEnd(of id: String, at now: Instant, in transaction: any Transaction) throws {
-        for participant in participants.withLock(\.self) { try participant(id, now, transaction) }
+    private func noteEnd(of id: String, byStaff: Bool, at now: Instant, in transaction: any Transaction) throws {
+        for participant in participants.withLock(\.self) { try participant(id, byStaff, now, transaction) }
     }
 
     /// The request for an order.
@@ -232,7 +232,7 @@ package final class Orders: Sendable {
             order.state = state
             order.endedAt = order.endedAt ?? now
             try OrderStore.update(order, in: transaction)
-            try self.noteEnd(of: id, at: now, in: transaction)
+            try self.noteEnd(of: id, byStaff: actor.id != order.accountID, at: now, in: transaction)
             let entry = actor.entry("order.\(state.rawValue)", on: order.accountID, at: now, reason: order.titleID)
             try AuditStore.append(entry, in: transaction)
             return order
@@ -279,7 +279,7 @@ extension Orders: AccountParticipant {
         let live = try OrderStore.live(ofAccount: account, at: now, in: transaction)
         if case .erased = change {
             try OrderStore.revokeLive(ofAccount: account, at: now, in: transaction)
-            for order in live { try noteEnd(of: order, at: now, in: transaction) }
+            for order in live { try noteEnd(of: order, byStaff: actor.id != account, at: now, in: transaction) }
         }
         return live.map { order in { self.noteChange(of: order) } }
     }

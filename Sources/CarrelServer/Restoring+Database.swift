@@ -73,7 +73,7 @@ extension CarrelService {
             problem = error.reason
         }
         let lost = try? await replaced.database?.read { try AuditStore.entries(after: time, in: $0) }
-        let (source, reason) = (carried, problem)
+        let (source, reason) = (carried, problem ?? carried?.problem)
         let (ended, hasSecrets) = try await database.write { transaction in
             let ended = try end(backup: time, source, at: now, in: transaction)
             return (ended, try !SecretStore.secrets(in: transaction).isEmpty)
@@ -95,8 +95,15 @@ extension CarrelService {
         /// Communication keys that it does not have.
         var communicationKeys = 0
         /// Back-office keys that it knows as revoked.
-        let serviceKeys: [String]
-        let numbers: Authority.Numbers
+        var serviceKeys: [String] = []
+        var numbers = Authority.Numbers()
+        /// Tables that are damaged: what comes before the damage is carried over.
+        var damaged: [String] = []
+
+        /// The damage in words; nil without any.
+        var problem: String? {
+            damaged.isEmpty ? nil : "it is damaged: these tables cannot be read to the end: \(damaged.joined(separator: ", "))"
+        }
     }
 
     /// Why nothing was carried over.
@@ -123,22 +130,19 @@ extension CarrelService {
             throw NotCarried(reason: replaced.isThere ? "it cannot be opened" : "there is none")
         }
         try await requireRelated(source, database, home)
-        var carried: CarriedOver
+        var carried = CarriedOver()
         do {
-            carried = try await source.read { transaction in
-                CarriedOver(
-                    serviceKeys: try AccountStore.serviceKeys(in: transaction).filter { $0.revokedAt != nil }.map(\.id),
-                    numbers: try Authority.numbers(in: transaction)
-                )
-            }
-            carried.counts = Dictionary(carriedNames.map { ($0, 0) }) { first, _ in first }
-            for table in carriedTables {
-                let outcome = try await table.carry(from: source, to: database)
-                for (name, count) in outcome.carried { carried.counts[name, default: 0] += count }
-                carried.communicationKeys += outcome.removed
-            }
-        } catch is CarriedTable.Unreadable {
-            throw NotCarried(reason: "it is damaged")
+            carried.serviceKeys = try await source.read { try AccountStore.serviceKeys(in: $0) }.filter { $0.revokedAt != nil }.map(\.id)
+        } catch {
+            carried.damaged.append("service_keys")
+        }
+        do { carried.numbers = try await source.read { try Authority.numbers(in: $0) } } catch { carried.damaged.append("rights_numbers") }
+        carried.counts = Dictionary(carriedNames.map { ($0, 0) }) { first, _ in first }
+        for table in carriedTables {
+            let outcome = try await table.carry(from: source, to: database)
+            for (name, count) in outcome.carried { carried.counts[name, default: 0] += count }
+            if table.table == "communication_keys" { carried.communicationKeys += outcome.removed }
+            if !outcome.isComplete { carried.damaged.append(table.table) }
         }
         return carried
     }

@@ -264,7 +264,7 @@ extension TitleTokenShop {
         #expect(Set(found.rights.map(\.id)) == ["by staff", "5", "4"])
         func warnings() async throws -> [String] {
             test.clock.advance(by: .seconds(61))
-            let ready = try await test.call(.get, "/readyz")
+            let ready = try await test.call(.get, "/readyz", peer: .local(userID: 0))
             #expect(ready.status == 200 && ready.json["status"] == "ready")
             let texts = ready.json["warnings"]?.array?.compactMap(\.string) ?? []
             let health = try await test.call(.get, "/admin/v1/health", peer: .local(userID: 0)).json

@@ -409,7 +409,7 @@ struct `A communication key` {
         let listed = try await list()
         #expect(listed.count == 2 && listed[0]["isOwn"] == true && listed[1]["isOwn"] == false)
         #expect(listed[1]["id"]?.string == portal.key.id.uuid)
-        #expect(listed.allSatisfy { $0.object?.count == 3 }, "no key")
+        #expect(listed.allSatisfy { $0.object?.count == 4 }, "no key")
         let own = try #require(listed[0]["id"]?.string)
         #expect(try await portal.test.send(.delete, "\(path)/\(own)", peer: local).status == 409)
         let (_, text) = try await portal.test.service.accounts.createServiceKey(name: "p", role: .service, by: .operator)

@@ -146,6 +146,57 @@ private struct Portals {
         #expect(owners[own.hex] == portals.first.id && owners[common.hex] == .some(nil) && owners[other.hex] == portals.second.id)
     }
 
+    @Test(arguments: [false, true])
+    func `names its own keys in messages under a communication key of its own`(hasOwner: Bool) async throws {
+        let portals = try await Portals()
+        let (own, common, other) = (KeyID(label: "own"), KeyID(label: "common"), KeyID(label: "other"))
+        #expect(try await portals.store(own, as: portals.first) == 204)
+        #expect(try await portals.store(common, as: nil) == 204)
+        #expect(try await portals.store(other, as: portals.second) == 204)
+        let id = try #require(KeyID(uuid: "11111111-2222-3333-4444-555555555555"))
+        let secret = Array<UInt8>(0..<32)
+        let (path, text) = ("/admin/v1/communication-keys/\(id.uuid)", JSON.string(Hex.encode(secret)))
+        var body: JSONObject = ["key": text]
+        if hasOwner { body["owner"] = .string(portals.first.id) }
+        func add(_ body: JSONObject) async throws -> Int {
+            try await portals.test.send(.put, path, body: .object(body), peer: Portals.local).status
+        }
+        #expect(try await add(["key": text, "owner": "nobody"]) == 404)
+        #expect(try await add(body) == 204)
+        #expect(try await add(["key": text, "owner": .string(portals.second.id)]) == 409, "its owner stays")
+        let key = try LicenseMessage.CommunicationKey(id: id, secret: Secret(secret))
+        func outcome(_ kid: KeyID) async throws -> String? {
+            var entitlement = LicenseMessage.Entitlement(keys: .stored([.init(id: kid)]))
+            entitlement.allowsPersistence = true
+            entitlement.access.preventsReuse = true
+            let message = try LicenseMessage(communicationKeyID: id, id: kid.hex, entitlement: entitlement).write(under: key)
+            let player = try await TestPlayer().personalized(by: portals.test)
+            return try await player.send(try await player.request(.persist, of: portals.test, token: message), to: portals.test)
+                .problem
+        }
+        #expect(try await outcome(common) == nil)
+        #expect(try await outcome(own) == (hasOwner ? nil : "license.key"))
+        #expect(try await outcome(other) == "license.key")
+        let records = try await portals.ask("/cmiapi/getrecord", [:], as: portals.first).text
+        #expect(records.contains(own.contentID) == hasOwner && !records.contains(other.contentID))
+        let listed = try await portals.test.call(.get, "/admin/v1/communication-keys", peer: Portals.local).json["keys"]?.array
+        #expect(listed?.last?["owner"]?.string == (hasOwner ? portals.first.id : nil))
+    }
+
+    @Test(arguments: [Role.portal, .service])
+    func `has users of its own, unless it may change accounts`(role: Role) async throws {
+        let portals = try await Portals(role: role)
+        let accounts = portals.test.service.accounts
+        let alice = try await portals.test.service.desk.create("alice", by: .operator)
+        let content = ["contentId": "cid:x", "contentKey": Portals.key, "userId": "alice", "userKey": Portals.key]
+        let first = try await portals.token(content, as: portals.first)
+        #expect(try await portals.redeem(first.text) == nil)
+        let linked = try await portals.test.service.players.list(of: alice.id).count
+        let own = try await accounts.find(named: "\(portals.first.id):alice")
+        #expect(role == .portal ? linked == 0 && own != nil : linked == 1 && own == nil, "\(linked)")
+        if role == .portal { #expect(try await accounts.find(named: "\(portals.second.id):alice") == nil) }
+    }
+
     @Test func `stores keys for itself alone, and none of a title`() async throws {
         let portals = try await Portals(.silence)
         let title = KeyID(label: "urn:carrel:title:\(portals.test.title.id)")
@@ -234,6 +285,12 @@ private struct Portals {
         #expect(list.keyIDs == [id.hex])
         #expect(try await portals.store(id, as: portals.first) == 409)
         #expect(try await portals.store(id, as: nil) == 409)
+        let inline = ["kid": id.hex, "contentKey": Portals.key]
+        #expect(try await portals.refusal(inline, as: portals.first) == -4019, "no device would play it")
+        let byStaff = try await portals.test.service.database.read {
+            try $0.row(SQL("SELECT by_staff FROM revoked_rights WHERE kind = 'kid'"))?.integer(0)
+        }
+        #expect(byStaff == 1, "it never gives way to other entries")
         portals.test.clock.advance(by: .seconds(400 * 86_400))
         while try await portals.test.service.housekeeping.run() > 0 {}
         let later = try Revocations(

@@ -136,6 +136,9 @@ struct `The commands of an administrator` {
             _ = try await carrel("order", "show", order)
         }
         _ = try await carrel("order", "list")
+        let refused = try await runProcess([DemoServer.program, "order", "show", "none", "--home", home, "--json"])
+        let problem = try JSON.parse(Array(refused.errorText.utf8).rawSpan)
+        #expect(problem["error"]?["code"] == "request.not-found" && !refused.status.isSuccess, "\(refused.errorText)")
         #expect(try await carrel("explain", "alice", title).contains("sale revoke"))
         #expect(try await carrel("explain", "activenone", "issue-1").contains("canned activenone"))
 

@@ -10,6 +10,7 @@ import CarrelPasswordHash
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStore
 import CarrelTesting
 import CarrelTokens
 import Testing
@@ -183,7 +184,7 @@ struct `The pages about players` {
         let site = try await PlayerSite()
         let browser = site.browser
         let player = try await site.player()
-        _ = try await site.license(player, "cid:film")
+        let film = try await site.license(player, "cid:film")
         _ = try await site.license(player, "cid:stream", isStream: true)
         try await site.signIn()
         let shown = try await browser.text("#players")
@@ -193,6 +194,16 @@ struct `The pages about players` {
             #expect(shown.contains(text), "\(text)")
         }
         try await site.expectFits("account-players")
+        try await browser.click("[aria-label='End the license of phone for cid:film']")
+        try await browser.wait(until: "!document.getElementById('players').textContent.includes('cid:film')")
+        try await browser.wait(
+            until: "document.querySelector('.told.good:not(:empty)')?.textContent === 'The license for cid:film has ended.'"
+        )
+        let ended = try await site.test.service.database.read {
+            try LicenseStore.license(film.id, in: $0)?.endedBy
+        }
+        #expect(ended == "reader")
+        #expect(try await browser.text("#players").contains("cid:stream: playing"))
         try await browser.click("#players .row-end")
         try await browser.wait(until: "document.getElementById('players').textContent === 'No app is linked.'")
         try await browser.wait(until: "document.querySelector('.told.good:not(:empty)')?.textContent === 'phone is removed.'")

@@ -168,6 +168,8 @@ import Testing
         #expect(got.status == 403 && got.codes == [.refusedKey])
         #expect(String(decoding: got.body, as: UTF8.self).contains("'abcd'"))
         #expect(try await Self.dcf([StreamRights.Extension(type: "wudo", isCritical: true)]).status == 200)
+        let constraint = StreamRights.Extension(type: "wudo", isCritical: true, payload: [0, 0, 0, 1])
+        #expect(try await Self.dcf([.openOutput, constraint]).codes == [.refusedKey])
     }
 
     // MARK: - Refusals

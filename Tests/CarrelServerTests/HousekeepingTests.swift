@@ -225,4 +225,62 @@ struct `A table that grows` {
         #expect(counters == [[3, 86_408_000]])
         await new.close()
     }
+
+    @Test func `lists the licenses of suspended accounts on devices that are not linked, and players that were revoked`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let path = directory.file("carrel.db")
+        let old = try SQLiteDatabase(path: path, migrations: Array(Schema.migrations.prefix { $0.version < 30 }))
+        try await old.write { transaction in
+            let insertAccount = SQL("INSERT INTO accounts (id, name, created_at, suspended_at) VALUES ($1, $1, 1, $2)")
+            let insertPlayer = SQL(
+                """
+                INSERT INTO players (id, sign_key, agree_key, agree_point, fingerprint, level, app, build, name, account_id, created_at,
+                    seen_at, expires_at, revoked_at)
+                VALUES ($1, 's' || $1, 'k' || $1, $2, $2, 'none', '', '', '', $3, 1, 1, 9000, $4)
+                """
+            )
+            let insertLicense = SQL(
+                """
+                INSERT INTO licenses (id, player_id, subject, content_id, session, sequence, terms, obligations, kids, issued_at, plays,
+                    master_version, wrapped)
+                VALUES ($1, $2, $3, 'cid', $4, 1, '{}', '[]', '[]', 1, 0, 1, $5)
+                """
+            )
+            try transaction.run(insertAccount, ["a", .integer(5000)])
+            try transaction.run(insertAccount, ["b", .null])
+            let players: [(id: String, account: SQLValue, revokedAt: SQLValue)] = [
+                ("p", .null, .null), ("q", "a", .null), ("r", .null, .integer(6000)),
+            ]
+            for player in players {
+                try transaction.run(
+                    insertPlayer,
+                    [.text(player.id), .blob(Array(player.id.utf8)), player.account, player.revokedAt]
+                )
+                for (subject, session) in [("a", "persist"), ("a", "stream"), ("b", "persist")] {
+                    let id = "\(player.id)-\(subject)-\(session)"
+                    let values: [SQLValue] = [.text(id), .text(player.id), .text(subject), .text(session), .blob([1])]
+                    try transaction.run(insertLicense, values)
+                }
+            }
+        }
+        await old.close()
+        let new = try SQLiteDatabase(path: path, migrations: Schema.migrations)
+        let listed = try await new.read { transaction in
+            try transaction.rows(
+                SQL("SELECT kind, id, revoked_at, by_staff, suspended_for FROM revoked_rights ORDER BY kind, id"),
+                []
+            ).map { row in
+                let account = try row.textIfPresent(4) ?? "-"
+                return "\(try row.text(0)) \(try row.text(1)) \(try row.integer(2)) \(try row.integer(3)) \(account)"
+            }
+        }
+        #expect(
+            listed == [
+                "license p-a-persist 5000 1 a", "license r-a-persist 6000 1 -", "license r-b-persist 6000 1 -", "player r 6000 1 -",
+            ]
+        )
+        await new.close()
+    }
 }

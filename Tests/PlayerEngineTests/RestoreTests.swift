@@ -1,3 +1,4 @@
+import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
@@ -183,6 +184,44 @@ private struct Field {
             try await device.personalize(server: field.world.url, isForced: true)
         }
         #expect(refused?.serverCode == "personalization.revoked")
+        try await device.updateSecurityData()
+        #expect(try await device.check("cid:film").result.reason == .revoked)
+    }
+
+    @Test func `stays revoked, though the server has deleted it meanwhile`() async throws {
+        let field = try await Field()
+        let device = try await field.world.player()
+        _ = try await device.process(try await field.world.action())
+        let backup = try await field.backUp()
+        try await field.revoke(device)
+        field.world.clock.advance(by: .seconds(130 * 86_400))
+        while try await field.service.housekeeping.run() > 0 {}
+        let id = try #require(await device.identity?.player)
+        await #expect(throws: ServerError.self) { try await field.service.players.find(id) }
+        try await field.restore(backup)
+        #expect(try await field.state(device) == "revoked")
+        let refused = await #expect(throws: PlayerError.self) {
+            try await device.personalize(server: field.world.url, isForced: true)
+        }
+        #expect(refused?.serverCode == "personalization.revoked")
+        try await device.updateSecurityData()
+        #expect(try await device.check("cid:film").result.reason == .revoked)
+    }
+
+    @Test func `stays revoked, though a table of the replaced database is damaged`() async throws {
+        let field = try await Field()
+        let device = try await field.world.player()
+        _ = try await device.process(try await field.world.action())
+        let backup = try await field.backUp()
+        try await field.revoke(device)
+        try await field.service.database.write { transaction in
+            try transaction.run(SQL("DROP TABLE player_nonces"), [])
+            try transaction.run(SQL("DROP TABLE pki_documents"), [])
+        }
+        let restored = try await field.restore(backup)
+        #expect(restored.problem?.contains("player_nonces") == true && restored.problem?.contains("pki_documents") == true)
+        #expect(restored.carriedOver?["revocations"] ?? 0 > 0)
+        #expect(try await field.state(device) == "revoked")
         try await device.updateSecurityData()
         #expect(try await device.check("cid:film").result.reason == .revoked)
     }

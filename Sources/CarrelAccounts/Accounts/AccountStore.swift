@@ -209,6 +209,15 @@ package enum AccountStore {
         try transaction.rows(allServiceKeys, []).map(serviceKey)
     }
 
+    /// Refuses the id of a back-office key that is not known, or is revoked.
+    ///
+    /// - Throws: ``ServerError`` `request.not-found`.
+    package static func requireServiceKey(_ id: String, in transaction: any Transaction) throws {
+        guard try serviceKeys(in: transaction).contains(where: { $0.id == id && $0.revokedAt == nil }) else {
+            throw ServerError(.notFound, "there is no back-office key \(id)")
+        }
+    }
+
     /// Whether there is such a key.
     package static func revokeServiceKey(_ id: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
         if try transaction.run(revokeServiceKey, [.text(id), .integer(now.milliseconds)]) > 0 { return true }

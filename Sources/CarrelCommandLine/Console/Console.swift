@@ -138,7 +138,8 @@ package final class Console: Sendable {
             self.error(message, hint: hint)
             return status
         }
-        screen.note("\(Self.json(message, hint, (error as? any CodedError).map { Self.identifier(of: $0) }, status))\n")
+        let code = known?.reportedCode ?? (error as? any CodedError).map { Self.identifier(of: $0) }
+        screen.note("\(Self.json(message, hint, code, status))\n")
         return status
     }
 

@@ -6,9 +6,12 @@ package protocol ReportableError: Error {
     var hint: String? { get }
     /// How the program ends.
     var exitStatus: ExitStatus { get }
+    /// The code of an error that another program reported; nil for errors with a code of their own, and without one.
+    var reportedCode: String? { get }
 }
 
 extension ReportableError {
     package var hint: String? { nil }
     package var exitStatus: ExitStatus { .failure }
+    package var reportedCode: String? { nil }
 }

@@ -32,18 +32,20 @@ extension Schema {
                     SELECT 1 FROM licenses WHERE licenses.id = revoked_rights.id AND licenses.ended_by = 'staff')
                 """
             ),
+            // who revoked a player was not kept: its entry never gives way, as one by staff
+            SQL("UPDATE players SET revoked_by = 'staff' WHERE revoked_at IS NOT NULL"),
             // players that were revoked before: their apps may know neither kind of entry until they are updated
             SQL(
                 """
-                INSERT INTO revoked_rights (kind, id, revoked_at, until)
-                SELECT 'player', id, revoked_at, CASE WHEN licensed_until >= 253402300799000 THEN NULL ELSE licensed_until END
+                INSERT INTO revoked_rights (kind, id, revoked_at, until, by_staff)
+                SELECT 'player', id, revoked_at, CASE WHEN licensed_until >= 253402300799000 THEN NULL ELSE licensed_until END, 1
                 FROM players WHERE revoked_at IS NOT NULL AND licensed_until IS NOT NULL
                 """
             ),
             SQL(
                 """
-                INSERT INTO revoked_rights (kind, id, revoked_at, until)
-                SELECT 'license', licenses.id, players.revoked_at, licenses.until
+                INSERT INTO revoked_rights (kind, id, revoked_at, until, by_staff)
+                SELECT 'license', licenses.id, players.revoked_at, licenses.until, 1
                 FROM licenses JOIN players ON players.id = licenses.player_id
                 WHERE players.revoked_at IS NOT NULL AND licenses.session = 'persist' AND licenses.ended_at IS NULL
                     AND NOT EXISTS (SELECT 1 FROM revoked_rights r WHERE r.kind = 'license' AND r.id = licenses.id)
@@ -61,6 +63,18 @@ extension Schema {
             SQL(
                 """
                 DELETE FROM licenses WHERE NOT EXISTS (SELECT 1 FROM players WHERE players.id = licenses.player_id)
+                """
+            ),
+            // licenses of suspended accounts that devices keep which are not linked to the account
+            SQL(
+                """
+                INSERT INTO revoked_rights (kind, id, revoked_at, until, by_staff, suspended_for)
+                SELECT 'license', licenses.id, accounts.suspended_at, licenses.until, 1, accounts.id
+                FROM licenses JOIN accounts ON accounts.id = licenses.subject
+                WHERE accounts.suspended_at IS NOT NULL AND licenses.session = 'persist' AND licenses.ended_at IS NULL
+                    AND NOT EXISTS (
+                        SELECT 1 FROM players WHERE players.id = licenses.player_id AND players.account_id = accounts.id)
+                    AND NOT EXISTS (SELECT 1 FROM revoked_rights r WHERE r.kind = 'license' AND r.id = licenses.id)
                 """
             ),
             SQL("UPDATE rights_numbers SET number = number + 1 WHERE name = 'revocations'"),

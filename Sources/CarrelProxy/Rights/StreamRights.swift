@@ -55,10 +55,12 @@ public struct StreamRights: Sendable {
     }
 
     /// Whether the output may be a plain stream of bytes. A constraint on the image other than 0 is one that such a stream does not keep.
-    public var relaxesOutput: Bool {
-        extensions.contains { $0.type == Extension.openOutput.type && $0.payload.allSatisfy { $0 == 0 } }
-    }
+    public var relaxesOutput: Bool { extensions.contains(where: Self.opensOutput) }
 
-    /// The first critical extension that the proxy does not know.
-    var unknown: Extension? { extensions.first { $0.isCritical && $0.type != Extension.openOutput.type } }
+    /// The first critical extension that the proxy does not enforce.
+    var unknown: Extension? { extensions.first { $0.isCritical && !Self.opensOutput($0) } }
+
+    private static func opensOutput(_ item: Extension) -> Bool {
+        item.type == Extension.openOutput.type && (item.payload.isEmpty || item.payload == Extension.openOutput.payload)
+    }
 }

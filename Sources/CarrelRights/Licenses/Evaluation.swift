@@ -232,9 +232,9 @@ package struct Evaluation: Sendable {
     /// can meet it.
     package static func isConstrained(_ obligation: Obligation) -> Bool {
         guard obligation.type == openOutput else { return false }
-        // A payload of zeros is a constraint of 0, which constrains nothing.
-        let payload = obligation.parameters["payload"].map { $0.string.flatMap { Base64.decode($0) } ?? [1] }
-        return payload?.contains { $0 != 0 } ?? false || obligation.parameters["imageConstraintLevel"].map { $0 != 0 } ?? false
+        // Four zero bytes are a constraint of 0, which constrains nothing; any other payload is not known.
+        let payload = obligation.parameters["payload"].map { $0.string.flatMap { Base64.decode($0) } ?? [1] } ?? []
+        return !(payload.isEmpty || payload == [0, 0, 0, 0]) || obligation.parameters["imageConstraintLevel"].map { $0 != 0 } ?? false
     }
 
     private func revoked(_ license: License) -> ActionResult.Reason? {

@@ -149,6 +149,9 @@ struct ServiceProblem: ReportableError {
 
     var message: String { problem["detail"]?.string ?? problem["title"]?.string ?? "the server answered with status \(status)" }
 
+    /// The code of the API, such as `request.not-found`; nil if the answer has none.
+    var reportedCode: String? { problem["code"]?.string }
+
     var exitStatus: ExitStatus {
         switch status {
         case 400, 404, 409, 422: .badInput

@@ -151,6 +151,12 @@ struct RestoreCommand: Command {
         if let carried = restored.carriedOver {
             let list = carried.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             console.print("carried over from the replaced database: \(list.joined(separator: ", "))")
+            if let problem = restored.problem {
+                console.warning(
+                    "not all was carried over from the replaced database: \(problem)",
+                    hint: "look at its revocations of players, licenses and keys, and revoke again what is missing"
+                )
+            }
         } else {
             console.print(
                 "nothing was carried over\(restored.problem.map { " from the replaced database: \($0)" } ?? ""): revocations and rotations of "

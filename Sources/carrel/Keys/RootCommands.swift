@@ -43,12 +43,18 @@ struct PKIExportRoot: Command {
             keepsExisting: true,
             folderSync: .attempted
         )
+        var isExpunged = true
         if isRemoved {
             let text = String(decoding: try SmallFile.read(file, limit: PKIImportRoot.limit), as: UTF8.self)
             let body: JSON = ["passphrase": .string(passphrase), "root": .string(text)]
-            _ = try await client.call(.post, "/admin/v1/pki/remove-root", body)
+            isExpunged = try await client.call(.post, "/admin/v1/pki/remove-root", body)["expunged"]?.bool ?? false
         }
-        if options.json { return console.print(["file": .string(file), "removed": .bool(isRemoved)]) }
+        if !isExpunged {
+            console.warning("the database's files still have the encrypted key: a running server removes it within minutes")
+        }
+        if options.json {
+            return console.print(["file": .string(file), "removed": .bool(isRemoved), "expunged": .bool(isRemoved && isExpunged)])
+        }
         console.print("the root is in \(file)")
         if isRemoved { console.note("the database has no private key of a root any longer; backups before now still have it") }
     }

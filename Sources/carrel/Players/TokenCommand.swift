@@ -147,22 +147,33 @@ struct CommunicationKeyCommand: Command {
 struct CommunicationKeyAdd: Command {
     var options = HomeOptions()
     var id = ""
+    var owner: String?
 
     static let name = "add"
     static let abstract = "Add a key, read from standard input: 32 bytes in hexadecimal digits or base 64."
     static let discussion = """
         Messages that are signed with it (HS256, the type JWT) and name its id are redeemed as tokens. An existing key is never replaced: \
-        another key under the same id is refused.
+        another key under the same id is refused. Its messages may name content keys without an owner, and with --for those of that portal.
         """
     static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "id", help: "The key's id, a UUID.")] + Parameter.group(\.options)
+        [
+            .positional(\.id, "id", help: "The key's id, a UUID."),
+            .option(
+                \.owner,
+                "--for",
+                value: "key-id",
+                help: "The back-office key of the portal that signs with it; default: none."
+            ),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let key = try PasswordInput.read(console)
         let path = "/admin/v1/communication-keys/\(PercentEncoding.encode(id))"
-        _ = try await HomeClient(options).call(.put, path, ["key": .string(key)])
+        var body: JSONObject = ["key": .string(key)]
+        body["owner"] = owner.map { .string($0) }
+        _ = try await HomeClient(options).call(.put, path, .object(body))
         if options.json { console.print(["id": .string(id)]) }
     }
 }
@@ -181,7 +192,7 @@ struct CommunicationKeyList: Command {
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "OWNER", "ADDED"].map { TextTable.Column($0) })
         for key in answer["keys"]?.array ?? [] {
-            let owner = key["isOwn"]?.bool == true ? "this server" : "another system"
+            let owner = key["isOwn"]?.bool == true ? "this server" : key["owner"]?.string ?? "another system"
             table.add([key["id"]?.string ?? "", owner, key["createdAt"]?.string ?? ""])
         }
         console.print(table)

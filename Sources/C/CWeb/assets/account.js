@@ -189,9 +189,9 @@ async function showPlayers() {
   const [{ players }, { licenses }] = await Promise.all([getJSON('/v1/players'), getJSON('/v1/licenses?limit=1000')]);
   const now = new Date();
   const held = players.filter((player) => player.state !== 'revoked');
-  fill('players', held.map((player) => {
+  const alive = licenses.filter((license) => license.endedAt === null && (license.leaseUntil === null || new Date(license.leaseUntil) > now));
+  const rows = held.map((player) => {
     const name = player.name || player.app;
-    const own = licenses.filter((license) => license.player === player.id && license.endedAt === null && (license.leaseUntil === null || new Date(license.leaseUntil) > now));
     const until = player.linkExpiresAt ? `, linked until ${day(player.linkExpiresAt)}` : '';
     const element = row(name, `${player.state === 'suspended' ? 'Suspended. ' : ''}${player.app} ${player.build}, ${levels[player.level] ?? player.level}; since ${day(player.createdAt)}${until}`,
       make('button', {
@@ -202,13 +202,30 @@ async function showPlayers() {
           return `${name} is removed.`;
         }),
       }));
-    if (own.length) {
-      element.querySelector('.row-text')?.append(make('ul', { class: 'licenses' }, ...own.map((license) => make('li', {
-        class: 'quiet', text: `${license.contentId}: ${license.leaseUntil ? `playing, until ${day(license.leaseUntil)}` : 'stored on this device'}`,
-      }))));
-    }
-    return element;
-  }), 'No app is linked.');
+    return withLicenses(element, name, alive.filter((license) => license.player === player.id));
+  });
+  const others = alive.filter((license) => !held.some((player) => player.id === license.player));
+  if (others.length) rows.push(withLicenses(row('Apps that are not linked', 'They have licenses from tokens of yours.'), 'an app that is not linked', others));
+  fill('players', rows, 'No app is linked.');
+}
+
+/**
+ * Adds the licenses of an app to its row, each with a button that ends it.
+ * @param {HTMLElement} element @param {string} app @param {any[]} licenses
+ */
+function withLicenses(element, app, licenses) {
+  if (!licenses.length) return element;
+  element.append(make('ul', { class: 'licenses' }, ...licenses.map((license) => make('li', { class: 'quiet' },
+    make('span', { text: `${license.contentId}: ${license.leaseUntil ? `playing, until ${day(license.leaseUntil)}` : 'stored on this device'}` }),
+    make('button', {
+      type: 'button', class: 'row-end', text: 'End', 'aria-label': `End the license of ${app} for ${license.contentId}`,
+      onclick: (/** @type {MouseEvent} */ event) => attempt(/** @type {Element} */ (event.currentTarget), async () => {
+        await send('DELETE', `/v1/licenses/${encodeURIComponent(license.id)}`);
+        await showPlayers();
+        return `The license for ${license.contentId} has ended.`;
+      }),
+    })))));
+  return element;
 }
 
 async function showSessions() {
