@@ -411,7 +411,7 @@ let package = Package(
         ),
         tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
         tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
-        tests("CarrelJSONTests", carrel("Bytes JSON")),
+        tests("CarrelJSONTests", carrel("Bytes JSON Testing")),
         tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
         tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
         tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
@@ -458,7 +458,7 @@ let package = Package(
         tests("CarrelFilesTests", carrel("Files Testing Threads")),
         tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
         tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
-        tests("CarrelHTTPTests", carrel("Bytes HTTP Threads")),
+        tests("CarrelHTTPTests", carrel("Bytes HTTP Testing Threads")),
         tests("CarrelHTTPServerTests", carrel("Bytes Crypto HTTP HTTPServer Metrics Testing Threads")),
         tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient HTTPServer Testing Threads")),
         .target(

@@ -1,4 +1,5 @@
 import CarrelHTTP
+import CarrelTesting
 import Testing
 
 struct `Negotiation` {
@@ -44,7 +45,7 @@ struct `Cookies` {
         #expect(cookie.description == "session=abc; Path=/v1; Max-Age=60; Secure; HttpOnly; SameSite=Strict")
     }
 
-    @Test(arguments: ["a;b", "a b", "a\r\nb", "a\"b", "é"])
+    @Test(.withoutBacktrace, arguments: ["a;b", "a b", "a\r\nb", "a\"b", "é"])
     func `cannot carry another field`(value: String) async {
         await #expect(processExitsWith: .failure) { [value] in _ = SetCookie("a", value, isSecure: false) }
     }

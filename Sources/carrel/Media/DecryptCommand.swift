@@ -59,6 +59,7 @@ struct DecryptCommand: Command {
 
     func run(_ console: Console) async throws {
         let keys = try keys.keys()
+        try ManifestRefusal.check(file, for: Self.name, takesPlaylist: true)
         let reader = try LocalFile(file)
         guard !reader.isSame(as: outputPath) else { throw UsageError(.contradiction, "-o names the file that is read") }
         let isStandardOutput = OutputFile.isStandardOutput(outputPath)

@@ -32,6 +32,7 @@ struct PackageInputs {
     }
 
     private mutating func add(_ path: String, _ folder: PackageFolder, _ console: Console) async throws {
+        try ManifestRefusal.check(path, for: PackageCommand.name, takesPlaylist: false)
         let reader = try LocalFile(path)
         let beginning = try reader.read(0..<min(reader.length, 16))
         if PackagingText.isText(beginning) {
