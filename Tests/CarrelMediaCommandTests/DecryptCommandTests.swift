@@ -35,7 +35,8 @@ struct `The command decrypt` {
         let path = try await film()
         try await checkProcess(
             [try StreamingPeer.packager.path()] + streams.map { "in=\(path),\($0.replacing("{}", with: directory.path))" } + [
-                "--enable_raw_key_encryption", "--keys", "label=:key_id=\(Self.id):key=\(Self.key)", "--protection_scheme", scheme,
+                "--enable_raw_key_encryption", "--keys", "label=:key_id=\(Self.id):key=\(Self.key)", "--protection_scheme",
+                scheme,
                 "--clear_lead", "0", "--hls_master_playlist_output", directory.file("master.m3u8"),
             ]
         )

@@ -26,7 +26,9 @@ struct `Units that do not end` {
                 packets.reserveCapacity((block / 184 + 1) * 188)
                 for packet in 0...block / 184 {
                     let starts = number == 0 && packet == 0
-                    packets += [0x47, UInt8(stream.pid >> 8) | (starts ? 0x40 : 0), UInt8(stream.pid & 255), 0x10 | counters[place]]
+                    packets += [
+                        0x47, UInt8(stream.pid >> 8) | (starts ? 0x40 : 0), UInt8(stream.pid & 255), 0x10 | counters[place],
+                    ]
                     packets += starts ? head + body.prefix(184 - head.count) : body[...]
                     counters[place] = (counters[place] + 1) & 15
                 }
