@@ -94,4 +94,57 @@ struct `Segments of several streams` {
         let first = try #require(pictures.map(\.presentationTime).min())
         #expect(tags.map(\.presentationTime) == [first + 45_000, first + 225_000])
     }
+
+    /// Packagers write signed composition offsets in the fragments with reordered pictures, and only there.
+    @Test func `never run backwards where a segment without reordering precedes one with it`() async throws {
+        let file = try MP4File(BytesReader(Fixtures.bytes("media/src/video.mp4")))
+        let track = try #require(file.tracks.first { $0.kind == "vide" })
+        var movie = try MovieTrack(track)
+        movie.edits = []
+        let initialization = InitializationSegment(movie).bytes
+        var samples: [MP4Sample] = []
+        var all = file.samples(of: track)
+        while samples.count < 100, let sample = try all.next() { samples.append(sample) }
+        let depth = samples[0].compositionOffset
+        try #require(depth > 0)
+        var joined: [UInt8] = []
+        for number in 0..<2 {
+            var fragment = MediaFragment(
+                sequenceNumber: UInt32(number + 1),
+                trackID: track.id,
+                decodeTime: UInt64(samples[number * 50].decodeTime)
+            )
+            var media: [UInt8] = []
+            for sample in samples[number * 50..<number * 50 + 50] {
+                let offset = number == 0 ? 0 : sample.compositionOffset - depth
+                let fits = fragment.append(
+                    size: sample.size,
+                    duration: sample.duration,
+                    compositionOffset: offset,
+                    isSync: sample.isSync
+                )
+                try #require(fits)
+                media += try file.reader.readAll(sample.range)
+            }
+            var remux = SegmentRemux([try await .init(initialization: initialization, keys: GivenKeys())], number: number)
+            var sink = BytesSink()
+            remux.append((SegmentType.bytes + fragment.header + media).rawSpan)
+            remux.end()
+            while try remux.write(to: &sink) != nil {}
+            joined += sink.bytes
+        }
+        let units = try TransportUnits.list(joined)
+        #expect(units.count == 100)
+        for (unit, next) in zip(units, units.dropFirst()) { #expect(unit.decodeTime < next.decodeTime) }
+        #expect(units.allSatisfy { $0.decodeTime <= $0.presentationTime })
+        // clock references, at the beginning of adaptation fields (ISO/IEC 13818-1 §2.4.3.5)
+        var last: UInt64 = 0
+        for packet in stride(from: 0, to: joined.count, by: 188)
+        where joined[packet + 3] & 0x20 != 0 && joined[packet + 4] > 6 && joined[packet + 5] & 0x10 != 0 {
+            let clock = joined.rawSpan.u64(at: packet + 6) >> 31
+            #expect(clock >= last)
+            last = clock
+        }
+        #expect(last > 0)
+    }
 }

@@ -30,4 +30,20 @@ struct `A DASH source` {
         #expect(run.errors.withLock { $0 } == [])
         await run.proxy.stop()
     }
+
+    /// The media times of each period begin at 0.
+    @Test(arguments: [Player.ffmpeg, .mpv, .gstreamer])
+    func `of two periods has all pictures in fragments in each player`(player: Player) async throws {
+        let run = try ProxyRun { $0.output = .fragments }
+        let (path, keys) = try Self.source("multiperiod-mixed")
+        let session = try run.proxy.makeURL(path, .dash, keys: keys)
+        let clear = try await Frames.ffmpeg(try Fixtures.path("media/src/av-h264-aac.mp4"))
+        let played = try await Decoded.of(session.url, player)
+        #expect(played.pictures == clear.pictures + clear.pictures)
+        // ffmpeg remarks each further `EXT-X-MAP`, and mpv the edit lists of the source
+        let known = ["Found duplicated MOOV Atom", "Edit lists are not correctly supported"]
+        #expect(played.complaints.filter { line in !known.contains { line.contains($0) } } == [], "\(played.log)")
+        #expect(run.errors.withLock { $0 } == [])
+        await run.proxy.stop()
+    }
 }

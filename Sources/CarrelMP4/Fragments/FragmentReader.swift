@@ -43,6 +43,8 @@ package struct FragmentReader {
     /// The least composition offset of each track in the last fragment, 0 at most, where its offsets are signed, in units of its time scale;
     /// of a long fragment, of its first samples.
     package private(set) var leastComposition: [UInt32: Int64] = [:]
+    /// The composition offset of the first sample of each track in the last fragment, in units of its time scale.
+    package private(set) var firstComposition: [UInt32: Int64] = [:]
     /// How the sample of the last event is encrypted.
     package private(set) var encryption = SampleEncryption()
 
@@ -303,6 +305,7 @@ package struct FragmentReader {
         held = place
         let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         leastComposition = [:]
+        firstComposition = [:]
         for part in try TrackFragment.read(box, of: tracks, &window) {
             guard let track = tracks.firstIndex(where: { $0.id == part.trackID }) else { continue }
             add(part.auxiliary.groups.fragment, of: part.trackID)
@@ -316,7 +319,11 @@ package struct FragmentReader {
                 walks.append(Walk(track: track, parts: [part], samples: TrackFragmentSamples()))
             }
         }
-        for i in walks.indices { try walks[i].advance(&ends[tracks[walks[i].track].id, default: 0], &window) }
+        for i in walks.indices {
+            let id = tracks[walks[i].track].id
+            try walks[i].advance(&ends[id, default: 0], &window)
+            firstComposition[id] = walks[i].next?.compositionOffset
+        }
         var found: [ProtectionSystemHeader] = []
         try MP4Box.forEach(in: box.content, &window) { box, window in
             guard box.type == "pssh", found.count < 100, box.content.count <= 1 << 20 else { return }

@@ -23,6 +23,8 @@ package struct ClearFragments: ~Copyable {
     package var tracks: [MP4Track] { reader.tracks }
     /// The least composition offset of each track in the fragment on its way, 0 at most, where its offsets are signed, in units of its time scale.
     package var leastComposition: [UInt32: Int64] { reader.leastComposition }
+    /// The composition offset of the first sample of each track in the fragment on its way, in units of its time scale.
+    package var firstComposition: [UInt32: Int64] { reader.firstComposition }
 
     /// Whether the samples of a track are encrypted in the stream; by its position in `tracks`.
     package func isProtected(_ track: Int) -> Bool { track < decrypters.count && decrypters[track] != nil }

@@ -79,9 +79,12 @@ package struct FirstPicture {
 
     private mutating func transportStream(_ sample: MP4Sample, _ range: Range<Int>) throws -> [UInt8] {
         let track = reader.tracks[place]
-        let delay = SegmentRemux.delay(of: track, reader.leastComposition[track.id] ?? 0)
-        let delays = reader.leastComposition[track.id] == nil ? [:] : [track.id: delay]
-        var remuxer = try TransportRemuxer([track], delays: delays, shifts: [shift])
+        let delay = DecodeDelay.ticks(
+            of: track,
+            firstComposition: reader.firstComposition[track.id] ?? 0,
+            leastComposition: reader.leastComposition[track.id] ?? 0
+        )
+        var remuxer = try TransportRemuxer([track], delays: [track.id: delay], shifts: [shift])
         remuxer.repeatsTables = false
         remuxer.beginSegment(behind: number)
         try reader.withBytes { bytes throws(Malformed) in try remuxer.write(sample, of: 0, &bytes, in: range) }

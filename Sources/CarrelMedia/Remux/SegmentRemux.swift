@@ -251,8 +251,12 @@ package struct SegmentRemux: ~Copyable {
             for track in reader.fragments.tracks {
                 tracks.append(track)
                 shifts.append(reader.shift)
-                guard track.kind == "vide", let least = reader.fragments.leastComposition[track.id] else { continue }
-                delays[track.id] = Self.delay(of: track, least)
+                guard track.kind == "vide" else { continue }
+                delays[track.id] = DecodeDelay.ticks(
+                    of: track,
+                    firstComposition: reader.fragments.firstComposition[track.id] ?? 0,
+                    leastComposition: reader.fragments.leastComposition[track.id] ?? 0
+                )
             }
         }
         var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts, reserved: reserved)
@@ -266,18 +270,6 @@ package struct SegmentRemux: ~Copyable {
             made.beginSegment()
         }
         remuxer = consume made
-    }
-
-    /// The part of a second by which pictures with signed composition offsets are decoded earlier than they say, at least: the five frames
-    /// that reordering takes at 25 in a second, and some. No picture is presented at another time.
-    private static let reserveDivisor: Int64 = 4
-
-    /// The ticks by which the pictures of a track are decoded earlier than they say.
-    ///
-    /// A later fragment may reorder its pictures further than the first one. A tick more, as times are rounded.
-    static func delay(of track: MP4Track, _ leastComposition: Int64) -> Int64 {
-        let units = max(-leastComposition, Int64(track.timescale) / reserveDivisor)
-        return MediaTime.ticks(units, timescale: Int64(track.timescale)) &+ 1
     }
 
     private mutating func take(_ reader: Reader) throws {

@@ -33,6 +33,9 @@ public struct MediaSegmentDecrypter: ~Copyable {
     private var undecided: Undecided?
     private var clear: [UInt8] = []
 
+    /// The change of the times of fragments; nil keeps them.
+    package var shift: FragmentShift?
+
     /// The initialization segment in the clear; none where the decrypter was made without one.
     public private(set) var clearInitialization: [UInt8] = []
 
@@ -278,6 +281,10 @@ public struct MediaSegmentDecrypter: ~Copyable {
     private mutating func drain(to sink: inout some MediaSink) async throws {
         while let event = try fragments?.next() {
             switch event {
+            case .fragment(let range) where shift != nil:
+                try await fragments?.resolveKeys(from: source)
+                try writeShifted(range, to: &sink)
+            case .box(_, let range) where shift != nil: try writeShifted(range, to: &sink)
             case .movie(let range), .fragment(let range):
                 try await fragments?.resolveKeys(from: source)
                 if let bytes = fragments?.bytes.extracting(range) { try sink.write(bytes) }
@@ -285,5 +292,14 @@ public struct MediaSegmentDecrypter: ~Copyable {
                 if let bytes = fragments?.bytes.extracting(range) { try sink.write(bytes) }
             }
         }
+    }
+
+    /// Writes a box with other times.
+    private mutating func writeShifted(_ range: Range<Int>, to sink: inout some MediaSink) throws {
+        guard let shift, let tracks = fragments?.tracks else { return }
+        var box: [UInt8] = []
+        if let bytes = fragments?.bytes.extracting(range) { box = [UInt8](copying: bytes) }
+        try shift.apply(to: &box, tracks: tracks)
+        try sink.write(box.rawSpan)
     }
 }

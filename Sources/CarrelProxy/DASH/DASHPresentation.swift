@@ -15,6 +15,8 @@ final class DASHPresentation: Presentation {
 
     private let choice: Locked<DASHTracks?>
     private let alignment = Locked<Alignment?>(nil)
+    /// The time of the presentation at which fragments for the player have the time 0, decided with the tracks.
+    private let fragmentOrigin = Locked<Duration?>(nil)
     private let lists = Locked(LiveLists())
 
     /// Whether segments of pictures and audio go out together, as a manifest has them.
@@ -63,6 +65,7 @@ final class DASHPresentation: Presentation {
         if settings.policy == .seed { try LiveProfile.check(manifest.mpd) }
         let made = try DASHTracks(manifest, settings.wishes)
         settings.form.use(made.plan.output)
+        fragmentOrigin.withLock { $0 = made.fragmentOrigin(manifest) }
         choice.withLock { $0 = made }
         return made
     }
@@ -429,6 +432,7 @@ final class DASHPresentation: Presentation {
             presentationTimeOffset: found.stream.information?.presentationTimeOffset ?? 0,
             timescale: found.stream.information?.timescale ?? 1,
             periodStart: found.stream.period.start,
+            fragmentOrigin: fragmentOrigin.withLock { $0 },
             hasTags: found.stream.properties.inbandEventStreams.contains { TimedID3.schemes.contains($0.scheme.lowercased()) }
         )
     }

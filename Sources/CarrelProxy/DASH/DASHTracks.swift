@@ -70,6 +70,20 @@ struct DASHTracks: Sendable {
         }
     }
 
+    /// The time of the presentation at which fragments have the time 0, so that those of the first period keep the times of their media.
+    ///
+    /// Times of fragments are not negative: the track whose media begin last counts.
+    func fragmentOrigin(_ manifest: Manifest) -> Duration {
+        let streams = (video + audio + texts).compactMap { manifest.stream($0, inPeriod: 0) }
+        let offsets = streams.compactMap(\.information).map { information in
+            let timescale = max(1, information.timescale ?? 1)
+            let (whole, rest) = (information.presentationTimeOffset ?? 0).quotientAndRemainder(dividingBy: timescale)
+            // less than a second, in nanoseconds
+            return Duration.seconds(whole) + .nanoseconds(Int64(Double(rest) / Double(timescale) * 1e9))
+        }
+        return (manifest.timings.first?.start ?? .zero) - (offsets.max() ?? .zero)
+    }
+
     /// The tracks whose segments have the same numbers: representations of one set are cut alike.
     func group(of name: RenditionName) -> String {
         if name.video != nil { return name.isPictures ? "pictures" : "video" }

@@ -13,8 +13,18 @@ struct SegmentSource: Sendable {
     var presentationTimeOffset: Int64 = 0
     var timescale: Int64 = 1
     var periodStart: Duration = .zero
+    /// The time of the presentation at which fragments for the player have the time 0; nil if they keep the times of their media.
+    var fragmentOrigin: Duration?
     /// Whether its event messages may have ID3 tags.
     var hasTags = false
+
+    /// The change of the times of fragments for the player.
+    var fragmentShift: FragmentShift? {
+        fragmentOrigin.map { FragmentShift(start: periodStart - $0, offset: presentationTimeOffset, timescale: timescale) }
+    }
+
+    /// The ticks of 90 kHz at which fragments for the player have the beginning of the presentation.
+    var fragmentStart: Int64 { fragmentShift.map { $0.units(90_000) } ?? 0 }
 
     /// The ticks of 90 kHz that are added to media times: those of a period count from its beginning in the presentation.
     var shift: Int64 {
@@ -84,7 +94,8 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            let decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            if settings.output == .fragments { decrypter.shift = source.fragmentShift }
             let request = PictureRequest(
                 stream: stream,
                 form: settings.output == .fragments ? .fragment : .transportStream,
@@ -103,7 +114,8 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            let decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            decrypter.shift = source.fragmentShift
             return ServedMedia(contentType: "video/mp4", bytes: DecryptedBytes(stream, decrypter))
         } catch {
             throw ProxyError(error, in: stream.name)

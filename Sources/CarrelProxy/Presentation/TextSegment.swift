@@ -29,8 +29,7 @@ enum TextSegment {
         _ range: Range<Int64>,
         _ settings: SessionSettings
     ) async throws -> [UInt8] {
-        // fragments keep the times of their media
-        let start: Int64 = settings.output == .transportStream ? TransportRemuxer.origin : 0 &- source.shift
+        let start = settings.output == .transportStream ? TransportRemuxer.origin : source.fragmentStart &- source.shift
         do {
             guard source.initialization.isEmpty else {
                 let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)

@@ -14,6 +14,8 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     package let lumaBitDepth: UInt8
     /// Bits of a chroma sample.
     package let chromaBitDepth: UInt8
+    /// `pic_order_cnt_type`: 2 is the order of decoding.
+    let orderType: Int
     /// Every picture is a frame, none a field.
     package let isFramesOnly: Bool
     /// The size of a decoded picture, cropping applied.
@@ -32,9 +34,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     }
 
     /// Reads a set up to its usability information.
-    static func skipToUsability(_ bits: inout ParameterBits) throws(Malformed) {
-        _ = try AVCSequenceParameterSet(&bits)
-    }
+    init(usability bits: inout ParameterBits) throws(Malformed) { try self.init(&bits) }
 
     private init(_ bits: inout ParameterBits) throws(Malformed) {
         let header = UInt8(try bits.bits(8, "NAL unit header"))
@@ -55,7 +55,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
             _ = try bits.flag("transform bypass")
             if try bits.flag("scaling matrix") { try Self.skipScaling(&bits, lists: format == 3 ? 12 : 8) }
         }
-        try Self.skipOrder(&bits)
+        orderType = try Self.readOrder(&bits)
         _ = try bits.unsigned("reference frames", limit: 16)
         _ = try bits.flag("gaps in frame numbers")
         let columns = 1 + (try bits.unsigned("width", limit: 4095))
@@ -97,9 +97,11 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
         }
     }
 
-    private static func skipOrder(_ bits: inout ParameterBits) throws(Malformed) {
+    /// Reads `pic_order_cnt_type` and skips what depends on it.
+    private static func readOrder(_ bits: inout ParameterBits) throws(Malformed) -> Int {
         _ = try bits.unsigned("frame number length", limit: 12)
-        switch try bits.unsigned("picture order type", limit: 2) {
+        let type = try bits.unsigned("picture order type", limit: 2)
+        switch type {
         case 0: _ = try bits.unsigned("picture order length", limit: 12)
         case 1:
             _ = try bits.flag("picture order delta")
@@ -108,5 +110,6 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
             for _ in 0..<(try bits.unsigned("picture order cycle", limit: 255)) { _ = try bits.signed("picture order offset") }
         default: break
         }
+        return type
     }
 }

@@ -19,7 +19,7 @@ package struct ColourDescription: Sendable, Hashable {
         do throws(Malformed) {
             var bits = try ParameterBits(unit)
             switch codec {
-            case .h264: try AVCSequenceParameterSet.skipToUsability(&bits)
+            case .h264: _ = try AVCSequenceParameterSet(usability: &bits)
             case .h265:
                 _ = try bits.bits(16, "NAL unit header")
                 _ = try HEVCSequenceSyntax(&bits)

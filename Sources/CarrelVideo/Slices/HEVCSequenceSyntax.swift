@@ -9,6 +9,8 @@ struct HEVCSequenceSyntax: Sendable {
     /// Coding tree blocks of a picture.
     let blockCount: Int
     let orderBits: Int
+    /// Most pictures that are decoded before a picture and presented after it, with all temporal layers.
+    let reorderedPictures: Int
     let hasSampleOffset: Bool
     let referenceSets: [HEVCReferenceSet]
     let hasLongTerm: Bool
@@ -33,9 +35,13 @@ struct HEVCSequenceSyntax: Sendable {
         _ = try bits.unsigned("chroma bit depth", limit: 8)
         orderBits = 4 + (try bits.unsigned("picture order length", limit: 12))
         let all = try bits.flag("layer ordering")
+        var reordered = 0
         for _ in (all ? 0 : layers)...layers {
-            for _ in 0..<3 { _ = try bits.unsigned("layer ordering", limit: Int(UInt32.max)) }
+            _ = try bits.unsigned("layer ordering", limit: Int(UInt32.max))
+            reordered = try bits.unsigned("layer ordering", limit: Int(UInt32.max))
+            _ = try bits.unsigned("layer ordering", limit: Int(UInt32.max))
         }
+        reorderedPictures = reordered
         let smallest = 3 + (try bits.unsigned("coding block size", limit: 3))
         let size = 1 << (smallest + (try bits.unsigned("coding block size", limit: 3)))
         blockCount = ((width + size - 1) / size) * ((height + size - 1) / size)
