@@ -15,7 +15,7 @@ package struct Packager {
     private let texts: [PackagingText]
     private let plan: SegmentPlan
     /// The audio tracks that are left out, because another file brings the same audio.
-    private let sharedAudio: [String]
+    private let warnings: [String]
 
     /// Reads the tables of all inputs and decides where to cut.
     ///
@@ -28,8 +28,10 @@ package struct Packager {
         self.options = options
         self.texts = texts
         var tracks: [PackagedTrack] = []
+        var warnings: [String] = []
         for source in sources {
-            let found = try source.tracks()
+            let (found, omitted) = try source.tracks()
+            warnings += omitted
             guard !found.isEmpty else {
                 throw MediaError(.unsupported, "\(source.name) has no track of pictures or sound that is meant to be played")
             }
@@ -37,7 +39,7 @@ package struct Packager {
         }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "there is neither picture nor sound to package") }
         let audio = SharedAudio(tracks.filter { $0.kind == .audio })
-        sharedAudio = audio.warnings
+        self.warnings = warnings + audio.warnings
         self.tracks = tracks.filter { $0.kind == .video } + audio.tracks
         for kind in [PackagedTrack.Kind.video, .audio] where options.scheme != nil || options.transport != nil {
             guard self.tracks.contains(where: { $0.kind == kind }), options.keys(of: kind).isEmpty else { continue }
@@ -106,6 +108,6 @@ package struct Packager {
         if !options.isTransport {
             try folder.write(PackageSummary.manifestName, PackageManifest(contents).bytes)
         }
-        return PackageSummary(renditions, subtitles, options, warnings: sharedAudio)
+        return PackageSummary(renditions, subtitles, options, warnings: warnings)
     }
 }

@@ -118,7 +118,7 @@ package final class FFmpegInput {
             } else {
                 list.append(stream)
             }
-        }
+        }.sorted { $0.index < $1.index }
     }
 
     /// Options that give AAC of transport streams the form of MP4: the headers of frames become the setup of the track.

@@ -117,7 +117,13 @@ package struct FileSegments: Sendable {
         self.beginning = beginning
         clocks = planner.clocks
         leading = planner.leading
-        parts = planner.parts.map { Array($0.dropFirst(dropped)) }
+        parts = planner.parts.map { parts in
+            parts.compactMap { part in
+                var part = part
+                part.segment -= dropped
+                return part.segment < 0 ? nil : part
+            }
+        }
         stretches = Array(planner.stretches.dropFirst(max(0, dropped - listed)))
         let first = beginning.skipped[planner.leading]
         syncSamples = planner.syncSamples.compactMap { sync in
@@ -130,7 +136,7 @@ package struct FileSegments: Sendable {
         }
         let look = try FirstSamples(sources, parts: parts, stretches: stretches, in: reader)
         delays = look.delays
-        leads = look.leads
+        leads = zip(look.leads, planner.leastOffsets).map { max($0, -$1) }
         tracks = sources.enumerated().map { SegmentTrack($1, sampleDuration: look.durations[$0]) }
         do throws(MediaError) {
             omitted = try TransportRemuxer(sources).omitted

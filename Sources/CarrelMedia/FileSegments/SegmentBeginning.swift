@@ -30,12 +30,13 @@ struct SegmentBeginning: Sendable {
         prerolls = [Preroll?](repeating: nil, count: tracks.count)
         scales = [Int64](repeating: 1, count: tracks.count)
         ticks = [Int64](repeating: 1, count: tracks.count)
-        guard let part = PresentedParts(tracks[planner.leading]).parts.first, part.start > 0 else { return }
-        time = part.time
-        dropped = max(0, (planner.starts.firstIndex { $0 > part.time } ?? planner.starts.count) - 1)
+        let hiding = tracks.map { track in PresentedParts(track).parts.first.flatMap { $0.start > 0 ? $0 : nil } }
+        if let part = hiding[planner.leading] {
+            time = part.time
+            dropped = max(0, (planner.starts.firstIndex { $0 > part.time } ?? planner.starts.count) - 1)
+        }
         for (index, track) in tracks.enumerated() {
-            guard let part = PresentedParts(track).parts.first, part.start > 0 else { continue }
-            let samples = try Self.samples(of: index, planner, dropped, reader)
+            guard let part = hiding[index], let samples = try Self.samples(of: index, planner, dropped, reader) else { continue }
             if track.kind == "vide" {
                 let preroll = try Preroll(samples, before: part.start, timescale: track.timescale)
                 skipped[index] = preroll.first
@@ -53,15 +54,18 @@ struct SegmentBeginning: Sendable {
         if dropped == 0, skipped.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
     }
 
+    /// The samples of a track from a segment on; nil when it has none there.
     private static func samples(
         of track: Int,
         _ planner: SegmentPlanner,
         _ segment: Int,
         _ reader: any ByteReader & Sendable
-    ) throws -> MP4Samples {
+    ) throws -> MP4Samples? {
         let listed = planner.starts.count - planner.stretches.count
         guard segment >= listed else {
-            return MP4Samples(of: planner.tracks[track], in: reader, from: planner.parts[track][segment].position)
+            return SegmentPlanner.part(of: segment, in: planner.parts[track]).map {
+                MP4Samples(of: planner.tracks[track], in: reader, from: $0.position)
+            }
         }
         let stretch = planner.stretches[segment - listed]
         let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)

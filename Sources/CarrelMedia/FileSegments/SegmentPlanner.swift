@@ -47,6 +47,9 @@ struct SegmentPlanner {
     /// When the last sample's presentation ends.
     private(set) var end: Int64 = 0
 
+    /// The least composition offset of the listed pictures of each track, 0 at most, in its units.
+    private(set) var leastOffsets: [Int64]
+
     /// When the listed samples of each track end, in its units.
     private var ends: [Int64]
     /// When those of the leading track end, in ticks.
@@ -75,6 +78,7 @@ struct SegmentPlanner {
         cuts = SegmentCuts(interval: interval)
         parts = [[Part]](repeating: [], count: tracks.count)
         ends = [Int64](repeating: 0, count: tracks.count)
+        leastOffsets = ends
     }
 
     private mutating func begin(at time: Int64) throws(MediaError) {
@@ -140,6 +144,7 @@ struct SegmentPlanner {
             found[last].count += 1
             bytes[segment] += Self.transportBytes(of: sample, track)
             ends[index] = sample.decodeTime &+ sample.duration
+            if isPicture { leastOffsets[index] = min(leastOffsets[index], sample.compositionOffset) }
             let presented = clock.presentation(sample.decodeTime &+ sample.compositionOffset &+ sample.duration)
             end = max(end, presented)
             if index == leading { leadingEnd = max(leadingEnd, presented) }

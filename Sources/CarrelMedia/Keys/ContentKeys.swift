@@ -111,8 +111,10 @@ package struct ContentKeys: Sendable {
 
     /// Notes that the key of a track decrypts something.
     ///
-    /// - Returns: the digest of the key, for ``KeyEvidence/verify(_:)``.
-    func use(_ key: Secret, _ id: KeyID?, track: UInt32) -> [UInt8] { evidence.use(key, Self.words(id, track)) }
+    /// - Returns: the digest of the key and its use, for ``KeyEvidence/verify(_:)``: its id, and without one the track.
+    func use(_ key: Secret, _ id: KeyID?, track: UInt32) -> [UInt8] {
+        evidence.use(key, for: id?.bytes ?? [UInt8(truncatingIfNeeded: track)], Self.words(id, track))
+    }
 
     /// The error that a key is another than that of the samples.
     ///

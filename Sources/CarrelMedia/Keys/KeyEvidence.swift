@@ -5,7 +5,7 @@ import CarrelThreads
 /// The keys that decrypted something, and the keys that the clear bytes have shown to be right. Copies of a ``ContentKeys`` share one.
 package final class KeyEvidence: Sendable {
     private struct Findings {
-        /// The name of each used key, by the digest of the key.
+        /// The name of each use of a key, by the digest of the key and its use.
         var used: [[UInt8]: String] = [:]
         var verified: Set<[UInt8]> = []
     }
@@ -23,10 +23,11 @@ package final class KeyEvidence: Sendable {
     ///
     /// - Parameters:
     ///   - key: the key.
+    ///   - place: its use: a key that is right for one key id may be given for another one, where it is wrong.
     ///   - words: its name in a message.
-    /// - Returns: the digest of the key, for ``verify(_:)``.
-    package func use(_ key: Secret, _ words: @autoclosure () -> String) -> [UInt8] {
-        let digest = key.withBytes { SHA256.hash($0) }
+    /// - Returns: the digest of the key and its use, for ``verify(_:)``.
+    package func use(_ key: Secret, for place: [UInt8] = [], _ words: @autoclosure () -> String) -> [UInt8] {
+        let digest = key.withBytes { SHA256.hash($0) } + place
         let isNew = findings.withLock { $0.used[digest] == nil }
         if isNew {
             let words = words()

@@ -39,7 +39,7 @@ struct PlaylistDecryption: ~Copyable {
         for segment in playlist.segments {
             let first = segment.initialization ?? segment.media
             let container = try content(of: first)
-            if output == .transportStream, container == .other {
+            if output == .transportStream, try container == .other || container == .unknown && !Self.isEmpty(first) {
                 throw MediaError(
                     .unsupported,
                     "\(first.path): text and pictures without a container are not written as a transport stream"
@@ -96,6 +96,10 @@ struct PlaylistDecryption: ~Copyable {
                 fragments = ClearFragments(keys: keys)
             }
         }
+    }
+
+    private static func isEmpty(_ part: PlaylistSegments.Part) throws -> Bool {
+        try PlaylistSegments.range(part, of: try LocalFile(part.path)).isEmpty
     }
 
     /// The key line of a segment whose samples are encrypted; nil of others.

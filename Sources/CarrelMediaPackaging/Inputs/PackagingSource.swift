@@ -60,24 +60,45 @@ package struct PackagingSource {
     /// The tracks of text in it, which are not packaged as they are; chapters do not count.
     package var textTracks: [MP4Track] {
         let chapters = Set(file.tracks.flatMap(\.chapterTrackIDs))
-        return file.tracks.filter { ["text", "sbtl", "subt", "clcp"].contains($0.kind) && !chapters.contains($0.id) }
+        return file.tracks.filter { ["text", "sbtl", "subt", "subp", "clcp"].contains($0.kind) && !chapters.contains($0.id) }
     }
 
-    /// The tracks that are packaged: pictures and sound. A disabled track is not the default, and packaged too.
+    /// The tracks that are packaged, pictures and sound, and a warning for each that is left out.
+    ///
+    /// A disabled track of sound is not the default, and packaged too; disabled pictures are no part of the film. A track that cannot be packaged
+    /// is left out if another one of its kind can.
     ///
     /// - Throws: `unsupported`, `malformed`; what the reader throws.
-    func tracks() throws -> [PackagedTrack] {
+    func tracks() throws -> (found: [PackagedTrack], warnings: [String]) {
         var found: [PackagedTrack] = []
+        var omitted: [(kind: PackagedTrack.Kind, track: UInt32, error: MediaError)] = []
+        var warnings: [String] = []
+        let hasEnabledPictures = file.tracks.contains { $0.kind == "vide" && $0.isEnabled && !Self.isCover($0) }
         do {
             for track in file.tracks {
-                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty else { continue }
-                // a cover is not a track of pictures
-                if kind == .video, ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries[0].format) { continue }
-                found.append(try PackagedTrack(track, kind, of: self))
+                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty, !Self.isCover(track) else { continue }
+                if kind == .video, !track.isEnabled, hasEnabledPictures {
+                    warnings.append("\(name): track \(track.id) is left out: its pictures are disabled")
+                    continue
+                }
+                do {
+                    found.append(try PackagedTrack(track, kind, of: self))
+                } catch let error as MediaError where error.code == .unsupported || !track.isEnabled {
+                    omitted.append((kind, track.id, error))
+                }
+            }
+            for (kind, track, error) in omitted {
+                guard found.contains(where: { $0.kind == kind }) else { throw error }
+                warnings.append("\(name): track \(track) is left out: \(error.message)")
             }
         } catch {
             throw Self.naming(name, error)
         }
-        return found
+        return (found, warnings)
+    }
+
+    /// Whether a track has the cover of a recording or the pictures of its chapters.
+    private static func isCover(_ track: MP4Track) -> Bool {
+        ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries.first?.format ?? "    ")
     }
 }

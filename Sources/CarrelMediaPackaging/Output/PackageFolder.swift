@@ -41,7 +41,7 @@ package final class PackageFolder {
             guard names.isEmpty || replaces else {
                 throw MediaError(.unwritable, "\(path) exists already: name another folder, or replace it with --force")
             }
-            guard names.isEmpty || Self.isPackage(names) else {
+            guard names.isEmpty || Self.isPackage(names) || names.allSatisfy({ $0.hasSuffix(".dcf") }) else {
                 throw MediaError(.unwritable, "\(path) is not a package, and is not replaced: name another folder, or remove it")
             }
         }
@@ -64,10 +64,23 @@ package final class PackageFolder {
         return names
     }
 
-    /// Whether a folder with these names is a package.
+    /// Whether a folder with these names is a package, and has nothing else.
     private static func isPackage(_ names: [String]) -> Bool {
-        names.contains(PackageSummary.playlistName) || names.contains(PackageSummary.manifestName)
-            || names.allSatisfy { $0.hasSuffix(".dcf") }
+        let manifests = [PackageSummary.playlistName, PackageSummary.manifestName]
+        return names.contains(where: manifests.contains)
+            && names.allSatisfy { name in
+                let stem = name.split(separator: ".")[0]
+                let parts = stem.split(separator: "-")
+                let isTrack = parts.count > 1 && ["video", "audio", "text"].contains(parts[0]) && Int(parts[1]) != nil
+                return manifests.contains(name) || stem == "thumbnails" || isTrack
+            }
+    }
+
+    /// Whether a folder with these names may give way: a package, or DCF files that the new folder has too.
+    private func mayReplace(_ names: [String]) -> Bool {
+        guard !names.isEmpty, !Self.isPackage(names) else { return true }
+        let own = Set(Self.names(in: hidden) ?? [])
+        return names.allSatisfy { $0.hasSuffix(".dcf") && own.contains($0) }
     }
 
     deinit {
@@ -123,6 +136,10 @@ package final class PackageFolder {
             guard fsync(descriptor) == 0 else {
                 throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
             }
+        }
+        // what is there may have changed since
+        if replaces, let names = Self.names(in: path), !mayReplace(names) {
+            throw MediaError(.unwritable, "\(path) has files that are not of this package, and is not replaced: name another folder")
         }
         // an empty folder gives way to the new one
         if unsafe rename(hidden, path) == 0 {

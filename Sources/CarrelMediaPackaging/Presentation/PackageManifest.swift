@@ -33,7 +33,8 @@ struct PackageManifest {
             ]
         )
         xml.open("Period", [("id", "0"), ("start", "PT0S")])
-        for (id, set) in adaptationSets().enumerated() { write(set, id: id, to: &xml) }
+        let sets = adaptationSets()
+        for (id, set) in sets.enumerated() { write(set, id: id, isAlternate: Self.isAlternate(id, of: sets), to: &xml) }
         for text in contents.texts {
             var attributes = [("contentType", "text"), ("mimeType", "text/vtt")]
             if let language = text.language { attributes.append(("lang", language)) }
@@ -82,21 +83,35 @@ struct PackageManifest {
         "PT\(SegmentPlan.seconds(Int64((seconds * 1_000_000).rounded(.up))))S"
     }
 
-    /// Renditions that a player may change between: of one kind, coding and language.
+    /// Renditions that a player may change between: of one kind, coding and language. Tracks alike of one file are choices, such as a film's sound
+    /// and its commentary, and never bit rates of each other.
     private func adaptationSets() -> [[PackagedRendition]] {
         var sets: [[PackagedRendition]] = []
         for rendition in renditions {
+            let track = rendition.track
             let fits = sets.firstIndex { set in
-                let other = set[0].track
-                return other.kind == rendition.track.kind && other.entry.format == rendition.track.entry.format
-                    && other.language == rendition.track.language && other.channels == rendition.track.channels
+                Self.areAlike(set[0].track, track)
+                    && (track.kind == .video || !set.contains { $0.track.source.name == track.source.name })
             }
             if let fits { sets[fits].append(rendition) } else { sets.append([rendition]) }
         }
         return sets
     }
 
-    private func write(_ set: [PackagedRendition], id: Int, to xml: inout XMLLines) {
+    /// Whether a set of sound is another choice than the film's own: its track is disabled and another one is not, or an earlier set is alike.
+    private static func isAlternate(_ id: Int, of sets: [[PackagedRendition]]) -> Bool {
+        let track = sets[id][0].track
+        guard track.kind == .audio else { return false }
+        let hasDefault = sets.contains { $0[0].track.kind == .audio && $0[0].track.track.isEnabled }
+        return hasDefault && !track.track.isEnabled || sets[..<id].contains { areAlike($0[0].track, track) }
+    }
+
+    private static func areAlike(_ first: PackagedTrack, _ second: PackagedTrack) -> Bool {
+        first.kind == second.kind && first.entry.format == second.entry.format && first.language == second.language
+            && first.channels == second.channels
+    }
+
+    private func write(_ set: [PackagedRendition], id: Int, isAlternate: Bool, to xml: inout XMLLines) {
         let kind = set[0].track.kind
         var attributes = [("id", "\(id)"), ("contentType", kind.rawValue), ("mimeType", "\(kind.rawValue)/mp4")]
         if let language = set[0].track.language { attributes.append(("lang", language)) }
@@ -108,7 +123,7 @@ struct PackageManifest {
         }
         xml.open("AdaptationSet", attributes)
         if let scheme = set[0].scheme, let key = set[0].defaultKey { writeProtection(scheme, key, set[0].keys, to: &xml) }
-        xml.empty("Role", [("schemeIdUri", "urn:mpeg:dash:role:2011"), ("value", "main")])
+        xml.empty("Role", [("schemeIdUri", "urn:mpeg:dash:role:2011"), ("value", isAlternate ? "alternate" : "main")])
         for rendition in set { write(rendition, to: &xml) }
         xml.close("AdaptationSet")
     }

@@ -40,7 +40,7 @@ final class FilePresentation: Presentation {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
                 return try FileSegments(file, in: reader, protection, target: Self.target) {
-                    $0.kind == "vide" || $0.kind == "soun"
+                    $0.kind == "vide" && !Self.isCover($0.entries.first?.format) || $0.kind == "soun"
                 }
             }
             self.settings = settings
@@ -56,10 +56,12 @@ final class FilePresentation: Presentation {
         }
     }
 
-    /// The tracks of a kind. A single picture is the cover of a recording, not a film.
+    /// The tracks of a kind. Covers and pictures of chapters are not among them: they are no film, and cut nothing.
     private static func tracks(_ segments: FileSegments, _ kind: String) -> [SegmentTrack] {
-        segments.tracks.filter { $0.kind == kind && !["jpeg", "png ", "mjpa", "mjpb"].contains($0.format) }
+        segments.tracks.filter { $0.kind == kind }
     }
+
+    private static func isCover(_ format: FourCC?) -> Bool { format.map { ["jpeg", "png ", "mjpa", "mjpb"].contains($0) } ?? false }
 
     /// The tracks as a plan may take them.
     private static func offer(_ segments: FileSegments) -> [OfferedTrack] {

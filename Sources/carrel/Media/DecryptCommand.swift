@@ -81,6 +81,9 @@ struct DecryptCommand: Command {
             let (length, omitted) = try await BlockingThreadPool(name: "decrypt", count: 1).run {
                 let converts = try form == .same && Self.isMP4(place) && decryption.isStream()
                 var sink = try OutputFile(place, replaces: isForced)
+                if requiresVerified, sink.isSequential {
+                    throw UsageError(.contradiction, "--require-verified needs a file: \(place) is written before all is checked")
+                }
                 let omitted: [String]
                 if converts {
                     omitted = try Self.convert(decryption, near: place, to: &sink) { bar.advance(to: $0) }

@@ -74,10 +74,10 @@ struct PackageCommand: Command {
                 "-o",
                 "--output",
                 value: "folder",
-                help: "The folder to write; it must not exist, or be empty.",
+                help: "The folder to write; it must not exist, or be empty, unless --force is given.",
                 required: true
             ),
-            .flag(\.isForced, "--force", help: "Replace a package in that folder."),
+            .flag(\.isForced, "--force", help: "Replace a package in that folder; a folder with anything else is kept."),
             .option(
                 \.scheme,
                 "--scheme",

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCommandLine
+import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
 import CarrelTranscoding
@@ -12,6 +13,14 @@ struct PackageInputs {
     private(set) var texts: [PackagingText] = []
     /// Changes to files that their owner should know of.
     private(set) var warnings: [String] = []
+    /// Subtitles within a file: their language, and their number among those of that language.
+    private struct TextChoice: Hashable {
+        let language: String?
+        let number: Int
+    }
+
+    /// The file whose subtitles are taken: bit rates of one film have the same ones.
+    private var textFiles: [TextChoice: String] = [:]
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
 
@@ -46,7 +55,7 @@ struct PackageInputs {
         guard alignment != nil || !isMP4 else {
             let source = try await PackagingSource(name: path, reader)
             add(source, path)
-            if !source.textTracks.isEmpty { try addTexts(path, source.textTracks.count, nil) }
+            if !source.textTracks.isEmpty { try addTexts(path, source.textTracks, nil) }
             return
         }
         let coding = isMP4 ? try await PackagingSource(name: path, reader).picturesLostByAlignment : "what they are coded as"
@@ -73,27 +82,33 @@ struct PackageInputs {
             warnings.append("\(path): --align makes H.264 of 8 bits of the pictures, whatever they were: \(coding)")
         }
         add(source, path)
-        try addTexts(path, 0, streams)
+        try addTexts(path, [], streams)
     }
 
     /// Adds the subtitles in a file of pictures, as ffmpeg reads them; a warning names each that is left out.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - count: the tracks of text that the file has at least.
+    ///   - tracks: the tracks of text of an MP4 file.
     ///   - streams: the streams of the file; nil lists them.
     /// - Throws: what reading the file throws, except failures of ffmpeg.
-    private mutating func addTexts(_ path: String, _ count: Int, _ streams: [FFmpegInput.Stream]?) throws {
+    private mutating func addTexts(_ path: String, _ tracks: [MP4Track], _ streams: [FFmpegInput.Stream]?) throws {
         let input: FFmpegInput
         let all: [FFmpegInput.Stream]
         do {
             input = try FFmpegInput(path)
             all = try streams ?? input.streams()
         } catch let error as TranscodingError {
-            let tracks = count == 1 ? "one track of subtitles is" : "\(count) tracks of subtitles are"
-            warnings.append("\(path): \(tracks) left out: \(error.message)")
+            let count = tracks.count == 1 ? "one track of subtitles is" : "\(tracks.count) tracks of subtitles are"
+            warnings.append("\(path): \(count) left out: \(error.message)")
             return
         }
+        // ffmpeg lists fragments of WebVTT and TTML as data
+        for track in tracks where ["wvtt", "stpp"].contains(track.entries.first?.format) {
+            let format = track.entries.first?.format.description ?? ""
+            warnings.append("\(path): track \(track.id) (\(format)) is left out: subtitles of this coding are not read from MP4")
+        }
+        var numbers: [String: Int] = [:]
         for stream in all where stream.kind == "subtitle" {
             let name = "\(path): track \(stream.index + 1) (\(stream.codec))"
             guard FFmpegInput.textCodecs.contains(stream.codec) else {
@@ -101,8 +116,17 @@ struct PackageInputs {
                 continue
             }
             do {
+                let language = PackagingText.language(ofTrack: stream.language)
+                let number = numbers[language ?? "", default: 0] + 1
+                numbers[language ?? ""] = number
+                let choice = TextChoice(language: language, number: number)
+                if let other = textFiles[choice], other != path {
+                    warnings.append("\(name) is left out: \(other) has subtitles in the same place")
+                    continue
+                }
+                textFiles[choice] = path
                 let bytes = try input.text(stream, limit: WebVTTFile.limit)
-                texts.append(try PackagingText(name: name, bytes, language: PackagingText.language(ofTrack: stream.language)))
+                texts.append(try PackagingText(name: name, bytes, language: language))
             } catch let error as TranscodingError {
                 warnings.append("\(name) is left out: \(error.message)")
             } catch let error as MediaError {
