@@ -297,6 +297,24 @@ extension SegmentInformation.ListedSegment {
 
 extension SegmentInformation.TimelineEntry {
     init(_ tag: borrowing XMLTag) throws(MPDFault) {
+        // most have nothing but digits
+        var (time, duration, repeats, number, parts) = (Int64?.none, Int64?.none, Int64(0), Int64?.none, Int64(1))
+        var isPlain = true
+        tag.eachNumber { letter, value in
+            guard let value else { return isPlain = false }
+            switch letter {
+            case UInt8(ascii: "t"): time = value
+            case UInt8(ascii: "d"): duration = value
+            case UInt8(ascii: "r"): repeats = value
+            case UInt8(ascii: "n"): number = value
+            case UInt8(ascii: "k"): parts = value
+            default: break
+            }
+        }
+        if isPlain, let duration, duration > 0, Self.partRange ~= parts {
+            self.init(time: time, duration: duration, repeats: repeats, number: number, parts: parts)
+            return
+        }
         guard let duration = try MPDText.unsigned(tag["d"], "duration of a timeline entry") else {
             throw MPDFault("timeline entry has no duration")
         }
@@ -310,13 +328,13 @@ extension SegmentInformation.TimelineEntry {
         )
     }
 
-    /// Most segments of a segment sequence.
-    private static let mostParts: Int64 = 100_000
+    /// The number of segments that a segment sequence may have.
+    private static let partRange: ClosedRange<Int64> = 1...100_000
 
     /// The number of segments in a segment sequence.
     static func parts(_ text: String?) throws(MPDFault) -> Int64? {
         guard let parts = try MPDText.unsigned(text, "number of segments in a sequence") else { return nil }
-        guard 1...mostParts ~= parts else { throw MPDFault("number of segments in a sequence is out of range") }
+        guard partRange ~= parts else { throw MPDFault("number of segments in a sequence is out of range") }
         return parts
     }
 }

@@ -51,8 +51,8 @@ package struct MPDSegments: Sendable {
     package let timescale: Int64
 
     private let addresses: Addresses
-    /// Whether addresses of the template merely follow the base's folder, whatever the numbers.
-    private let isTemplatePlain: Bool
+    /// The addresses of the template, where they merely follow the base's folder, whatever the numbers.
+    private let plainAddresses: SegmentAddresses?
     /// Whether durations come from @duration alone, so that the last segment ends with the period.
     private let isByDuration: Bool
     private let runs: [Run]
@@ -86,7 +86,10 @@ package struct MPDSegments: Sendable {
         bandwidth = stream.bandwidth
         availabilityTimeOffset = stream.availabilityTimeOffset
         let sample = URLTemplate.Values(representationID: stream.id, bandwidth: stream.bandwidth)
-        isTemplatePlain = information.media.map { Self.isPlain($0.expand(sample)) } ?? false
+        plainAddresses =
+            if information.kind == .template, let media = information.media, Self.isPlain(media.expand(sample)) {
+                SegmentAddresses(media, behind: folder, sample, begin: information.timeline == nil ? offset : 0)
+            } else { nil }
         isByDuration = information.kind != .base && information.timeline == nil && information.duration != nil
         let length = stream.period.duration.map { Self.ticks($0, information.timescale ?? 1) }
         switch information.kind {
@@ -178,6 +181,10 @@ package struct MPDSegments: Sendable {
     package subscript(index: Int) -> MPDSegment? {
         guard var segment = timed(at: index) else { return nil }
         let part = segment.subNumber ?? 0
+        if let plainAddresses {
+            segment.url = plainAddresses.address(segment.number, segment.time, part)
+            return segment
+        }
         switch addresses {
         case .whole(let indexRange):
             segment.url = base.description
@@ -195,12 +202,7 @@ package struct MPDSegments: Sendable {
                 time: hasTimeline ? segment.time : segment.time - offset,
                 subNumber: part
             )
-            if isTemplatePlain {
-                segment.url = folder
-                template.append(values, to: &segment.url)
-            } else {
-                segment.url = resolve(template.expand(values))
-            }
+            segment.url = resolve(template.expand(values))
         }
         return segment
     }
@@ -234,7 +236,9 @@ package struct MPDSegments: Sendable {
     }
 
     private func run(of index: Int) -> Run? {
-        var (low, high) = (0, runs.count)
+        // every run has a segment at least: the one of a segment is at its place or before, and there where all have one
+        var (low, high) = (0, min(index, runs.count - 1) + 1)
+        if index < runs.count, runs[index].first == index { low = high }
         while low < high {
             let middle = (low + high) / 2
             if runs[middle].first <= index { low = middle + 1 } else { high = middle }
@@ -385,10 +389,10 @@ package struct MPDSegments: Sendable {
     /// Units of media time as a duration.
     static func duration(_ ticks: Int64, _ timescale: Int64) -> Duration {
         let (whole, rest) = ticks.quotientAndRemainder(dividingBy: timescale)
-        // the rest is less than the timescale, so that the quotient fits
-        let attoseconds = timescale.magnitude.dividingFullWidth(rest.magnitude.multipliedFullWidth(by: 1_000_000_000_000_000_000))
-            .quotient
-        return Duration(secondsComponent: whole, attosecondsComponent: rest < 0 ? -Int64(attoseconds) : Int64(attoseconds))
+        // the timescale has 32 bits, and the rest is less than it: nine digits at a time
+        let (billionths, left) = (rest &* 1_000_000_000).quotientAndRemainder(dividingBy: timescale)
+        let attoseconds = billionths &* 1_000_000_000 &+ left &* 1_000_000_000 / timescale
+        return Duration(secondsComponent: whole, attosecondsComponent: attoseconds)
     }
 
     /// A duration in units of media time, rounded down.

@@ -35,7 +35,7 @@ final class MPDVisitor: XMLVisitor {
         guard fault == nil else { return }
         if timeline.isOpen {
             do throws(MPDFault) {
-                try timeline.start(tag)
+                if timeline.start(), tag.isNamed("S") { timeline.add(try SegmentInformation.TimelineEntry(tag)) }
                 kept &+= MemoryLayout<SegmentInformation.TimelineEntry>.stride
                 if kept > Self.keptLimit { try keep(0) }
             } catch {

@@ -88,17 +88,15 @@ enum TimelineRuns {
                     parts: last.parts
                 )
             } else {
-                if !keepsRuns { runs.removeAll(keepingCapacity: true) }
-                runs.append(
-                    MPDSegments.Run(
-                        first: count,
-                        time: time,
-                        duration: entry.duration,
-                        count: segments,
-                        number: number,
-                        parts: entry.parts
-                    )
+                let run = MPDSegments.Run(
+                    first: count,
+                    time: time,
+                    duration: entry.duration,
+                    count: segments,
+                    number: number,
+                    parts: entry.parts
                 )
+                if keepsRuns || runs.isEmpty { runs.append(run) } else { runs[0] = run }
             }
             time = after
             count += segments

@@ -1,5 +1,3 @@
-import CarrelXML
-
 /// The entries of the timeline that is open. There may be tens of thousands of them, so that they have a way of their own past the
 /// other elements.
 struct TimelineState {
@@ -15,10 +13,14 @@ struct TimelineState {
     }
 
     /// Takes the start of an element in it.
-    mutating func start(_ tag: borrowing XMLTag) throws(MPDFault) {
+    ///
+    /// - Returns: whether it may be an entry, which is to be added.
+    mutating func start() -> Bool {
         depth += 1
-        if depth == 1, tag.isNamed("S") { entries.append(try SegmentInformation.TimelineEntry(tag)) }
+        return depth == 1
     }
+
+    mutating func add(_ entry: SegmentInformation.TimelineEntry) { entries.append(entry) }
 
     /// Takes an end.
     ///

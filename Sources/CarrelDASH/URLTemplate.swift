@@ -124,21 +124,19 @@ package struct URLTemplate: Sendable, Hashable {
     /// The address.
     package func expand(_ values: Values) -> String {
         var out = ""
-        append(values, to: &out)
+        for part in parts { Self.append(part, values, to: &out) }
         return out
     }
 
-    /// Appends the address to a text.
-    func append(_ values: Values, to out: inout String) {
-        for part in parts {
-            switch part {
-            case .text(let text): out += text
-            case .representationID: out += values.representationID
-            case .number(let width): Self.append(values.number, width, to: &out)
-            case .bandwidth(let width): Self.append(Int64(clamping: values.bandwidth), width, to: &out)
-            case .time(let width): Self.append(values.time, width, to: &out)
-            case .subNumber(let width): Self.append(values.subNumber, width, to: &out)
-            }
+    /// Appends a part of the address to a text.
+    static func append(_ part: Part, _ values: Values, to out: inout String) {
+        switch part {
+        case .text(let text): out += text
+        case .representationID: out += values.representationID
+        case .number(let width): append(values.number, width, to: &out)
+        case .bandwidth(let width): append(Int64(clamping: values.bandwidth), width, to: &out)
+        case .time(let width): append(values.time, width, to: &out)
+        case .subNumber(let width): append(values.subNumber, width, to: &out)
         }
     }
 

@@ -34,12 +34,21 @@ struct AttributeReader {
         while true {
             if isLenient { skipBlanks(bytes, &place, end) }
             let nameStart = place
-            while place < end, bytes.u8(at: place) != UInt8(ascii: "=") { place &+= 1 }
-            guard place < end else { return AttributeFault("attribute has no value") }
+            var word: UInt64 = 0
+            while place < end, Self.isOfName(bytes.u8(at: place)) {
+                word = Self.word(word, bytes.u8(at: place))
+                place &+= 1
+            }
             var name = nameStart..<place
-            if isLenient { name = trimmed(bytes, name) }
-            guard !name.isEmpty, let hash = hash(ofName: name, bytes) else {
-                return AttributeFault("attribute name is not made of capitals, digits and hyphens")
+            if place == end || name.isEmpty || bytes.u8(at: place) != UInt8(ascii: "=") {
+                while place < end, bytes.u8(at: place) != UInt8(ascii: "=") { place &+= 1 }
+                guard place < end else { return AttributeFault("attribute has no value") }
+                name = nameStart..<place
+                if isLenient { name = trimmed(bytes, name) }
+                guard !name.isEmpty, let whole = Self.word(ofName: name, bytes) else {
+                    return AttributeFault("attribute name is not made of capitals, digits and hyphens")
+                }
+                word = whole
             }
             place &+= 1
             if isLenient { skipBlanks(bytes, &place, end) }
@@ -47,23 +56,26 @@ struct AttributeReader {
             let isQuoted = place < end && bytes.u8(at: place) == UInt8(ascii: "\"")
             if isQuoted {
                 let start = place &+ 1
-                place = start
-                while place < end, bytes.u8(at: place) != UInt8(ascii: "\"") { place &+= 1 }
+                place = bytes.firstQuotationMark(start..<end)
                 guard place < end else { return AttributeFault("quoted string does not end") }
                 value = start..<place
                 place &+= 1
                 if isLenient { skipBlanks(bytes, &place, end) }
             } else {
                 let start = place
-                while place < end, bytes.u8(at: place) != UInt8(ascii: ",") { place &+= 1 }
+                place = bytes.firstEndOfBare(start..<end)
                 value = start..<place
-                if isLenient { value = trimmed(bytes, value) }
-                guard !value.isEmpty, isBare(bytes, value) else {
-                    return AttributeFault("attribute value is empty or holds a blank or quotation mark")
+                if value.isEmpty || place < end && bytes.u8(at: place) != UInt8(ascii: ",") {
+                    while place < end, bytes.u8(at: place) != UInt8(ascii: ",") { place &+= 1 }
+                    value = start..<place
+                    if isLenient { value = trimmed(bytes, value) }
+                    guard !value.isEmpty, isBare(bytes, value) else {
+                        return AttributeFault("attribute value is empty or holds a blank or quotation mark")
+                    }
                 }
             }
             guard found.count < Self.limit else { return AttributeFault("tag has too many attributes") }
-            let attribute = ScannedAttribute(name: name, value: value, isQuoted: isQuoted, hash: hash)
+            let attribute = ScannedAttribute(name: name, value: value, isQuoted: isQuoted, word: word)
             for other in found where other.hasName(of: attribute, bytes) { return AttributeFault("attribute appears twice") }
             found.append(attribute)
             guard place < end else { return nil }
@@ -87,18 +99,24 @@ struct AttributeReader {
         return part
     }
 
-    /// A number of the name's bytes (FNV-1a); nil for bytes that a name cannot have.
-    private func hash(ofName range: Range<Int>, _ bytes: RawSpan) -> UInt64? {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    /// Whether a name may have the byte: a capital, a digit or a hyphen.
+    @inline(__always)
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "A") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-")
+    }
+
+    /// The word of a name that goes on with a byte.
+    @inline(__always)
+    private static func word(_ word: UInt64, _ byte: UInt8) -> UInt64 { (word &<< 8 | word &>> 56) ^ UInt64(byte) }
+
+    /// The word of a name; nil for bytes that a name cannot have.
+    private static func word(ofName range: Range<Int>, _ bytes: RawSpan) -> UInt64? {
+        var word: UInt64 = 0
         for place in range {
-            let byte = bytes.u8(at: place)
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-                hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-            default: return nil
-            }
+            guard isOfName(bytes.u8(at: place)) else { return nil }
+            word = Self.word(word, bytes.u8(at: place))
         }
-        return hash
+        return word
     }
 
     /// A bare value may hold spaces and tabs for a lenient reader, such as RECENTLY-REMOVED-DATERANGES.

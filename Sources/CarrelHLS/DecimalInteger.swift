@@ -12,7 +12,14 @@ enum DecimalInteger {
     static func parse(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64? {
         guard !range.isEmpty, range.count <= 20 else { return nil }
         var value: UInt64 = 0
-        for place in range {
+        // that many digits are below 2^63
+        let plain = range.lowerBound..<min(range.upperBound, range.lowerBound &+ 18)
+        for place in plain {
+            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value &* 10 &+ UInt64(digit)
+        }
+        for place in plain.upperBound..<range.upperBound {
             let byte = bytes.u8(at: place)
             guard isDigit(byte) else { return nil }
             let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)

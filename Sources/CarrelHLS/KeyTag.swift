@@ -3,7 +3,7 @@ import CarrelBytes
 /// An EXT-X-KEY tag by its places, checked and not read: most keys of a playlist are never asked for.
 struct KeyTag {
     /// The attributes.
-    let value: TextRange
+    private(set) var value: TextRange
     /// The key's format; empty for `identity`.
     let format: TextRange
     let hasVector: Bool
@@ -11,23 +11,28 @@ struct KeyTag {
     let hasFormat: Bool
     /// Whether segments are in the clear behind it (METHOD=NONE).
     let isNone: Bool
+    /// The URI, and the number of a vector's digits at the end of the tag; nil for one of a format of its own, and without a URI.
+    private var parts: (uri: TextRange, digits: Int)?
 
     /// Checks a tag as ``EncryptionKey/parse(_:tolerate:)`` does without tolerance; nil for one that is to be read, for its fault.
     init?(_ bytes: RawSpan, _ value: Range<Int>, _ attributes: [ScannedAttribute]) {
         var (hasMethod, hasURI, isNone) = (false, false, false)
         var (hasVector, hasFormat) = (false, false)
         var format = TextRange.none
+        var (uri, digits) = (TextRange.none, 0)
         for attribute in attributes {
-            if attribute.isNamed("METHOD", bytes) {
+            if attribute.isNamed(0x4d45_5448_4f44, 6) {
                 guard !attribute.isQuoted else { return nil }
                 hasMethod = true
                 isNone = attribute.value.count == 4 && bytes.matches("NONE", at: attribute.value.lowerBound)
-            } else if attribute.isNamed("URI", bytes) {
+            } else if attribute.isNamed(0x55_5249, 3) {
                 guard attribute.isQuoted, !attribute.value.isEmpty else { return nil }
                 hasURI = true
-            } else if attribute.isNamed("IV", bytes) {
+                uri = TextRange(attribute.value)
+            } else if attribute.isNamed(0x4956, 2) {
                 guard !attribute.isQuoted, Self.isVector(bytes, attribute.value) else { return nil }
                 hasVector = true
+                digits = attribute.value.upperBound == value.upperBound ? attribute.value.count &- 2 : 0
             } else if attribute.isNamed("KEYFORMAT", bytes) {
                 guard attribute.isQuoted else { return nil }
                 hasFormat = true
@@ -47,17 +52,42 @@ struct KeyTag {
         self.hasVector = hasVector
         self.hasFormat = hasFormat
         self.isNone = isNone
+        if hasURI, !isNone, format.isEmpty { parts = (uri, digits) }
     }
 
     private static func isVector(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
         guard 3...34 ~= range.count, bytes.u8(at: range.lowerBound) == UInt8(ascii: "0"),
             bytes.u8(at: range.lowerBound + 1) | 0x20 == UInt8(ascii: "x")
         else { return false }
-        for place in range.dropFirst(2) {
-            let byte = bytes.u8(at: place)
-            guard 0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20 else { return false }
+        return bytes.isHexadecimal(range.lowerBound + 2..<range.upperBound)
+    }
+
+    /// A tag that is written as this one, but for the URI and for the digits of a vector at its end, as most of a playlist are.
+    ///
+    /// - Parameters:
+    ///   - bytes: the playlist.
+    ///   - value: of the other tag.
+    /// - Returns: nil where it is written otherwise, or this one has a format of its own.
+    func sibling(_ bytes: RawSpan, _ value: Range<Int>) -> KeyTag? {
+        guard let parts else { return nil }
+        let (own, uri) = (self.value.range, parts.uri.range)
+        let start = value.lowerBound &+ (uri.lowerBound &- own.lowerBound)
+        guard start < value.upperBound, bytes.isEqual(own.lowerBound..<uri.lowerBound, value.lowerBound..<start) else {
+            return nil
         }
-        return true
+        let end = bytes.firstQuotationMark(start..<value.upperBound)
+        guard end > start, value.upperBound &- end == own.upperBound &- uri.upperBound else { return nil }
+        let digits = value.upperBound &- parts.digits
+        guard bytes.isEqual(uri.upperBound..<own.upperBound &- parts.digits, end..<digits),
+            bytes.isHexadecimal(digits..<value.upperBound)
+        else { return nil }
+        return KeyTag(self, value: value, uri: start..<end)
+    }
+
+    private init(_ other: KeyTag, value: Range<Int>, uri: Range<Int>) {
+        self = other
+        self.value = TextRange(value)
+        parts?.uri = TextRange(uri)
     }
 
     /// The key of a tag that was checked.

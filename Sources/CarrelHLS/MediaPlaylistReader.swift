@@ -121,9 +121,6 @@ struct MediaPlaylistReader {
             if bytes.u8(at: line.offset) != UInt8(ascii: "#") {
                 guard !line.isBlank(bytes) else { continue }
                 try finishSegment(bytes, line)
-            } else if bytes.matches("#EXTINF:", at: line.offset) {
-                beginSegment(line)
-                try readDuration(bytes, line.offset + 8..<line.range.upperBound, line)
             } else if let (tag, value) = line.tag(bytes) {
                 try read(tag, bytes, value, line)
             }

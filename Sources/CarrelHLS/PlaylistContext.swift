@@ -10,6 +10,8 @@ struct PlaylistContext {
     /// Bytes that the reader keeps beside segments, about.
     private var keptBytes = 0
     private var scanned: [ScannedAttribute] = []
+    /// The last key that was checked.
+    private var lastKey: KeyTag?
     private let url: String?
     private let imports: [PlaylistVariable]
     /// Variables with values that an earlier reading found.
@@ -55,27 +57,31 @@ struct PlaylistContext {
         }
     }
 
-    /// Whether the bytes are ASCII without control characters but those that end lines: eight at a time.
+    /// Whether the bytes are ASCII without control characters but those that end lines: 32 at a time.
     private static func isPlain(_ bytes: RawSpan) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let high = ones << 7
         var place = 0
-        while place &+ 8 <= bytes.byteCount {
-            let word = bytes.u64(at: place)
-            let low = word & ~high
-            // a high bit where a byte is 0x20 or above, and where it differs from a line feed
-            let isPrinted = low &+ ones &* 0x60
-            let difference = word ^ ones &* 0x0a
-            let isOther = ((difference & ~high) &+ ~high) | difference
-            // a high bit where a byte is 0x7f, is not ASCII, or is a control character but a line feed
-            let suspect = ((low &+ ones) | word | (~isPrinted & isOther)) & high
-            if suspect != 0 {
-                for at in place..<place &+ 8 where !isPlain(bytes.u8(at: at)) { return false }
+        while place &+ 32 <= bytes.byteCount {
+            let suspect =
+                suspect(bytes.u64le(at: place)) | suspect(bytes.u64le(at: place &+ 8)) | suspect(bytes.u64le(at: place &+ 16))
+                | suspect(bytes.u64le(at: place &+ 24))
+            if suspect & 0x8080_8080_8080_8080 != 0 {
+                for at in place..<place &+ 32 where !isPlain(bytes.u8(at: at)) { return false }
             }
-            place &+= 8
+            place &+= 32
         }
         for at in place..<bytes.byteCount where !isPlain(bytes.u8(at: at)) { return false }
         return true
+    }
+
+    /// A word with a high bit where a byte is 0x7f, is not ASCII, or is a control character but a line feed.
+    @inline(__always)
+    private static func suspect(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let low = word & ~(ones << 7)
+        // a high bit where a byte is 0x20 or above, and where it differs from a line feed
+        let isPrinted = low &+ ones &* 0x60
+        let isOther = (low ^ ones &* 0x0a) &+ ones &* 0x7f
+        return (low &+ ones) | word | (~isPrinted & isOther)
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
@@ -120,9 +126,15 @@ struct PlaylistContext {
     ///
     /// - Returns: nil for one that must be read.
     mutating func keyTag(_ bytes: RawSpan, _ value: Range<Int>?) -> KeyTag? {
+        guard let value else { return nil }
+        if let tag = lastKey?.sibling(bytes, value) {
+            lastKey = tag
+            return tag
+        }
         var reader = AttributeReader(isLenient: false)
-        guard let value, reader.scan(bytes, value, into: &scanned) == nil else { return nil }
-        return KeyTag(bytes, value, scanned)
+        guard reader.scan(bytes, value, into: &scanned) == nil else { return nil }
+        lastKey = KeyTag(bytes, value, scanned)
+        return lastKey
     }
 
     /// The attributes of a tag that RFC 8216 does not know, so that its readers pass over it: a malformed one is a warning.

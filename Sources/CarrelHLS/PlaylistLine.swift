@@ -36,6 +36,7 @@ struct PlaylistLine {
 
     /// Tag and place of its value behind the colon; nil for a line that is not a tag.
     func tag(_ bytes: RawSpan) -> (tag: PlaylistTag, value: Range<Int>?)? {
+        if let (tag, value) = PlaylistTag.frequent(bytes, offset) { return (tag, value..<range.upperBound) }
         guard isTag(bytes) else { return nil }
         var colon = offset + 4
         while colon < range.upperBound, bytes.u8(at: colon) != UInt8(ascii: ":") { colon += 1 }

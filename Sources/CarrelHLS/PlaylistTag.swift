@@ -88,4 +88,39 @@ enum PlaylistTag: UInt8 {
         default: self = .unknown
         }
     }
+
+    /// One of the tags that a playlist has for every segment, by eight bytes at a time.
+    ///
+    /// - Parameters:
+    ///   - bytes: the playlist.
+    ///   - line: the place of the line.
+    /// - Returns: the tag, and the place behind its colon; nil for others.
+    @inline(__always)
+    static func frequent(_ bytes: RawSpan, _ line: Int) -> (tag: PlaylistTag, value: Int)? {
+        guard line &+ 12 <= bytes.byteCount else { return nil }
+        switch bytes.u64(at: line) {
+        case word("#EXTINF:"): return (.duration, line &+ 8)
+        case word("#EXT-X-K") where bytes.u32(at: line &+ 7) == 0x4b_4559_3a: return (.key, line &+ 11)
+        case word("#EXT-X-B") where bytes.has(word("YTERANGE"), at: line &+ 8) && bytes.isColon(line &+ 16):
+            return (.byteRange, line &+ 17)
+        case word("#EXT-X-P")
+        where bytes.has(word("ROGRAM-D"), at: line &+ 8) && bytes.has(word("ATE-TIME"), at: line &+ 16)
+            && bytes.isColon(line &+ 24):
+            return (.programDateTime, line &+ 25)
+        default: return nil
+        }
+    }
+
+    /// Eight characters as a number.
+    @inline(__always)
+    private static func word(_ text: StaticString) -> UInt64 {
+        var word: UInt64 = 0
+        for place in 0..<8 { word = unsafe word &<< 8 | UInt64(text.utf8Start[place]) }
+        return word
+    }
+}
+
+extension RawSpan {
+    @inline(__always)
+    fileprivate func isColon(_ place: Int) -> Bool { place < byteCount && u8(at: place) == UInt8(ascii: ":") }
 }

@@ -6,15 +6,24 @@ struct ScannedAttribute {
     /// Without quotation marks.
     let value: Range<Int>
     let isQuoted: Bool
-    /// Of the name's bytes, so that most names are compared by one number.
-    let hash: UInt64
+    /// Of the name's bytes, so that most names are compared by one number: they themselves, the last one lowest, where they are eight or fewer.
+    let word: UInt64
 
     func isNamed(_ text: StaticString, _ bytes: RawSpan) -> Bool {
         name.count == text.utf8CodeUnitCount && bytes.matches(text, at: name.lowerBound)
     }
 
+    /// Whether a name of eight bytes at most is it.
+    ///
+    /// - Parameters:
+    ///   - word: the bytes of the name as a number.
+    ///   - count: how many there are.
+    /// - Returns: false for another name.
+    @inline(__always)
+    func isNamed(_ word: UInt64, _ count: Int) -> Bool { self.word == word && name.count == count }
+
     func hasName(of other: ScannedAttribute, _ bytes: RawSpan) -> Bool {
-        hash == other.hash && bytes.isEqual(name, other.name)
+        word == other.word && bytes.isEqual(name, other.name)
     }
 }
 
@@ -38,7 +47,17 @@ extension RawSpan {
     /// Whether two ranges have the same bytes.
     func isEqual(_ a: Range<Int>, _ b: Range<Int>) -> Bool {
         guard a.count == b.count else { return false }
-        for place in 0..<a.count where u8(at: a.lowerBound + place) != u8(at: b.lowerBound + place) { return false }
+        var (one, other) = (a.lowerBound, b.lowerBound)
+        while one &+ 8 <= a.upperBound {
+            guard u64(at: one) == u64(at: other) else { return false }
+            one &+= 8
+            other &+= 8
+        }
+        while one < a.upperBound {
+            guard u8(at: one) == u8(at: other) else { return false }
+            one &+= 1
+            other &+= 1
+        }
         return true
     }
 }

@@ -7,7 +7,9 @@ import CXML
 struct XMLEventCollector: ~Copyable {
     /// Set by the owner before anything is parsed; it outlives no call.
     var context: UnsafeMutablePointer<xmlParserCtxt>?
-    private(set) var failure: (what: String, offset: Int)?
+    private(set) var failure: (what: String, offset: Int)? { didSet { isOver = failure != nil } }
+    /// Whether there is a failure, without a reference to count.
+    private var isOver = false
     /// Whether a limit ended the document: a DOCTYPE that is refused comes before all elements.
     var isOverLimit: Bool { failure != nil && hasElements }
     /// Gets the elements in place of events.
@@ -65,7 +67,7 @@ struct XMLEventCollector: ~Copyable {
         declarations.append((depth + 1, count))
         declared += count
         if declared > Self.scopeLimit { fail("the XML has more than \(Self.scopeLimit) name spaces in scope") }
-        return failure == nil
+        return !isOver
     }
 
     private mutating func endScope() {
@@ -83,7 +85,7 @@ struct XMLEventCollector: ~Copyable {
 
     /// Ends the parsing: no further callback comes.
     mutating func fail(_ what: String) {
-        guard failure == nil, let context = unsafe context else { return }
+        guard !isOver, let context = unsafe context else { return }
         failure = (what, max(0, unsafe xmlByteConsumed(context)))
         unsafe xmlStopParser(context)
     }
@@ -109,7 +111,7 @@ struct XMLEventCollector: ~Copyable {
     mutating func end() {
         endText()
         endScope()
-        if failure == nil { visitor?.end() }
+        if !isOver { visitor?.end() }
     }
 
     /// Whether there may be one more element, inside those that are open.
@@ -118,7 +120,7 @@ struct XMLEventCollector: ~Copyable {
         elements += 1
         if depth > limits.depth { fail("the XML nests its elements deeper than \(limits.depth)") }
         if elements > limits.elements { fail("the XML has more than \(limits.elements) elements") }
-        return failure == nil
+        return !isOver
     }
 
     /// Whether an element may have this number of attributes.
@@ -126,29 +128,29 @@ struct XMLEventCollector: ~Copyable {
         if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
         self.attributes += attributes
         if self.attributes > limits.totalAttributes { fail("the XML has more than \(limits.totalAttributes) attributes") }
-        return failure == nil
+        return !isOver
     }
 
     /// Whether an attribute may have this number of bytes.
     mutating func allows(valueBytes: Int) -> Bool {
         if valueBytes > limits.text { fail("an attribute of the XML is longer than \(limits.text) bytes") }
-        return failure == nil
+        return !isOver
     }
 
     /// Whether a name space's URI may have this number of bytes.
     mutating func allows(uriBytes: Int) -> Bool {
         if uriBytes > Self.uriLimit { fail("a name space of the XML is longer than \(Self.uriLimit) bytes") }
-        return failure == nil
+        return !isOver
     }
 
     mutating func end(_ name: XMLName) {
         endText()
         endScope()
-        if failure == nil { events.append(.end(name)) }
+        if !isOver { events.append(.end(name)) }
     }
 
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard failure == nil else { return }
+        guard !isOver else { return }
         textSize += bytes.count
         if textSize > limits.text { return fail("a text of the XML is longer than \(limits.text) bytes") }
         if let visitor, !visitor.takesText { return }
@@ -158,7 +160,7 @@ struct XMLEventCollector: ~Copyable {
     private mutating func endText() {
         textSize = 0
         guard !text.isEmpty else { return }
-        if failure == nil {
+        if !isOver {
             let text = String(decoding: text, as: UTF8.self)
             if let visitor { visitor.take(text) } else { events.append(.text(text)) }
         }

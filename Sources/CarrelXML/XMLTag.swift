@@ -58,6 +58,29 @@ package struct XMLTag: ~Copyable {
         unsafe bytes(name, isPlain: true).map { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Takes the numbers of attributes that are called by one letter and are in no name space, without a copy of them.
+    ///
+    /// - Parameter take: gets the letter, and the number; nil for another value than 1 to 18 decimal digits.
+    package func eachNumber(_ take: (UInt8, Int64?) -> Void) {
+        for place in unsafe stride(from: 0, to: attributes.count, by: 5) {
+            guard let name = unsafe attributes[place], unsafe name[0] != 0, unsafe name[1] == 0,
+                unsafe attributes[place + 2] == nil, let value = unsafe value(at: place)
+            else { continue }
+            unsafe take(name[0], Self.digits(value))
+        }
+    }
+
+    private static func digits(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard 1...18 ~= bytes.count else { return nil }
+        var number: Int64 = 0
+        for place in 0..<bytes.count {
+            let digit = unsafe bytes[place] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            number = number &* 10 &+ Int64(digit)
+        }
+        return number
+    }
+
     /// Whether an attribute has a value, without a copy of it.
     ///
     /// - Parameters:
@@ -106,10 +129,8 @@ package struct XMLTag: ~Copyable {
         // most differ in the first byte
         guard let text = unsafe text, unsafe text[0] == name.utf8Start[0] else { return false }
         let count = name.utf8CodeUnitCount
-        return unsafe strncmp(
-            UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self),
-            UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self),
-            count
-        ) == 0 && text[count] == 0
+        // what is shorter differs at its NUL
+        for place in 1..<count where unsafe text[place] != name.utf8Start[place] { return false }
+        return unsafe text[count] == 0
     }
 }

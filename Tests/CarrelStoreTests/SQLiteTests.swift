@@ -93,6 +93,51 @@ struct `A SQLite database` {
         await database.close()
     }
 
+    @Test func `undoes the changes of those alone that throw among waiting writes`() async throws {
+        struct Refusal: Error {}
+        let folder = TemporaryDirectory()
+        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
+        let (held, gate) = (Locked(false), Locked(false))
+        async let first: Void = database.write { transaction in
+            try Shelf.add("first", to: transaction)
+            held.withLock { $0 = true }
+            while !gate.withLock({ $0 }) {}
+        }
+        while !held.withLock({ $0 }) { await Task.yield() }
+        let refused = try await withThrowingTaskGroup(of: Int.self) { group in
+            for i in 0..<90 {
+                group.addTask {
+                    do {
+                        try await database.write { transaction in
+                            if i % 3 == 0 { throw Refusal() }
+                            try Shelf.add("\(i)", to: transaction)
+                            if i % 3 == 1 { throw Refusal() }
+                        }
+                        return 0
+                    } catch is Refusal {
+                        return 1
+                    }
+                }
+            }
+            while database.waitingWrites < 90 { await Task.yield() }
+            gate.withLock { $0 = true }
+            return try await group.reduce(0, +)
+        }
+        try await first
+        #expect(refused == 60)
+        #expect(try await Shelf.count(database) == 31)
+        // one that waits for nobody
+        await #expect(throws: Refusal.self) {
+            try await database.write { transaction in
+                try Shelf.add("alone", to: transaction)
+                throw Refusal()
+            }
+        }
+        try await database.write { try Shelf.add("last", to: $0) }
+        #expect(try await Shelf.count(database) == 32)
+        await database.close()
+    }
+
     @Test func `lets two databases on one file write by turns`() async throws {
         let folder = TemporaryDirectory()
         let databases = try (0..<2).map { _ in try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations) }

@@ -3,8 +3,9 @@ import CarrelThreads
 
 /// The one writing connection, on a thread of its own, with group commit.
 ///
-/// All waiting jobs run in one transaction, each in a savepoint, and are answered after one commit. A job that throws
-/// loses its own changes only.
+/// All waiting jobs run in one transaction and are answered after one commit. A job that throws loses its own changes only: when one
+/// does that has changed something, the group is undone, and runs again with each job in a savepoint. Savepoints cost a copy of every page
+/// that a job changes, so that groups do without until then.
 final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `thread` only
     private struct Queue {
         var waiting: [any WriteJob] = []
@@ -16,6 +17,8 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private let thread = BlockingThreadPool(name: "sqlite-write", count: 1)
     /// The observers of changes. Touched on `thread` only, as the next.
     private var watchers: [@Sendable (RowChangeObserver.Changes) -> Void] = []
+    /// Groups from now on whose jobs have savepoints.
+    private var carefulGroups = 0
     /// The last value of ``SQLiteConnection/othersVersion()``.
     private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
@@ -25,6 +28,8 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private let queueLimit = 16384
     /// Jobs that one commit covers at most, so that the first does not wait for ever.
     private let groupLimit = 512
+    /// Groups with savepoints after one that was undone, so that jobs which throw make little work for the others.
+    private let carefulLimit = 64
 
     init(_ connection: SQLiteConnection) {
         self.connection = connection
@@ -134,6 +139,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private func runGroup() {
         var group: [any WriteJob] = []
         var rest: ArraySlice<any WriteJob> = []
+        let isCareful = carefulGroups > 0
         do throws(StoreError) {
             guard let connection else { return }
             connection.forgetFailure()
@@ -142,14 +148,26 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             rest = takeWaiting(atMost: groupLimit)[...]
             while let job = rest.popFirst() {
                 group.append(job)
-                guard try runs(job, connection) else {
+                switch try isCareful ? runs(job, connection) : runsWithoutSavepoint(job, connection) {
+                case .kept: break
+                case .alone:
                     // SQLite undid the whole group: the jobs before run again, without this one.
                     putBack(group.dropLast() + rest)
                     return job.answer(nil)
+                case .undone:
+                    rollBack()
+                    if group.count == 1 {
+                        putBack(Array(rest))
+                        return job.answer(nil)
+                    }
+                    // it may have seen what others changed, so that it waits for them
+                    carefulGroups = carefulLimit
+                    return putBack(group + rest)
                 }
                 if rest.isEmpty { rest = takeWaiting(atMost: groupLimit - group.count)[...] }
             }
             try connection.run(Control.commit)
+            if isCareful { carefulGroups -= 1 }
             if connection.totalChanges != changes { lastTrouble.withLock { $0.end() } }
         } catch {
             note(error)
@@ -167,22 +185,49 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         connection?.checkpointIfDue()
     }
 
-    /// Runs one job in its savepoint. False when SQLite ended the whole transaction because of it.
-    private func runs(_ job: any WriteJob, _ connection: SQLiteConnection) throws(StoreError) -> Bool {
+    /// The state of the group after a job.
+    private enum Outcome {
+        /// The group goes on.
+        case kept
+        /// SQLite ended the whole transaction because of it.
+        case alone
+        /// The transaction has changes of a job that threw.
+        case undone
+    }
+
+    /// Runs one job in its savepoint.
+    private func runs(_ job: any WriteJob, _ connection: SQLiteConnection) throws(StoreError) -> Outcome {
         job.failure = nil
         try connection.run(Control.savepoint)
+        if !succeeds(job, connection) {
+            guard connection.isInTransaction else { return .alone }
+            try connection.run(Control.undoSavepoint)
+        }
+        try connection.run(Control.release)
+        return .kept
+    }
+
+    /// Runs one job. One that throws before it changed anything needs no savepoint.
+    private func runsWithoutSavepoint(_ job: any WriteJob, _ connection: SQLiteConnection) -> Outcome {
+        job.failure = nil
+        let changes = connection.totalChanges
+        if succeeds(job, connection) { return .kept }
+        guard connection.isInTransaction else { return .alone }
+        return connection.totalChanges == changes ? .kept : .undone
+    }
+
+    /// Runs a job and keeps its error.
+    private func succeeds(_ job: any WriteJob, _ connection: SQLiteConnection) -> Bool {
         do {
             try job.run(in: connection)
             if let failure = connection.failure { throw failure }
+            return true
         } catch {
             job.failure = error
             if let failure = connection.failure { note(failure) }
             connection.forgetFailure()
-            guard connection.isInTransaction else { return false }
-            try connection.run(Control.undoSavepoint)
+            return false
         }
-        try connection.run(Control.release)
-        return true
     }
 
     private func tellNoted() {

@@ -1,0 +1,100 @@
+/// The addresses of a template's segments, of which all but the numbers is made once.
+struct SegmentAddresses: Sendable {
+    private enum Value: Sendable {
+        case number, time, subNumber
+    }
+
+    /// A number, the least of its digits, and the end of the text before it.
+    private struct Place: Sendable {
+        let value: Value
+        let width: Int
+        let textEnd: Int
+    }
+
+    /// The text around the numbers.
+    private let text: [UInt8]
+    private let places: [Place]
+    /// Bytes of an address at most.
+    private let limit: Int
+    /// The media time that is zero in addresses.
+    private let begin: Int64
+
+    /// - Parameters:
+    ///   - template: the template.
+    ///   - folder: what goes before each address.
+    ///   - values: the representation's; the numbers do not matter.
+    ///   - begin: the media time that is zero in addresses.
+    init(_ template: URLTemplate, behind folder: String, _ values: URLTemplate.Values, begin: Int64) {
+        var text = Array(folder.utf8)
+        var places: [Place] = []
+        var limit = 0
+        func place(_ value: Value, _ width: Int) {
+            places.append(Place(value: value, width: width, textEnd: text.count))
+            limit += max(width, Self.mostDigits) + 1
+        }
+        for part in template.parts {
+            switch part {
+            case .number(let width): place(.number, width)
+            case .time(let width): place(.time, width)
+            case .subNumber(let width): place(.subNumber, width)
+            case .text, .representationID, .bandwidth:
+                var more = ""
+                URLTemplate.append(part, values, to: &more)
+                text += more.utf8
+            }
+        }
+        self.text = text
+        self.places = places
+        self.limit = limit + text.count
+        self.begin = begin
+    }
+
+    /// The digits of a number of 64 bits.
+    private static let mostDigits = 20
+
+    /// The address of a segment.
+    func address(_ number: Int64, _ time: Int64, _ subNumber: Int64) -> String {
+        unsafe String(unsafeUninitializedCapacity: limit) { buffer in
+            var (count, start) = (0, 0)
+            for place in places {
+                unsafe append(start..<place.textEnd, to: buffer, &count)
+                start = place.textEnd
+                let value =
+                    switch place.value {
+                    case .number: number
+                    case .time: time - begin
+                    case .subNumber: subNumber
+                    }
+                unsafe Self.append(value, place.width, to: buffer, &count)
+            }
+            unsafe append(start..<text.count, to: buffer, &count)
+            return count
+        }
+    }
+
+    private func append(_ range: Range<Int>, to buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        let end = unsafe buffer[count...].update(fromContentsOf: text[range])
+        count = end
+    }
+
+    private static func append(_ value: Int64, _ width: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        if value < 0 {
+            unsafe buffer[count] = UInt8(ascii: "-")
+            count += 1
+        }
+        var rest = value.magnitude
+        var digits = 1
+        while rest >= 10 {
+            rest /= 10
+            digits += 1
+        }
+        let end = count + max(width, digits)
+        rest = value.magnitude
+        for place in (count..<end).reversed() {
+            let (tens, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            unsafe buffer[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+            rest = tens
+        }
+        count = end
+    }
+}

@@ -1,0 +1,69 @@
+import CarrelBytes
+
+/// Eight bytes of a text at a time.
+extension RawSpan {
+    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
+    private static var high: UInt64 { 0x8080_8080_8080_8080 }
+
+    /// The first quotation mark of a range; its end where there is none.
+    @inline(__always)
+    func firstQuotationMark(_ range: Range<Int>) -> Int {
+        var place = range.lowerBound
+        while place &+ 8 <= range.upperBound {
+            let difference = u64le(at: place) ^ Self.ones &* 0x22
+            // the lowest high bit is of the first byte that does not differ
+            let found = (difference &- Self.ones) & ~difference & Self.high
+            if found != 0 { return place &+ found.trailingZeroBitCount &>> 3 }
+            place &+= 8
+        }
+        while place < range.upperBound, u8(at: place) != 0x22 { place &+= 1 }
+        return place
+    }
+
+    /// The first comma, quotation mark, blank or control character of a range; its end where there is none.
+    @inline(__always)
+    func firstEndOfBare(_ range: Range<Int>) -> Int {
+        var place = range.lowerBound
+        while place < range.upperBound {
+            if place &+ 8 <= range.upperBound {
+                let word = u64le(at: place)
+                // the lowest high bit is of the first byte below 0x2d
+                let found = (word &- Self.ones &* 0x2d) & ~word & Self.high
+                guard found != 0 else {
+                    place &+= 8
+                    continue
+                }
+                place &+= found.trailingZeroBitCount &>> 3
+            }
+            let byte = u8(at: place)
+            if byte <= 0x20 || byte == 0x22 || byte == 0x2c { return place }
+            place &+= 1
+        }
+        return place
+    }
+
+    /// Whether a range has nothing but hexadecimal digits.
+    func isHexadecimal(_ range: Range<Int>) -> Bool {
+        var place = range.lowerBound
+        while place &+ 8 <= range.upperBound {
+            let word = u64le(at: place)
+            guard word & Self.high == 0 else { return false }
+            // high bits where a byte is not a decimal digit, and where it is a letter from A to F
+            let isOther = (word ^ Self.ones &* 0x30) &+ Self.ones &* 0x76
+            let letter = (word | Self.ones &* 0x20) ^ Self.ones &* 0x60
+            let isLetter = (letter &+ Self.ones &* 0x7f) & ~(letter &+ Self.ones &* 0x79)
+            guard isOther & ~isLetter & Self.high == 0 else { return false }
+            place &+= 8
+        }
+        while place < range.upperBound {
+            let byte = u8(at: place)
+            guard 0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20 else { return false }
+            place &+= 1
+        }
+        return true
+    }
+
+    /// Whether eight bytes are those of a number in big-endian order; false where fewer are left.
+    @inline(__always)
+    func has(_ word: UInt64, at place: Int) -> Bool { place &+ 8 <= byteCount && u64(at: place) == word }
+}
