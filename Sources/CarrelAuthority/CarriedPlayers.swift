@@ -60,7 +60,8 @@ enum CarriedPlayers {
 
     static let statements = [
         guestPage, ownGuest, mergeGuest,
-        keyPage, ownKey, mergeKey, documentPage, ownDocument, mergeDocument, playerPage, ownPlayer, rival, mergePlayer, holders, hasDevice,
+        keyPage, ownKey, mergeKey, documentPage, ownDocument, mergeDocument, playerPage, ownPlayer, rival, mergePlayer, holders,
+        hasDevice,
         certificatePage, ownCertificate, mergeCertificate, noncePage, ownNonce, mergeNonce, rightPage, ownRight, mergeRight,
     ]
 
@@ -127,7 +128,7 @@ enum CarriedPlayers {
         return merged
     }
 
-    /// Whether a player may give way to others: it has no account and no license, and nobody suspended or revoked it.
+    /// Whether a player may give way to others: it has no account and no license, and is neither suspended nor revoked.
     private static func isGuest(_ player: Row) -> Bool { [9, 15, 17, 22].allSatisfy(player.isNull) }
 
     private static let guests = CarriedTable(
@@ -196,7 +197,8 @@ enum CarriedPlayers {
         default: return
         }
         let (byStaff, time) = (try right.integer(4) == 1, try right.instant(2))
-        for player in players where try transaction.run(PlayerStore.revoke, [player, right[2], byStaff ? "staff" : "reader"]) > 0 {
+        for player in players where try transaction.run(PlayerStore.revoke, [player, right[2], byStaff ? "staff" : "reader"]) > 0
+        {
             guard case .text(let id) = player else { continue }
             try PlayerStore.revokeRight("player", id, until: nil, byStaff: byStaff, at: time, in: transaction)
             try transaction.run(GuestStore.remove, [player])

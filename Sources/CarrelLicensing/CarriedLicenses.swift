@@ -37,7 +37,8 @@ enum CarriedLicenses {
 
     static let statements = [
         licensePage, ownLicense, mergeLicense, redemptionPage, ownRedemption, mergeRedemption, contentKeyPage, ownContentKey,
-        revokedContentKeys, mergeContentKey, communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
+        revokedContentKeys,
+        mergeContentKey, communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
     ]
 
     static let tables = [licenses, redemptions, contentKeys, communicationKeys]

@@ -97,12 +97,10 @@ extension CarrelService {
         /// Back-office keys that it knows as revoked.
         var serviceKeys: [String] = []
         var numbers = Authority.Numbers()
-        /// Tables that are damaged: what comes before the damage is carried over.
+        /// Tables that are damaged, of which the rows before the damage are carried over.
         var damaged: [String] = []
-
-        /// The damage in words; nil without any.
         var problem: String? {
-            damaged.isEmpty ? nil : "it is damaged: these tables cannot be read to the end: \(damaged.joined(separator: ", "))"
+            damaged.isEmpty ? nil : "these tables are damaged and cannot be read to the end: \(damaged.joined(separator: ", "))"
         }
     }
 
@@ -131,12 +129,12 @@ extension CarrelService {
         }
         try await requireRelated(source, database, home)
         var carried = CarriedOver()
-        do {
-            carried.serviceKeys = try await source.read { try AccountStore.serviceKeys(in: $0) }.filter { $0.revokedAt != nil }.map(\.id)
-        } catch {
+        if let keys = try? await source.read({ try AccountStore.serviceKeys(in: $0) }) {
+            carried.serviceKeys = keys.filter { $0.revokedAt != nil }.map(\.id)
+        } else {
             carried.damaged.append("service_keys")
         }
-        do { carried.numbers = try await source.read { try Authority.numbers(in: $0) } } catch { carried.damaged.append("rights_numbers") }
+        if let numbers = try? await source.read({ try Authority.numbers(in: $0) }) { carried.numbers = numbers }
         carried.counts = Dictionary(carriedNames.map { ($0, 0) }) { first, _ in first }
         for table in carriedTables {
             let outcome = try await table.carry(from: source, to: database)

@@ -103,8 +103,10 @@ struct `The command package` {
     }
 
     @Test(arguments: [
-        ("package", "https://films.example/a.mpd?token=secret", "is an address"), ("decrypt", "https://films.example/a.mpd", "is an address"),
-        ("package", "film.mpd", "DASH manifest"), ("decrypt", "film.mpd", "DASH manifest"), ("package", "top.m3u8", "is a playlist"),
+        ("package", "https://films.example/a.mpd?token=secret", "is an address"),
+        ("decrypt", "https://films.example/a.mpd", "is an address"),
+        ("package", "film.mpd", "DASH manifest"), ("decrypt", "film.mpd", "DASH manifest"),
+        ("package", "top.m3u8", "is a playlist"),
         ("decrypt", "top.m3u8", "top playlist"),
     ])
     func `and decrypt say that a manifest, a playlist or an address is no media`(command: String, source: String, words: String)
@@ -151,9 +153,31 @@ struct `The command package` {
         #expect(result.status.isSuccess, "\(result.errorText)")
         let facts = try JSON.parse(result.output.rawSpan)
         #expect(facts["tracks"]?.array?.count { $0["kind"]?.string == "audio" } == 2)
-        #expect(facts["warnings"]?.array?.count { $0.string?.contains("is left out") == true } == 4)
+        #expect(
+            facts["tracks"]?.array?.count { $0["kind"]?.string == "text" } == 1,
+            "the subtitles of one film are packaged once"
+        )
+        #expect(facts["warnings"]?.array?.count { $0.string?.contains("is left out") == true } == 6)
         let master = String(decoding: try #require(directory.read("out/master.m3u8")), as: UTF8.self)
         #expect(master.split(separator: "#EXT-X-STREAM-INF").count == 4)
+    }
+
+    @Test func `leaves out a track that it cannot package, and keeps a commentary apart`() async throws {
+        let path = directory.file("film.mp4")
+        try await checkProcess([
+            try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=4", "-f", "lavfi", "-i",
+            "sine=f=440:d=4", "-f", "lavfi", "-i", "sine=f=880:d=4", "-map", "0:v", "-map", "1:a", "-map", "2:a", "-map", "1:a",
+            "-c:v", "libx264", "-c:a", "aac", "-c:a:2", "alac", "-metadata:s:a:0", "language=eng", "-metadata:s:a:1",
+            "language=eng", path,
+        ])
+        let result = try await package([path, "--json"])
+        #expect(result.status.isSuccess, "\(result.errorText)")
+        let warnings = try JSON.parse(result.output.rawSpan)["warnings"]?.array?.compactMap(\.string) ?? []
+        #expect(warnings.contains { $0.contains("track 4 is left out") && $0.contains("alac") }, "\(warnings)")
+        let manifest = String(decoding: try #require(directory.read("out/manifest.mpd")), as: UTF8.self)
+        let sets = manifest.split(separator: "<AdaptationSet").dropFirst().filter { $0.contains("contentType=\"audio\"") }
+        #expect(sets.count == 2 && sets.allSatisfy { $0.split(separator: "<Representation ").count == 2 }, "\(manifest)")
+        #expect(sets.map { $0.contains("value=\"alternate\"") } == [false, true])
     }
 
     @Test func `replaces a package with --force, and no other folder`() async throws {
@@ -161,6 +185,10 @@ struct `The command package` {
         #expect(try await package([path]).status.isSuccess)
         #expect(try await package([path]).status == .exited(73))
         #expect(try await package([path, "--force"]).status.isSuccess)
+        let other = directory.write("out/notes.txt", "mine")
+        #expect(try await package([path, "--force"]).status == .exited(73), "there is something else in the folder")
+        #expect(directory.read("out/notes.txt") == Array("mine".utf8))
+        unsafe unlink(other)
         unsafe unlink(directory.file("out/master.m3u8"))
         unsafe unlink(directory.file("out/manifest.mpd"))
         #expect(try await package([path, "--force"]).status == .exited(73))

@@ -5,7 +5,8 @@ struct `Language tags` {
     @Test(arguments: [
         ("eng", "en"), ("ENG", "en"), ("ger", "de"), ("deu-AT", "de-AT"), ("zh_Hant", "zh-Hant"), ("en-GB", "en-GB"),
         ("und", "und"),
-        ("haw", "haw"), ("", ""),
+        ("haw", "haw"), ("", ""), ("cat", "ca"), ("per", "fa"), ("fas", "fa"), ("baq", "eu"), ("eus", "eu"), ("nno", "nn"),
+        ("hye", "hy"),
     ])
     func `have the shortest code for their language`(tag: String, canonical: String) {
         #expect(LanguageTag.canonical(tag) == canonical)

@@ -278,7 +278,8 @@ struct `A table that grows` {
         }
         #expect(
             listed == [
-                "license p-a-persist 5000 1 a", "license r-a-persist 6000 1 -", "license r-b-persist 6000 1 -", "player r 6000 1 -",
+                "license p-a-persist 5000 1 a", "license r-a-persist 6000 1 -", "license r-b-persist 6000 1 -",
+                "player r 6000 1 -",
             ]
         )
         await new.close()

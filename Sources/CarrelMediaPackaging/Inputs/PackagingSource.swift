@@ -65,8 +65,8 @@ package struct PackagingSource {
 
     /// The tracks that are packaged, pictures and sound, and a warning for each that is left out.
     ///
-    /// A disabled track of sound is not the default, and packaged too; disabled pictures are no part of the film. A track that cannot be packaged
-    /// is left out if another one of its kind can.
+    /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track that
+    /// cannot be packaged, if another one of its kind can.
     ///
     /// - Throws: `unsupported`, `malformed`; what the reader throws.
     func tracks() throws -> (found: [PackagedTrack], warnings: [String]) {
@@ -76,7 +76,8 @@ package struct PackagingSource {
         let hasEnabledPictures = file.tracks.contains { $0.kind == "vide" && $0.isEnabled && !Self.isCover($0) }
         do {
             for track in file.tracks {
-                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty, !Self.isCover(track) else { continue }
+                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty, !Self.isCover(track)
+                else { continue }
                 if kind == .video, !track.isEnabled, hasEnabledPictures {
                     warnings.append("\(name): track \(track.id) is left out: its pictures are disabled")
                     continue

@@ -137,9 +137,12 @@ package final class PackageFolder {
                 throw MediaError(.unwritable, "\(path) cannot be written: \(systemReason())")
             }
         }
-        // what is there may have changed since
+        // the folder may have other files by now
         if replaces, let names = Self.names(in: path), !mayReplace(names) {
-            throw MediaError(.unwritable, "\(path) has files that are not of this package, and is not replaced: name another folder")
+            throw MediaError(
+                .unwritable,
+                "\(path) has files that are not of this package, and is not replaced: name another folder"
+            )
         }
         // an empty folder gives way to the new one
         if unsafe rename(hidden, path) == 0 {

@@ -83,8 +83,8 @@ struct PackageManifest {
         "PT\(SegmentPlan.seconds(Int64((seconds * 1_000_000).rounded(.up))))S"
     }
 
-    /// Renditions that a player may change between: of one kind, coding and language. Tracks alike of one file are choices, such as a film's sound
-    /// and its commentary, and never bit rates of each other.
+    /// Renditions that a player may change between: of one kind, coding and language. Audio tracks alike of one file are choices, such
+    /// as a commentary, and never bit rates of each other.
     private func adaptationSets() -> [[PackagedRendition]] {
         var sets: [[PackagedRendition]] = []
         for rendition in renditions {
@@ -98,7 +98,8 @@ struct PackageManifest {
         return sets
     }
 
-    /// Whether a set of sound is another choice than the film's own: its track is disabled and another one is not, or an earlier set is alike.
+    /// Whether an audio set is another choice than the main one: its track is disabled and another one is not, or an earlier set is
+    /// alike.
     private static func isAlternate(_ id: Int, of sets: [[PackagedRendition]]) -> Bool {
         let track = sets[id][0].track
         guard track.kind == .audio else { return false }

@@ -56,12 +56,14 @@ final class FilePresentation: Presentation {
         }
     }
 
-    /// The tracks of a kind. Covers and pictures of chapters are not among them: they are no film, and cut nothing.
+    /// The tracks of a kind. Covers and pictures of chapters are not among them: no segment begins with them.
     private static func tracks(_ segments: FileSegments, _ kind: String) -> [SegmentTrack] {
         segments.tracks.filter { $0.kind == kind }
     }
 
-    private static func isCover(_ format: FourCC?) -> Bool { format.map { ["jpeg", "png ", "mjpa", "mjpb"].contains($0) } ?? false }
+    private static func isCover(_ format: FourCC?) -> Bool {
+        format.map { ["jpeg", "png ", "mjpa", "mjpb"].contains($0) } ?? false
+    }
 
     /// The tracks as a plan may take them.
     private static func offer(_ segments: FileSegments) -> [OfferedTrack] {

@@ -234,7 +234,8 @@ package struct Evaluation: Sendable {
         guard obligation.type == openOutput else { return false }
         // Four zero bytes are a constraint of 0, which constrains nothing; any other payload is not known.
         let payload = obligation.parameters["payload"].map { $0.string.flatMap { Base64.decode($0) } ?? [1] } ?? []
-        return !(payload.isEmpty || payload == [0, 0, 0, 0]) || obligation.parameters["imageConstraintLevel"].map { $0 != 0 } ?? false
+        return !(payload.isEmpty || payload == [0, 0, 0, 0])
+            || obligation.parameters["imageConstraintLevel"].map { $0 != 0 } ?? false
     }
 
     private func revoked(_ license: License) -> ActionResult.Reason? {

@@ -154,7 +154,7 @@ struct RestoreCommand: Command {
             if let problem = restored.problem {
                 console.warning(
                     "not all was carried over from the replaced database: \(problem)",
-                    hint: "look at its revocations of players, licenses and keys, and revoke again what is missing"
+                    hint: "revoke players, licenses and keys again whose revocation is missing"
                 )
             }
         } else {

@@ -26,15 +26,15 @@ struct ManifestRefusal: ReportableError {
         let text = head.drop { $0 == "\u{feff}" || $0.isWhitespace }
         if text.hasPrefix("<"), text.contains("<MPD") {
             throw ManifestRefusal(
-                message: "\(source) is a DASH manifest, which names media in other files: 'carrel \(command)' reads the media themselves",
-                hint: takesPlaylist ? "name a file of media or a media playlist, or play the manifest: carrel proxy FILE --play" : nil
+                message: "\(source) is a DASH manifest: 'carrel \(command)' reads the media that it names",
+                hint: takesPlaylist ? "name a media file or a media playlist, or play it: carrel proxy FILE --play" : nil
             )
         }
         guard text.hasPrefix("#EXTM3U"), !takesPlaylist || text.contains("#EXT-X-STREAM-INF") else { return }
         throw ManifestRefusal(
             message: takesPlaylist
                 ? "\(source) is a top playlist, which names other playlists: name one of those"
-                : "\(source) is a playlist, which names media in other files: 'carrel \(command)' reads the media themselves",
+                : "\(source) is a playlist: 'carrel \(command)' reads the media that it names",
             hint: takesPlaylist ? "or play all of it: carrel proxy FILE --play" : nil
         )
     }

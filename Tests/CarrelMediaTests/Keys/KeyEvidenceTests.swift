@@ -20,6 +20,17 @@ struct `The evidence for a key` {
         }
     }
 
+    @Test func `is for one key id: the same bytes may be wrong for another one`() throws {
+        let evidence = KeyEvidence()
+        let key = Secret([UInt8](repeating: 7, count: 16))
+        let audio = evidence.use(key, for: [1], "the audio")
+        let pictures = evidence.use(key, for: [2], "the pictures")
+        evidence.verify(audio)
+        #expect(evidence.unverified == ["the pictures"])
+        evidence.verify(pictures)
+        #expect(evidence.unverified.isEmpty)
+    }
+
     @Test(arguments: ["cenc/av.cenc.mp4", "cenc/av-nonfrag.cenc.mp4"])
     func `verifies the keys of films of other programs`(name: String) async throws {
         let fixture = try #require(ProtectedFixture.named(name).first)
