@@ -3,7 +3,7 @@ import CarrelXML
 
 extension MPD {
     /// Entries of timelines that are walked through for the numbers of all representations together, at most.
-    private static let timelineLimit = 4 << 20
+    package static let timelineLimit = 4 << 20
 
     /// Reads an MPD.
     ///

@@ -98,7 +98,9 @@ package struct MPDSegments: Sendable {
             runs = [Run(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
         case .list:
             let list = information.segments ?? []
-            guard !Self.hasSequences(information) else { throw Malformed("list of segments has segment sequences", at: 0) }
+            guard !Self.hasSequences(information, &timelines) else {
+                throw Malformed("list of segments has segment sequences", at: 0)
+            }
             addresses = .list(list)
             let runs = try Self.runs(information, length, most: list.count, &timelines)
             self.runs = runs
@@ -109,7 +111,7 @@ package struct MPDSegments: Sendable {
                 runs = []
                 break
             }
-            guard media.hasSubNumbers || !Self.hasSequences(information) else {
+            guard media.hasSubNumbers || !Self.hasSequences(information, &timelines) else {
                 throw Malformed("segment sequences need a template with $SubNumber$", at: 0)
             }
             addresses = .template(media, hasTimeline: information.timeline != nil)
@@ -124,8 +126,8 @@ package struct MPDSegments: Sendable {
     }
 
     /// Whether a number has several segments (@k).
-    private static func hasSequences(_ information: SegmentInformation) -> Bool {
-        if let timeline = information.timeline { return timeline.contains { $0.parts > 1 } }
+    private static func hasSequences(_ information: SegmentInformation, _ timelines: inout MPDTimelines) -> Bool {
+        if let timeline = information.timeline { return timelines.hasSequences(timeline) }
         return information.parts ?? 1 > 1
     }
 

@@ -4,10 +4,20 @@ import CarrelBytes
 ///
 /// Thousands of representations may inherit one timeline of a hundred thousand entries.
 package struct MPDTimelines: Sendable {
-    /// A timeline by its storage, which `Made` keeps, and the numbers that its runs depend on.
-    private struct Key: Hashable {
-        var storage: Int
+    /// A timeline by its storage, which is kept.
+    private struct Storage: Hashable {
+        var address: Int
         var count: Int
+
+        init(_ timeline: [SegmentInformation.TimelineEntry]) {
+            address = unsafe timeline.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+            count = timeline.count
+        }
+    }
+
+    /// A timeline, and the numbers that its runs depend on.
+    private struct Key: Hashable {
+        var storage: Storage
         var offset: Int64
         var length: Int64?
         var startNumber: Int64
@@ -19,9 +29,15 @@ package struct MPDTimelines: Sendable {
         let runs: [MPDSegments.Run]
     }
 
+    private struct Known: Sendable {
+        let timeline: [SegmentInformation.TimelineEntry]
+        let hasSequences: Bool
+    }
+
     private let keepsRuns: Bool
     private let workLimit: Int
     private var made: [Key: Made] = [:]
+    private var known: [Storage: Known] = [:]
     /// Entries that runs were made of.
     private var work = 0
     /// Runs that are kept.
@@ -33,6 +49,15 @@ package struct MPDTimelines: Sendable {
     package init(keepsRuns: Bool = true, workLimit: Int = .max) {
         self.keepsRuns = keepsRuns
         self.workLimit = workLimit
+    }
+
+    /// Whether a number of a timeline has several segments (@k).
+    mutating func hasSequences(_ timeline: [SegmentInformation.TimelineEntry]) -> Bool {
+        let storage = Storage(timeline)
+        if let known = known[storage] { return known.hasSequences }
+        let hasSequences = timeline.contains { $0.parts > 1 }
+        known[storage] = Known(timeline: timeline, hasSequences: hasSequences)
+        return hasSequences
     }
 
     /// The runs of a timeline.
@@ -52,10 +77,8 @@ package struct MPDTimelines: Sendable {
         _ startNumber: Int64,
         _ limit: Int?
     ) throws(Malformed) -> [MPDSegments.Run] {
-        let storage = unsafe timeline.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
         let key = Key(
-            storage: storage,
-            count: timeline.count,
+            storage: Storage(timeline),
             offset: offset,
             length: length,
             startNumber: startNumber,

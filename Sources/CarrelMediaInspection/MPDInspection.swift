@@ -59,6 +59,8 @@ enum MPDInspection {
         let streams = mpd.streams()
         var rest = streams[...]
         var periods: [JSON] = []
+        // thousands of representations may share one timeline, of which the last segment tells the number
+        var timelines = MPDTimelines(keepsRuns: false, workLimit: MPD.timelineLimit)
         for (place, (period, timing)) in zip(mpd.periods, mpd.timings).enumerated() {
             var object: JSONObject = [:]
             if let id = period.id { object["id"] = .string(id) }
@@ -69,7 +71,7 @@ enum MPDInspection {
             for (setPlace, set) in period.adaptationSets.enumerated() {
                 let members = rest.prefix { $0.place.period == place && $0.place.adaptationSet == setPlace }
                 rest = rest.dropFirst(members.count)
-                sets.append(try describe(set, Array(members)))
+                sets.append(try describe(set, Array(members), &timelines))
             }
             object["sets"] = .array(sets)
             periods.append(.object(object))
@@ -82,14 +84,16 @@ enum MPDInspection {
         return .object(facts)
     }
 
-    private static func describe(_ set: MPDAdaptationSet, _ streams: [MPDStream]) throws -> JSON {
+    private static func describe(_ set: MPDAdaptationSet, _ streams: [MPDStream], _ timelines: inout MPDTimelines) throws
+        -> JSON
+    {
         var object: JSONObject = [:]
         if let id = set.id { object["id"] = .string(id) }
         if let kind = set.kind { object["contentType"] = .string(kind) }
         if let language = set.language { object["language"] = .string(language) }
         let roles = set.roles.compactMap(\.value)
         if !roles.isEmpty { object["roles"] = .texts(roles) }
-        object["representations"] = .array(try streams.map { try describe($0) })
+        object["representations"] = .array(try streams.map { try describe($0, &timelines) })
         let protections = descriptors(of: streams)
         if !protections.isEmpty { object["protection"] = .array(protections.map { describe($0) }) }
         return .object(object)
@@ -123,7 +127,7 @@ enum MPDInspection {
         return found
     }
 
-    private static func describe(_ stream: MPDStream) throws -> JSON {
+    private static func describe(_ stream: MPDStream, _ timelines: inout MPDTimelines) throws -> JSON {
         let properties = stream.properties
         var object: JSONObject = ["id": .string(stream.id), "bandwidth": .count(stream.bandwidth)]
         if let type = properties.mimeType { object["mimeType"] = .string(type) }
@@ -136,7 +140,7 @@ enum MPDInspection {
         if let rate = properties.audioSamplingRate { object["sampleRate"] = .string(rate) }
         object["addressing"] = .string(stream.information?.kind.rawValue ?? "BaseURL")
         // a live presentation may go on without an end
-        if let count = try stream.segments().count { object["segments"] = .integer(count) }
+        if let count = try stream.segments(&timelines).count { object["segments"] = .integer(count) }
         if !stream.keyIDs.isEmpty { object["keyIds"] = .texts(stream.keyIDs) }
         return .object(object)
     }

@@ -91,6 +91,13 @@ struct `A plan of tracks` {
         #expect(plan.output == .fragments && plan.isApart && plan.video.count == 1 && plan.audio.count == 1)
     }
 
+    @Test(arguments: [
+        ("mp4a.40.2", nil), ("mp4a.40.34", nil), ("mp4a.6B", nil), ("mp4a.40.32", "mp4a.40.32"), ("mp4a.40.33", "mp4a.40.33"),
+    ])
+    func `sends MP3 in transport streams, by either of its names`(codecs: String, uncarried: String?) {
+        #expect(Codecs.uncarried("avc1.64001f, \(codecs)") == uncarried)
+    }
+
     @Test func `names track and codec that the player lacks, whatever the form of segments`() throws {
         for (video, audio, codec) in [(["av01"], [], "avc1"), ([], ["ec-3"], "mp4a")] as [([String], [String], String)] {
             let refused = Self.refusal(Self.film) { wishes in

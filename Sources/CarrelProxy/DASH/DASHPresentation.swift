@@ -14,7 +14,7 @@ final class DASHPresentation: Presentation {
     private static let longestWait = Duration.seconds(10)
 
     private let choice: Locked<DASHTracks?>
-    private let alignment = Locked<Alignment?>(nil)
+    private let alignment = Locked(AlignmentState())
     /// The time of the presentation at which fragments for the player have the time 0, decided with the tracks.
     private let fragmentOrigin = Locked<Duration?>(nil)
     private let lists = Locked(LiveLists())
@@ -25,6 +25,15 @@ final class DASHPresentation: Presentation {
         var manifest: ContinuousClock.Instant
         var decision: Task<Bool, any Error>
     }
+
+    /// The alignment of the newest manifest that was asked for it.
+    private struct AlignmentState {
+        var newest: Alignment?
+        var isEnded = false
+    }
+
+    /// A newer manifest took the place of one that was looked at.
+    private struct Superseded: Error {}
 
     /// The facts of live playlists that last over reloads.
     private struct LiveLists {
@@ -50,7 +59,11 @@ final class DASHPresentation: Presentation {
     }
 
     func end() {
-        alignment.withLock { $0 }?.decision.cancel()
+        let newest = alignment.withLock { state in
+            state.isEnded = true
+            return state.newest
+        }
+        newest?.decision.cancel()
         Task { [reader, indexes] in
             await reader.end()
             await indexes.end()
@@ -60,7 +73,7 @@ final class DASHPresentation: Presentation {
     // MARK: - Tracks
 
     /// The tracks of the first period, chosen once.
-    private func tracks(_ manifest: Manifest) throws(ProxyError) -> DASHTracks {
+    private func tracks(_ manifest: Manifest) throws -> DASHTracks {
         if let known = choice.withLock({ $0 }) { return known }
         if settings.policy == .seed { try LiveProfile.check(manifest.mpd) }
         let made = try DASHTracks(manifest, settings.wishes)
@@ -92,6 +105,13 @@ final class DASHPresentation: Presentation {
     }
 
     func outline() async throws -> Outline {
+        while true {
+            // another request may have brought a newer manifest: that one counts for this request, too
+            do { return try await currentOutline() } catch is Superseded { try Task.checkCancellation() }
+        }
+    }
+
+    private func currentOutline() async throws -> Outline {
         let manifest = try await reader.current()
         let tracks = try await settings.threads.compute { [self] in try self.tracks(manifest) }
         let isLive = !manifest.isEnded(at: await reader.now)
@@ -110,19 +130,26 @@ final class DASHPresentation: Presentation {
     }
 
     /// Whether segments of pictures and audio go out together: decided once for each manifest and all that wait for it.
+    ///
+    /// - Throws: ``Superseded`` when another request wants it of a newer manifest; ``ProxyError``.
     private func isAligned(_ manifest: Manifest, _ tracks: DASHTracks) async throws -> Bool {
         let lister = await lister(manifest, tracks)
-        let decision = alignment.withLock { known in
-            if let known, known.manifest == manifest.requested { return known.decision }
-            known?.decision.cancel()
+        let decision = try alignment.withLock { state in
+            guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
+            if let newest = state.newest {
+                if newest.manifest == manifest.requested { return newest.decision }
+                guard newest.manifest < manifest.requested else { throw Superseded() }
+                newest.decision.cancel()
+            }
             let decision = Task { [threads = settings.threads] in try await threads.compute { try await lister.isAligned() } }
-            known = Alignment(manifest: manifest.requested, decision: decision)
+            state.newest = Alignment(manifest: manifest.requested, decision: decision)
             return decision
         }
         do { return try await decision.value } catch {
             // an index that did not come may come with the next request
-            alignment.withLock { if $0?.decision == decision { $0 = nil } }
-            throw error
+            alignment.withLock { if $0.newest?.decision == decision { $0.newest = nil } }
+            guard decision.isCancelled, !Task.isCancelled else { throw error }
+            throw Superseded()
         }
     }
 
@@ -292,7 +319,7 @@ final class DASHPresentation: Presentation {
         try await settings.threads.compute { [self] in try findStream(name, manifest) }
     }
 
-    private func findStream(_ name: SegmentName, _ manifest: Manifest) throws(ProxyError) -> MPDStream {
+    private func findStream(_ name: SegmentName, _ manifest: Manifest) throws -> MPDStream {
         guard let period = manifest.period(named: name.period), let track = try tracks(manifest).track(name.rendition, .main)
         else { throw SegmentName.unknown }
         for other in Array((0...period).reversed()) + Array(manifest.timings.indices.dropFirst(period + 1)) {

@@ -21,11 +21,11 @@ struct DASHTracks: Sendable {
     /// - Parameters:
     ///   - manifest: the MPD.
     ///   - wishes: of the caller and the player.
-    /// - Throws: what the plan throws; `proxy.address` when a part of the MPD lies where it is not loaded from.
-    init(_ manifest: Manifest, _ wishes: TrackWishes) throws(ProxyError) {
+    /// - Throws: what the plan throws; `proxy.address` when a part of the MPD lies where it is not loaded from; `CancellationError`.
+    init(_ manifest: Manifest, _ wishes: TrackWishes) throws {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
         var offer = Offer()
-        offer.add(period)
+        try offer.add(period)
         do throws(ProxyError) { plan = try TrackPlan(offer.offered, wishes) } catch {
             guard let refused = manifest.refusedElements.first else { throw error }
             throw ProxyError(
@@ -102,18 +102,25 @@ private struct Offer {
     private(set) var tracks: [Key: Manifest.Track] = [:]
     private var counts: [OfferedTrack.Kind: Int] = [:]
 
-    mutating func add(_ period: MPDPeriod) {
-        let videoSets = period.adaptationSets.indices.filter {
-            period.adaptationSets[$0].kind == "video" && TrickMode.main(of: period.adaptationSets[$0]) == nil
-        }
+    /// - Throws: `CancellationError`.
+    mutating func add(_ period: MPDPeriod) throws {
+        var videoSets: [Substring: [Int]] = [:]
+        var fastSets: [(place: Int, ids: String)] = []
         for (place, set) in period.adaptationSets.enumerated() {
-            let isFast = TrickMode.main(of: set) != nil
+            try Task.checkCancellation()
             guard let kind = set.kind.flatMap({ OfferedTrack.Kind(rawValue: $0) }), kind != .pictures else { continue }
-            if !isFast {
+            if let ids = TrickMode.main(of: set) {
+                // each may be for all others
+                if kind == .video, fastSets.count < TrackPlan.limit { fastSets.append((place, ids)) }
+            } else {
+                if kind == .video, let id = set.id { videoSets[Substring(id), default: []].append(place) }
                 add(set, place, as: kind)
-            } else if kind == .video {
-                add(set, place, as: .pictures, Set(videoSets.filter { TrickMode.isSet(set, for: period.adaptationSets[$0]) }))
             }
+        }
+        for (place, ids) in fastSets {
+            try Task.checkCancellation()
+            let mains = TrickMode.ids(in: ids).map { Set($0.lazy.flatMap { videoSets[$0] ?? [] }) }
+            add(period.adaptationSets[place], place, as: .pictures, mains)
         }
     }
 

@@ -10,10 +10,10 @@ enum TrickMode {
         return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }
     }
 
-    /// Whether a set is for fast play of another.
-    static func isSet(_ set: MPDAdaptationSet, for other: MPDAdaptationSet) -> Bool {
-        guard set.kind == other.kind, let ids = main(of: set)?.split(whereSeparator: \.isWhitespace) else { return false }
-        return ids.isEmpty || ids.contains { $0 == other.id ?? "" }
+    /// The ids of the sets that a set is for, each once; nil where it does not say, and is for all.
+    static func ids(in value: String) -> Set<Substring>? {
+        let ids = Set(value.split(whereSeparator: \.isWhitespace))
+        return ids.isEmpty ? nil : ids
     }
 
     /// A period without the representations of sets that are for fast play, or with theirs alone; places stay.

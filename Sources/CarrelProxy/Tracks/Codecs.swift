@@ -30,8 +30,8 @@ enum Codecs {
     ]
     private static let foreignNames = ["av01", "dav1", "vp0", "vp8", "vp9", "opus", "flac", "vorbis", "alac"]
     private static let namesWithoutForm = ["dvh", "dva", "mp4v", "vvc", "vvi", "evc", "ac-4", "mha", "mhm", "dts", "iamf"]
-    /// Object types of MPEG-4 audio that ADTS has.
-    private static let framedTypes = [1, 2, 3, 4, 5, 29]
+    /// Object types of MPEG-4 audio that ADTS has, and MP3, whose frames have headers of their own.
+    private static let framedTypes = [1, 2, 3, 4, 5, 29, 34]
 
     private static func isForeign(_ codec: String) -> Bool { foreignNames.contains { codec.lowercased().hasPrefix($0) } }
 

@@ -52,6 +52,11 @@ import Testing
         try await Self.play(.reordered, source, player, .fragments)
     }
 
+    @Test(arguments: [(Source.playlist, FlashPlayer.ffmpeg), (.playlist, .mpv), (.manifest, .gstreamer)])
+    func `are in step in transport streams`(source: Source, player: FlashPlayer) async throws {
+        try await Self.play(.reordered, source, player, .transportStream)
+    }
+
     @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), arguments: Source.allCases, FlashPlayer.allCases)
     func `are in step in each player, whatever the film is`(source: Source, player: FlashPlayer) async throws {
         for film in FlashFilm.allCases {
