@@ -34,6 +34,15 @@ struct `The commands of an administrator` {
         return found
     }
 
+    @Test func `have the service's code in an error for programs`() async throws {
+        let directory = TemporaryDirectory()
+        let home = directory.file("home")
+        try await checkProcess([DemoServer.program, "init", "--home", home])
+        let refused = try await runProcess([DemoServer.program, "order", "show", "none", "--home", home, "--json"])
+        let problem = try JSON.parse(Array(refused.errorText.utf8).rawSpan)
+        #expect(problem["error"]?["code"] == "request.not-found" && !refused.status.isSuccess, "\(refused.errorText)")
+    }
+
     @Test func `do all that the administrators' interface offers`() async throws {
         let directory = TemporaryDirectory()
         let home = directory.file("home")
@@ -136,9 +145,6 @@ struct `The commands of an administrator` {
             _ = try await carrel("order", "show", order)
         }
         _ = try await carrel("order", "list")
-        let refused = try await runProcess([DemoServer.program, "order", "show", "none", "--home", home, "--json"])
-        let problem = try JSON.parse(Array(refused.errorText.utf8).rawSpan)
-        #expect(problem["error"]?["code"] == "request.not-found" && !refused.status.isSuccess, "\(refused.errorText)")
         #expect(try await carrel("explain", "alice", title).contains("sale revoke"))
         #expect(try await carrel("explain", "activenone", "issue-1").contains("canned activenone"))
 
