@@ -129,12 +129,11 @@ extension CarrelService {
         }
         try await requireRelated(source, database, home)
         var carried = CarriedOver()
-        if let keys = try? await source.read({ try AccountStore.serviceKeys(in: $0) }) {
-            carried.serviceKeys = keys.filter { $0.revokedAt != nil }.map(\.id)
-        } else {
-            carried.damaged.append("service_keys")
-        }
-        if let numbers = try? await source.read({ try Authority.numbers(in: $0) }) { carried.numbers = numbers }
+        let keys = try? await source.read { try AccountStore.serviceKeys(in: $0) }
+        let numbers = try? await source.read { try Authority.numbers(in: $0) }
+        carried.serviceKeys = (keys ?? []).filter { $0.revokedAt != nil }.map(\.id)
+        carried.numbers = numbers ?? Authority.Numbers()
+        carried.damaged = (keys == nil ? ["service_keys"] : []) + (numbers == nil ? ["rights_numbers"] : [])
         carried.counts = Dictionary(carriedNames.map { ($0, 0) }) { first, _ in first }
         for table in carriedTables {
             let outcome = try await table.carry(from: source, to: database)

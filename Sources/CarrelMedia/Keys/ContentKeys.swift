@@ -113,7 +113,7 @@ package struct ContentKeys: Sendable {
     ///
     /// - Returns: the digest of the key and its use, for ``KeyEvidence/verify(_:)``: its id, and without one the track.
     func use(_ key: Secret, _ id: KeyID?, track: UInt32) -> [UInt8] {
-        evidence.use(key, for: id?.bytes ?? [UInt8(truncatingIfNeeded: track)], Self.words(id, track))
+        evidence.use(key, for: id?.bytes ?? Array("\(track)".utf8), Self.words(id, track))
     }
 
     /// The error that a key is another than that of the samples.

@@ -73,10 +73,10 @@ package struct PackagingSource {
         var found: [PackagedTrack] = []
         var omitted: [(kind: PackagedTrack.Kind, track: UInt32, error: MediaError)] = []
         var warnings: [String] = []
-        let hasEnabledPictures = file.tracks.contains { $0.kind == "vide" && $0.isEnabled && !Self.isCover($0) }
+        let hasEnabledPictures = file.tracks.contains { $0.kind == "vide" && $0.isEnabled && !$0.isCover }
         do {
             for track in file.tracks {
-                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty, !Self.isCover(track)
+                guard let kind = PackagedTrack.Kind(handler: track.kind), !track.entries.isEmpty, !track.isCover
                 else { continue }
                 if kind == .video, !track.isEnabled, hasEnabledPictures {
                     warnings.append("\(name): track \(track.id) is left out: its pictures are disabled")
@@ -96,10 +96,5 @@ package struct PackagingSource {
             throw Self.naming(name, error)
         }
         return (found, warnings)
-    }
-
-    /// Whether a track has the cover of a recording or the pictures of its chapters.
-    private static func isCover(_ track: MP4Track) -> Bool {
-        ["jpeg", "png ", "mjpa", "mjpb"].contains(track.entries.first?.format ?? "    ")
     }
 }

@@ -40,7 +40,7 @@ final class FilePresentation: Presentation {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
                 return try FileSegments(file, in: reader, protection, target: Self.target) {
-                    $0.kind == "vide" && !Self.isCover($0.entries.first?.format) || $0.kind == "soun"
+                    $0.kind == "vide" && !$0.isCover || $0.kind == "soun"
                 }
             }
             self.settings = settings
@@ -59,10 +59,6 @@ final class FilePresentation: Presentation {
     /// The tracks of a kind. Covers and pictures of chapters are not among them: no segment begins with them.
     private static func tracks(_ segments: FileSegments, _ kind: String) -> [SegmentTrack] {
         segments.tracks.filter { $0.kind == kind }
-    }
-
-    private static func isCover(_ format: FourCC?) -> Bool {
-        format.map { ["jpeg", "png ", "mjpa", "mjpb"].contains($0) } ?? false
     }
 
     /// The tracks as a plan may take them.
