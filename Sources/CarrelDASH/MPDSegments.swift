@@ -88,7 +88,7 @@ package struct MPDSegments: Sendable {
         let sample = URLTemplate.Values(representationID: stream.id, bandwidth: stream.bandwidth)
         plainAddresses =
             if information.kind == .template, let media = information.media, Self.isPlain(media.expand(sample)) {
-                SegmentAddresses(media, behind: folder, sample, begin: information.timeline == nil ? offset : 0)
+                SegmentAddresses(media, after: folder, sample, begin: information.timeline == nil ? offset : 0)
             } else { nil }
         isByDuration = information.kind != .base && information.timeline == nil && information.duration != nil
         let length = stream.period.duration.map { Self.ticks($0, information.timescale ?? 1) }

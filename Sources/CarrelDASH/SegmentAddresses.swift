@@ -24,7 +24,7 @@ struct SegmentAddresses: Sendable {
     ///   - folder: what goes before each address.
     ///   - values: the representation's; the numbers do not matter.
     ///   - begin: the media time that is zero in addresses.
-    init(_ template: URLTemplate, behind folder: String, _ values: URLTemplate.Values, begin: Int64) {
+    init(_ template: URLTemplate, after folder: String, _ values: URLTemplate.Values, begin: Int64) {
         var text = Array(folder.utf8)
         var places: [Place] = []
         var limit = 0

@@ -105,7 +105,7 @@ struct AttributeReader {
         byte &- UInt8(ascii: "A") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-")
     }
 
-    /// The word of a name that goes on with a byte.
+    /// The word of a name with one more byte.
     @inline(__always)
     private static func word(_ word: UInt64, _ byte: UInt8) -> UInt64 { (word &<< 8 | word &>> 56) ^ UInt64(byte) }
 

@@ -94,7 +94,7 @@ enum PlaylistTag: UInt8 {
     /// - Parameters:
     ///   - bytes: the playlist.
     ///   - line: the place of the line.
-    /// - Returns: the tag, and the place behind its colon; nil for others.
+    /// - Returns: the tag, and the place after its colon; nil for others.
     @inline(__always)
     static func frequent(_ bytes: RawSpan, _ line: Int) -> (tag: PlaylistTag, value: Int)? {
         guard line &+ 12 <= bytes.byteCount else { return nil }

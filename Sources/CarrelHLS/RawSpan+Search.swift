@@ -63,7 +63,7 @@ extension RawSpan {
         return true
     }
 
-    /// Whether eight bytes are those of a number in big-endian order; false where fewer are left.
+    /// Whether eight bytes are the number in big-endian order; false if fewer are left.
     @inline(__always)
     func has(_ word: UInt64, at place: Int) -> Bool { place &+ 8 <= byteCount && u64(at: place) == word }
 }

@@ -6,19 +6,14 @@ struct ScannedAttribute {
     /// Without quotation marks.
     let value: Range<Int>
     let isQuoted: Bool
-    /// Of the name's bytes, so that most names are compared by one number: they themselves, the last one lowest, where they are eight or fewer.
+    /// The name as a number, the last byte lowest: eight bytes at most as they are, further ones mixed in.
     let word: UInt64
 
     func isNamed(_ text: StaticString, _ bytes: RawSpan) -> Bool {
         name.count == text.utf8CodeUnitCount && bytes.matches(text, at: name.lowerBound)
     }
 
-    /// Whether a name of eight bytes at most is it.
-    ///
-    /// - Parameters:
-    ///   - word: the bytes of the name as a number.
-    ///   - count: how many there are.
-    /// - Returns: false for another name.
+    /// Whether the name is one of eight bytes at most, given as a number.
     @inline(__always)
     func isNamed(_ word: UInt64, _ count: Int) -> Bool { self.word == word && name.count == count }
 

@@ -4,7 +4,7 @@ import CarrelMP4
 /// A change of the times of fragments: media of several periods get the times of one presentation (ISO/IEC 23009-1 §7.2.1).
 ///
 /// Times of a period's media count from the presentation time offset. Players of fragmented MP4 in HLS take the times of fragments for
-/// those of the presentation, and lose segments if the times begin again.
+/// times of the presentation, and lose segments if the times begin again.
 package struct FragmentShift: Sendable, Hashable {
     /// When the period begins.
     package var start: Duration

@@ -187,7 +187,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     /// The state of the group after a job.
     private enum Outcome {
-        /// The group goes on.
+        /// The group continues.
         case kept
         /// SQLite ended the whole transaction because of it.
         case alone

@@ -13,7 +13,7 @@ struct PackageInputs {
     private(set) var texts: [PackagingText] = []
     /// Changes to files that their owner should know of.
     private(set) var warnings: [String] = []
-    /// Subtitles within a file: their language, and their number among those of that language.
+    /// Subtitles within a file: their language, and their number in it.
     private struct TextChoice: Hashable {
         let language: String?
         let number: Int
