@@ -15,6 +15,12 @@ final class Guests: Sendable {
         let readAt: Instant
     }
 
+    private struct State {
+        var census: Census?
+        /// Whether a request counts now: others take the last count.
+        var isCounting = false
+    }
+
     /// The guests that one personalization adds and removes, to be counted when its transaction is committed.
     struct Change: Sendable {
         let added: String
@@ -26,9 +32,7 @@ final class Guests: Sendable {
 
     private let limit: Int
     private let database: any Database
-    private let census = Locked<Census?>(nil)
-    /// Whether a request counts now: others take the last count.
-    private let isCounting = Locked(false)
+    private let state = Locked(State())
 
     /// Lifetime of a count, and while there are as many as the bound.
     private static let life = Duration.seconds(60)
@@ -47,31 +51,30 @@ final class Guests: Sendable {
     /// Counts the guests, unless they were counted a short while ago.
     func count(at now: Instant) async throws {
         let limit = limit
-        let isKnown = census.withLock { census in
-            guard let census else { return false }
-            let age = now - census.readAt
-            return age >= .zero && age < (census.total >= limit ? Self.lifeWhenFull : Self.life)
+        let isDue = state.withLock { state in
+            if state.isCounting { return false }
+            if let census = state.census {
+                let age = now - census.readAt
+                if age >= .zero, age < (census.total >= limit ? Self.lifeWhenFull : Self.life) { return false }
+            }
+            state.isCounting = true
+            return true
         }
-        if isKnown { return }
-        let isTaken = isCounting.withLock { isCounting in
-            defer { isCounting = true }
-            return isCounting
-        }
-        if isTaken { return }
-        defer { isCounting.withLock { $0 = false } }
+        guard isDue else { return }
+        defer { state.withLock { $0.isCounting = false } }
         let read = try await database.read { transaction in
             let total = try GuestStore.count(at: now, in: transaction)
             let isFull = total >= limit
             let sites = isFull ? try GuestStore.sites(limit: Self.siteLimit, at: now, in: transaction) : []
             return Census(total: total, sites: Dictionary(sites.map { ($0.site, $0.count) }) { $1 }, readAt: now)
         }
-        census.withLock { $0 = read }
+        state.withLock { $0.census = read }
     }
 
     /// Adds a guest; if there are too many, another one is deleted with its certificates.
     func add(_ player: Player, from site: String, at now: Instant, in transaction: any Transaction) throws -> Change {
-        let crowded = census.withLock { census -> String? in
-            guard let census, census.total >= limit else { return nil }
+        let crowded = state.withLock { state -> String? in
+            guard let census = state.census, census.total >= limit else { return nil }
             return census.sites.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
         }
         let isRemoved = try crowded.map { try GuestStore.removeOldest(of: $0, at: now, in: transaction) } ?? false
@@ -81,14 +84,14 @@ final class Guests: Sendable {
 
     /// Counts what a transaction changed that was committed.
     func note(_ change: Change) {
-        census.withLock { census in
-            guard var known = census else { return }
+        state.withLock { state in
+            guard var known = state.census else { return }
             known.total += change.isRemoved ? 0 : 1
             known.sites[change.added, default: 0] += 1
             if let crowded = change.crowded, change.isRemoved { known.sites[crowded, default: 1] -= 1 }
             // the count is no longer right, or it has reached the bound: the next personalization counts again
             let isStale = change.crowded != nil && !change.isRemoved || change.crowded == nil && known.total >= limit
-            census = isStale ? nil : known
+            state.census = isStale ? nil : known
         }
     }
 }

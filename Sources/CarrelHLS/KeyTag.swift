@@ -21,15 +21,15 @@ struct KeyTag {
         var format = TextRange.none
         var (uri, digits) = (TextRange.none, 0)
         for attribute in attributes {
-            if attribute.isNamed(0x4d45_5448_4f44, 6) {
+            if attribute.isNamed(0x4d45_5448_4f44, 6) {  // METHOD
                 guard !attribute.isQuoted else { return nil }
                 hasMethod = true
                 isNone = attribute.value.count == 4 && bytes.matches("NONE", at: attribute.value.lowerBound)
-            } else if attribute.isNamed(0x55_5249, 3) {
+            } else if attribute.isNamed(0x55_5249, 3) {  // URI
                 guard attribute.isQuoted, !attribute.value.isEmpty else { return nil }
                 hasURI = true
                 uri = TextRange(attribute.value)
-            } else if attribute.isNamed(0x4956, 2) {
+            } else if attribute.isNamed(0x4956, 2) {  // IV
                 guard !attribute.isQuoted, Self.isVector(bytes, attribute.value) else { return nil }
                 hasVector = true
                 digits = attribute.value.upperBound == value.upperBound ? attribute.value.count &- 2 : 0

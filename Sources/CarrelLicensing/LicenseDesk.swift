@@ -91,31 +91,10 @@ struct LicenseDesk {
         try requireContent(grant)
         // a message that may be used again has a license for the store and one for now
         let token = grant.isReusable && request.session == .stream ? grant.redemption + Grant.streamSuffix : grant.redemption
-        // a revocation by staff is of the grant, for the store and for now
-        for form in grant.forms where try LicenseStore.redemption(of: form, by: player.id, in: transaction)?.endedBy == "staff" {
-            throw Self.ended
-        }
-        if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction) {
-            if let license = try LicenseStore.license(known.license, in: transaction) {
-                // a stream that lapsed lost its place among those of its message too
-                let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
-                if !grant.isReusable || (isLive(license) && !isLapsed) {
-                    player = try owned(grant)
-                    return try repeated(license)
-                }
-                // given back, evicted or over: its place is taken
-                try LicenseStore.remove(license, redeemedWith: token, in: transaction)
-            } else if !grant.isReusable, known.endedBy != nil {
-                throw Self.ended
-            }
-        }
-        if !grant.isReusable {
-            let forms = grant.forms
-            let (limit, id) = (rules.redemptions, player.id)
-            guard try !LicenseStore.isUsedUp(forms[0], or: forms[1], limit: limit, byOthersThan: id, in: transaction) else {
-                throw Self.used
-            }
-        }
+        // most are redeemed for the first time
+        let forms = grant.forms
+        let isNew = try forms.contains(token) && rules.redemptions > 0 && !LicenseStore.isRedeemed(forms, in: transaction)
+        if !isNew, let license = try redeemedBefore(grant, as: token) { return license }
         player = try owned(grant)
         let content = try content(of: grant)
         let license = try made(grant, content, countedBy: token)
@@ -138,6 +117,42 @@ struct LicenseDesk {
             in: transaction
         )
         return license
+    }
+
+    /// Looks at the redemptions of a grant so far.
+    ///
+    /// - Parameters:
+    ///   - grant: the grant.
+    ///   - token: the name of the redemption.
+    /// - Returns: the license that the player has for it; nil where it may have a new one.
+    /// - Throws: ``HTTPError`` where it may not.
+    private mutating func redeemedBefore(_ grant: Grant, as token: String) throws -> LicenseStore.Issued? {
+        // a revocation by staff is of the grant, for the store and for now
+        for form in grant.forms where try LicenseStore.redemption(of: form, by: player.id, in: transaction)?.endedBy == "staff" {
+            throw Self.ended
+        }
+        if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction) {
+            if let license = try LicenseStore.license(known.license, in: transaction) {
+                // a stream that lapsed lost its place among those of its message too
+                let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
+                if !grant.isReusable || (isLive(license) && !isLapsed) {
+                    player = try owned(grant)
+                    return try repeated(license)
+                }
+                // given back, evicted or over: its place is taken
+                try LicenseStore.remove(license, redeemedWith: token, in: transaction)
+            } else if !grant.isReusable, known.endedBy != nil {
+                throw Self.ended
+            }
+        }
+        if !grant.isReusable {
+            let forms = grant.forms
+            let (limit, id) = (grant.rules.redemptions, player.id)
+            guard try !LicenseStore.isUsedUp(forms[0], or: forms[1], limit: limit, byOthersThan: id, in: transaction) else {
+                throw Self.used
+            }
+        }
+        return nil
     }
 
     /// Refuses content and keys that the token is not for.

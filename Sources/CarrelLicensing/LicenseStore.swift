@@ -66,6 +66,7 @@ package enum LicenseStore {
         WHERE r.token_id = $1 AND r.player_id = $2
         """
     )
+    static let isRedeemed = SQL("SELECT 1 FROM redemptions WHERE token_id IN ($1, $2) LIMIT 1")
     /// Players, not redemptions: the forms of a grant count once.
     static let redemptionCount = SQL(
         """
@@ -164,8 +165,8 @@ package enum LicenseStore {
         [
             setOrder, orderOf, liveOfOrder, liveOfPlayer, leasesOfToken, communicationKey, communicationKeyCount,
             insertCommunicationKey, communicationKeysNotUnder, rewrapCommunicationKey,
-            insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, redemptionCount, redeem, records,
-            recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject,
+            insert, byID, byPlayer, page, renew, end, leases, leasesOfOrder, redemption, isRedeemed, redemptionCount, redeem,
+            records, recordsOfCookie, recordsOfIssuer, recordsOfIssuerAndCookie, licensesNotUnder, rewrapLicense, idsOfSubject,
             bySubject, over, remove, expiredRedemptions, removeRedemption, revoke, contentOfLicense, keepEnd, communicationKeys,
             removeCommunicationKey,
         ] + statementsOfEndings
@@ -279,6 +280,11 @@ package enum LicenseStore {
         in transaction: any Transaction
     ) throws -> (license: String, endedBy: String?)? {
         try transaction.row(redemption, [.text(token), .text(player)]).map { (try $0.text(0), try $0.textIfPresent(1)) }
+    }
+
+    /// Whether any player redeemed a grant in one of its two forms.
+    static func isRedeemed(_ forms: [String], in transaction: any Transaction) throws -> Bool {
+        try transaction.row(isRedeemed, [.text(forms[0]), .text(forms[1])]) != nil
     }
 
     /// Whether other players redeemed a grant as often as it may be, in any of its forms.
