@@ -2,7 +2,8 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails.
+/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails. Several files of
+/// one folder are copied together.
 ///
 /// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
 package final class FFmpegInput {
@@ -16,21 +17,38 @@ package final class FFmpegInput {
     private static let patience = Duration.seconds(600)
     private static let longest = Duration.seconds(4 * 3600)
 
-    private let path: String
+    /// The files, as ffmpeg opens them.
+    private let paths: [String]
+    /// The file, or the folder of several.
     private let descriptor: Int32
 
     /// - Parameter path: a regular file.
     /// - Throws: `failed` when it cannot be read.
     package init(_ path: String) throws(TranscodingError) {
+        descriptor = try Self.opened(path)
+        paths = [Self.resolved(path)]
+    }
+
+    /// - Parameters:
+    ///   - names: of files whose media are played together, by one clock.
+    ///   - folder: holds them, and nothing that ffmpeg may not read.
+    /// - Throws: `failed` when it cannot be read.
+    package init(_ names: [String], in folder: String) throws(TranscodingError) {
+        descriptor = try Self.opened(folder)
+        let folder = Self.resolved(folder)
+        paths = names.map { "\(folder)/\($0)" }
+    }
+
+    private static func opened(_ path: String) throws(TranscodingError) -> Int32 {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw TranscodingError(.failed, "\(path) cannot be read: \(systemReason())") }
-        self.descriptor = descriptor
-        if let resolved = unsafe realpath(path, nil) {
-            self.path = unsafe String(cString: resolved)
-            unsafe free(resolved)
-        } else {
-            self.path = path
-        }
+        return descriptor
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
     }
 
     deinit {
@@ -38,15 +56,25 @@ package final class FFmpegInput {
     }
 
     private func run(_ output: [String], within limit: Duration, _ body: (RawSpan) throws -> Void) throws {
-        let input = [
-            "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
-            Self.formats,
-            "-i", "file:\(path)",
-        ]
+        let inputs = paths.flatMap {
+            ["-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats, "-i", "file:\($0)"]
+        }
+        // times of several files are of one clock, which ffmpeg would begin anew for each
+        let clock = paths.count > 1 ? ["-copyts"] : []
+        try confined("ffmpeg", ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output, within: limit, body)
+    }
+
+    private func confined(
+        _ program: String,
+        _ arguments: [String],
+        within limit: Duration,
+        _ body: (RawSpan) throws -> Void
+    ) throws {
         do {
-            try ConfinedProgram("ffmpeg").run(input + output, reading: descriptor, within: limit, body)
+            try ConfinedProgram(program).run(arguments, reading: descriptor, within: limit, body)
         } catch let error as TranscodingError where error.code == .refused {
-            throw TranscodingError(.refused, error.message.replacing("file:\(path): ", with: ""))
+            let message = paths.reduce(error.message) { $0.replacing("file:\($1): ", with: "") }
+            throw TranscodingError(.refused, message)
         }
     }
 
@@ -67,27 +95,25 @@ package final class FFmpegInput {
     /// Subtitles that ffmpeg reads as text.
     package static let textCodecs: Set<String> = ["subrip", "ass", "ssa", "webvtt", "mov_text", "text"]
 
-    /// Lists the streams.
+    /// Lists the streams; those of several files one after the other's, each with its place in its file.
     ///
     /// - Throws: ``TranscodingError``.
-    package func streams() throws -> [Stream] {
+    package func streams() throws -> [Stream] { try paths.flatMap { try streams(of: $0) } }
+
+    private func streams(of path: String) throws -> [Stream] {
         var text: [UInt8] = []
-        do {
-            try ConfinedProgram("ffprobe").run(
-                [
-                    "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
-                    "-show_entries", "stream=index,codec_type,codec_name,extradata_size:stream_tags=language", "-of",
-                    "compact=p=0",
-                    "-i", "file:\(path)",
-                ],
-                reading: descriptor,
-                within: Self.patience
-            ) { piece in
-                guard text.count < 1 << 20 else { return }
-                text.append(copying: piece)
-            }
-        } catch let error as TranscodingError where error.code == .refused {
-            throw TranscodingError(.refused, error.message.replacing("file:\(path): ", with: ""))
+        try confined(
+            "ffprobe",
+            [
+                "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
+                "-show_entries", "stream=index,codec_type,codec_name,extradata_size:stream_tags=language", "-of",
+                "compact=p=0",
+                "-i", "file:\(path)",
+            ],
+            within: Self.patience
+        ) { piece in
+            guard text.count < 1 << 20 else { return }
+            text.append(copying: piece)
         }
         return Self.streams(String(decoding: text, as: UTF8.self))
     }
@@ -152,13 +178,16 @@ package final class FFmpegInput {
     ///
     /// - Parameters:
     ///   - streams: the streams of the file; nil lists them first.
-    ///   - body: gets a fragmented MP4 file as it comes.
+    ///   - isTransport: whether `body` gets a transport stream instead of a fragmented MP4 file.
+    ///   - body: gets the file as it comes.
     /// - Throws: ``TranscodingError``, or what `body` throws.
-    package func copy(_ streams: [Stream]? = nil, _ body: (RawSpan) throws -> Void) throws {
-        let filters = Self.filters(try streams ?? self.streams())
+    package func copy(_ streams: [Stream]? = nil, isTransport: Bool = false, _ body: (RawSpan) throws -> Void) throws {
+        let maps = paths.indices.flatMap { ["-map", "\($0):V?", "-map", "\($0):a?"] }
+        let filters = isTransport ? [] : Self.filters(try streams ?? self.streams())
+        let start = paths.count > 1 ? ["-avoid_negative_ts", "make_zero"] : []
         try run(
-            ["-map", "0:V?", "-map", "0:a?", "-c", "copy"] + filters + ["-strict", "experimental", "-map_chapters", "-1"]
-                + Self.fragments,
+            maps + ["-c", "copy"] + filters + start + ["-strict", "experimental", "-map_chapters", "-1"]
+                + (isTransport ? ["-f", "mpegts", "pipe:1"] : Self.fragments),
             within: Self.patience,
             body
         )

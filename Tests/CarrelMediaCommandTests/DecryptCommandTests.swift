@@ -4,9 +4,9 @@ import Testing
 
 /// Playlists that the command `decrypt` reads, and the names of its outputs.
 struct `The command decrypt` {
-    private static let id = "00112233445566778899aabbccddeeff"
-    private static let key = "000102030405060708090a0b0c0d0e0f"
-    private let directory = TemporaryDirectory()
+    static let id = "00112233445566778899aabbccddeeff"
+    static let key = "000102030405060708090a0b0c0d0e0f"
+    let directory = TemporaryDirectory()
 
     private func decrypt(_ source: String, _ output: String, _ name: String = id) async throws -> [UInt8] {
         let path = directory.file(output)
@@ -18,7 +18,7 @@ struct `The command decrypt` {
     }
 
     /// A film of two seconds with audio of two languages.
-    private func film(_ words: [String] = []) async throws -> String {
+    func film(_ words: [String] = []) async throws -> String {
         let path = directory.file("film.mp4")
         try await checkProcess(
             [
@@ -31,7 +31,7 @@ struct `The command decrypt` {
     }
 
     /// Packs the film with Shaka Packager under the key.
-    private func pack(_ scheme: String, _ streams: [String]) async throws {
+    func pack(_ scheme: String, _ streams: [String]) async throws {
         let path = try await film()
         try await checkProcess(
             [try StreamingPeer.packager.path()] + streams.map { "in=\(path),\($0.replacing("{}", with: directory.path))" } + [
@@ -43,7 +43,7 @@ struct `The command decrypt` {
     }
 
     /// The digests of the frames that ffmpeg decodes of a file.
-    private func frames(_ name: String, _ kind: String) async throws -> [Substring] {
+    func frames(_ name: String, _ kind: String) async throws -> [Substring] {
         let text = try await checkProcess([
             try requirePeer("ffmpeg"), "-v", "error", "-i", directory.file(name), "-map", "0:\(kind):0", "-f", "framemd5", "-",
         ])

@@ -102,25 +102,6 @@ struct `The command package` {
         }
     }
 
-    @Test(arguments: [
-        ("package", "https://films.example/a.mpd?token=secret", "is an address"),
-        ("decrypt", "https://films.example/a.mpd", "is an address"),
-        ("package", "film.mpd", "DASH manifest"), ("decrypt", "film.mpd", "DASH manifest"),
-        ("package", "top.m3u8", "is a playlist"),
-        ("decrypt", "top.m3u8", "top playlist"),
-    ])
-    func `and decrypt say that a manifest, a playlist or an address is no media`(command: String, source: String, words: String)
-        async throws
-    {
-        directory.write("film.mpd", Array("\u{feff}<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\"/>".utf8))
-        directory.write("top.m3u8", Array("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n".utf8))
-        let path = source.contains("://") ? source : directory.file(source)
-        let result = try await runProcess([try CarrelProgram.path(), command, path, "-o", directory.file("out.mp4")])
-        #expect(result.status == .exited(65) && result.errorText.contains(words), "\(result.errorText)")
-        #expect(!result.errorText.contains("secret"))
-        #expect(try !names().contains("out.mp4"))
-    }
-
     /// A film with audio of two languages and subtitles.
     private func languages(_ name: String, _ rate: String = "200k") async throws -> String {
         let path = directory.file(name)

@@ -34,12 +34,14 @@ struct PackageCommand: Command {
     var isAligned = false
     var thumbnails = Duration.zero
     var isForced = false
+    var servers = StreamOptions()
     var output = OutputOptions()
 
     static let name = "package"
     static let abstract = "Package media for HTTP streaming, encrypted with keys of yours."
     static let discussion = """
-        Reads MP4 and MOV files, one for each bit rate or language, and WebVTT subtitles; other formats are copied by ffmpeg. Writes one set of CMAF segments with HLS \
+        Reads MP4 and MOV files, one for each bit rate or language, and WebVTT subtitles; other formats are copied by ffmpeg. Of a clear \
+        playlist, DASH manifest or address the variant of the highest bit rate is read. Writes one set of CMAF segments with HLS \
         playlists (master.m3u8) and a DASH manifest (manifest.mpd), or MPEG-2 transport streams with HLS playlists. All renditions \
         are cut at the same sync samples; files that cannot be are refused with the time of the difference. All audio and subtitle \
         tracks of the files are packaged; a warning names each that is not. Of several bit rates with the same audio, one audio track \
@@ -66,7 +68,7 @@ struct PackageCommand: Command {
             .positional(
                 \.inputs,
                 "input",
-                help: "MP4, MOV and WebVTT files, and others that ffmpeg reads; with dcf any file.",
+                help: "MP4, MOV and WebVTT files, others that ffmpeg reads, and clear HLS and DASH; with dcf any file.",
                 required: true
             ),
             .option(
@@ -117,7 +119,7 @@ struct PackageCommand: Command {
             ),
             .flag(\.isAligned, "--align", help: "Encode pictures again with ffmpeg, so that all files are cut alike."),
             .option(\.thumbnails, "--thumbnails", value: "interval", help: "Draw a thumbnail at every interval; 0 = none."),
-        ] + Parameter.group(\.keys) + Parameter.group(\.output)
+        ] + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.output)
 
     func validate() throws(UsageError) {
         guard (.milliseconds(500)...(.seconds(60))).contains(segmentDuration) else {
@@ -198,7 +200,14 @@ struct PackageCommand: Command {
         let folder = try PackageFolder(path, replaces: isForced)
         unfinished.add(folder.hidden)
         let alignment = isAligned ? segmentDuration.wholeMilliseconds : nil
-        let inputs = try await PackageInputs(self.inputs, alignment: alignment, folder, console)
+        var inputs = PackageInputs(alignment: alignment)
+        for input in self.inputs {
+            if let stream = try StreamSource(input) {
+                try await inputs.add(stream, servers, ScratchFolder(near: path, unfinished), folder, console)
+            } else {
+                try await inputs.add(input, named: input, folder, console)
+            }
+        }
         let packager = try Packager(inputs.sources, texts: inputs.texts, options)
         var drawn: PackagedThumbnails?
         if thumbnails > .zero { drawn = try inputs.thumbnails(every: thumbnails.wholeMilliseconds, to: folder) }

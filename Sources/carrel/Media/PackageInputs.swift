@@ -25,41 +25,76 @@ struct PackageInputs {
     private var first: String?
 
     /// Milliseconds between sync samples of pictures that are encoded again; nil leaves them.
-    let alignment: Int64?
+    private let alignment: Int64?
+    /// Copies of streams, which thumbnails are drawn of.
+    private var copies: [ScratchFolder] = []
 
-    /// Opens the files.
+    /// - Parameter alignment: milliseconds between sync samples of pictures that are encoded again; nil leaves them.
+    init(alignment: Int64?) {
+        self.alignment = alignment
+    }
+
+    /// Copies the clear media of a stream, and opens the copy.
     ///
     /// - Parameters:
-    ///   - paths: MP4, MOV and WebVTT files, and others that ffmpeg reads.
-    ///   - alignment: milliseconds between sync samples of pictures that are encoded again; nil leaves them.
+    ///   - stream: the stream.
+    ///   - servers: how its servers may be asked.
+    ///   - scratch: holds the copy.
+    ///   - folder: holds other copies for the time of the work.
+    ///   - console: shows what takes long.
+    /// - Throws: ``SourceFailure``, and as ``add(_:named:_:_:)`` does.
+    mutating func add(
+        _ stream: StreamSource,
+        _ servers: StreamOptions,
+        _ scratch: ScratchFolder,
+        _ folder: PackageFolder,
+        _ console: Console
+    ) async throws {
+        let path = "\(scratch.path)/stream"
+        let bar = console.progress("reading \(stream.name)", totalBytes: nil)
+        defer { bar.finish() }
+        let copy: StreamCopy
+        do {
+            copy = try await StreamCopy(of: stream, servers, keys: GivenKeys(), to: scratch, bar)
+        } catch let failure as SourceFailure where failure.lacksKey {
+            throw ProtectedInput(name: stream.name)
+        }
+        warnings += copy.warnings
+        let file = try OutputFile(path)
+        try copy.write(isTransport: false) { try file.write($0) }
+        try file.commit()
+        bar.finish()
+        copies.append(scratch)
+        try await add(path, named: stream.name, folder, console)
+    }
+
+    /// Opens a file.
+    ///
+    /// - Parameters:
+    ///   - path: an MP4, MOV or WebVTT file, or another that ffmpeg reads.
+    ///   - name: as messages name it.
     ///   - folder: holds copies for the time of the work.
     ///   - console: shows what takes long.
     /// - Throws: `TranscodingError`, `MediaError`; `Malformed` when a file is damaged.
-    init(_ paths: [String], alignment: Int64?, _ folder: PackageFolder, _ console: Console) async throws {
-        self.alignment = alignment
-        for path in paths { try await add(path, folder, console) }
-    }
-
-    private mutating func add(_ path: String, _ folder: PackageFolder, _ console: Console) async throws {
-        try ManifestRefusal.check(path, for: PackageCommand.name, takesPlaylist: false)
+    mutating func add(_ path: String, named name: String, _ folder: PackageFolder, _ console: Console) async throws {
         let reader = try LocalFile(path)
         let beginning = try reader.read(0..<min(reader.length, 16))
         if PackagingText.isText(beginning) {
             guard reader.length <= WebVTTFile.limit else {
-                throw MediaError(.malformed, "\(path): subtitles have more than 16 MiB")
+                throw MediaError(.malformed, "\(name): subtitles have more than 16 MiB")
             }
             let language = PackagingText.language(ofFile: path)
-            return texts.append(try PackagingText(name: path, reader.read(0..<reader.length), language: language))
+            return texts.append(try PackagingText(name: name, reader.read(0..<reader.length), language: language))
         }
         let isMP4 = PackagingSource.isMP4(beginning)
         guard alignment != nil || !isMP4 else {
-            let source = try await PackagingSource(name: path, reader)
+            let source = try await PackagingSource(name: name, reader)
             add(source, path)
             if !source.textTracks.isEmpty { try addTexts(path, source.textTracks, nil) }
             return
         }
-        let coding = isMP4 ? try await PackagingSource(name: path, reader).picturesLostByAlignment : "what they are coded as"
-        let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(path)", totalBytes: nil)
+        let coding = isMP4 ? try await PackagingSource(name: name, reader).picturesLostByAlignment : "what they are coded as"
+        let bar = console.progress("\(alignment == nil ? "reading" : "encoding") \(name)", totalBytes: nil)
         defer { bar.finish() }
         var done: Int64 = 0
         var streams: [FFmpegInput.Stream]?
@@ -74,12 +109,12 @@ struct PackageInputs {
                 streams = try input.streams()
                 if let alignment { try input.align(every: alignment, take) } else { try input.copy(streams, take) }
             } catch let error as TranscodingError {
-                throw UnreadableInput(path: path, error: error)
+                throw UnreadableInput(path: name, error: error)
             }
         }
-        let source = try await PackagingSource(name: path, copy)
+        let source = try await PackagingSource(name: name, copy)
         if alignment != nil, source.hasPictures, let coding {
-            warnings.append("\(path): --align makes H.264 of 8 bits of the pictures, whatever they were: \(coding)")
+            warnings.append("\(name): --align makes H.264 of 8 bits of the pictures, whatever they were: \(coding)")
         }
         add(source, path)
         try addTexts(path, [], streams)
@@ -159,6 +194,15 @@ struct PackageInputs {
         }
         return thumbnails
     }
+}
+
+/// A stream that is protected: the keys of `carrel package` are those of the package.
+private struct ProtectedInput: ReportableError {
+    let name: String
+
+    var message: String { "\(name) is protected, and only clear streams are packaged" }
+    var hint: String? { "decrypt it first: carrel decrypt SOURCE --keys FILE -o clear.mp4" }
+    var exitStatus: ExitStatus { .noPermission }
 }
 
 /// A file that ffmpeg does not read.

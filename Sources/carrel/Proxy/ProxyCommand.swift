@@ -32,8 +32,6 @@ struct ProxyCommand: Command {
     var rules = RuleSet.seed
     var policy = PolicyName.usual
     var language: String?
-    var allowsHTTP = false
-    var allowsPrivateNetworks = false
     var demuxesAudio = false
     var encryptsOutput = false
     var plays = false
@@ -43,7 +41,7 @@ struct ProxyCommand: Command {
     var audioTrack: TrackName?
     var subtitles: String?
     var subtitleLanguage = "und"
-    var fields: [RequestField] = []
+    var servers = StreamOptions()
     var keys = ContentKeyOptions()
     var reader = ReaderFolder()
     var vault = VaultOptions()
@@ -63,7 +61,7 @@ struct ProxyCommand: Command {
         Example("carrel proxy film.mp4 --key '*:00112233445566778899aabbccddeeff'", "Serves a protected file until Ctrl-C."),
     ]
     static let parameters: [Parameter<Self>] =
-        sourceParameters + trackParameters + playingParameters + Parameter.group(\.keys) + Parameter.group(\.reader)
+        sourceParameters + trackParameters + playingParameters + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.reader)
         + Parameter.group(\.vault)
 
     var output: OutputOptions { reader.output }
@@ -87,12 +85,6 @@ struct ProxyCommand: Command {
         ),
         .flag(\.demuxesAudio, "--demux-audio", help: "Send audio beside the pictures."),
         .flag(\.encryptsOutput, "--encrypt-output", help: "Send segments as AES-128 under a key of the session."),
-        .flag(\.allowsHTTP, "--allow-http", help: "Allow plain http beyond this machine."),
-        .flag(
-            \.allowsPrivateNetworks,
-            "--allow-private-networks",
-            help: "Let manifests, playlists, key lines and redirects lead into private networks."
-        ),
     ]
 
     private static let trackParameters: [Parameter<Self>] = [
@@ -111,12 +103,6 @@ struct ProxyCommand: Command {
             completion: .file
         ),
         .option(\.subtitleLanguage, "--subtitle-language", value: "language", help: "The language of that file, such as de."),
-        .option(
-            \.fields,
-            "--header",
-            help:
-                "A field of requests to the server of the source, such as 'Authorization: Bearer …'. Other users of this machine can see it."
-        ),
     ]
 
     private static let playingParameters: [Parameter<Self>] = [
@@ -150,18 +136,19 @@ struct ProxyCommand: Command {
     private func serve(_ source: String, _ rights: PlayerRights?, _ console: Console) async throws {
         let stop = StopSignals()
         let keys = try keys.keys()
-        let proxy = try PlaylistProxy(options: options) { error in
-            console.warning(error.message, hint: error.recommendation)
-        } trace: { [showsTrace] event in
-            if showsTrace { console.note("\(event)") }
-        }
         var parameters = MediaSourceParameters()
         parameters.language = language
         parameters.videoTrack = videoTrack?.selector ?? .any
         parameters.audioTrack = audioTrack?.selector ?? .any
-        for field in fields { parameters.originFields.append(field.name, field.value) }
+        var options = options
+        servers.apply(to: &options, &parameters)
         if let subtitles {
             parameters.subtitles = .init(name: "Subtitles", language: subtitleLanguage, url: try SourceLine.resolved(subtitles))
+        }
+        let proxy = try PlaylistProxy(options: options) { error in
+            console.warning(error.message, hint: error.recommendation)
+        } trace: { [showsTrace] event in
+            if showsTrace { console.note("\(event)") }
         }
         try proxy.start()
         let type = type(of: try MS3URL.seems(source) ? MS3URL(source).contentURL : source)
@@ -293,10 +280,7 @@ struct ProxyCommand: Command {
         case .file: return .singleFile
         case .hls: return .hls
         case .dash: return .dash
-        case .auto:
-            let path = source.lowercased().split(whereSeparator: { $0 == "?" || $0 == "#" }).first.map(String.init) ?? ""
-            if path.hasSuffix(".mpd") { return .dash }
-            return path.hasSuffix(".m3u8") || path.hasSuffix(".m3u") ? .hls : .singleFile
+        case .auto: return PlaylistProxy.SourceType(named: source)
         }
     }
 
@@ -313,8 +297,6 @@ struct ProxyCommand: Command {
             }
         options.demuxesAudio = demuxesAudio
         options.encryptsOutput = encryptsOutput
-        options.allowsPlainHTTP = allowsHTTP
-        options.allowsPrivateNetworks = allowsPrivateNetworks
         return options
     }
 }

@@ -9,6 +9,9 @@ struct SourceFailure: ReportableError {
         self.error = error
     }
 
+    /// Whether the source is protected, and its key is not there.
+    var lacksKey: Bool { error.code == .missingKey || error.code == .refusedKey }
+
     var message: String { error.message }
 
     var hint: String? {

@@ -1,0 +1,199 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHLS
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMedia
+import CarrelProxy
+import CarrelThreads
+import CarrelTranscoding
+
+/// The clear media of a stream, whole, in files of a folder: its variant of the highest bit rate, and the audio of that where it is apart.
+///
+/// A session of the proxy reads the stream as a player would: manifests of every form, keys, and the checks of them are its own.
+struct StreamCopy {
+    /// The form of the files.
+    enum Form {
+        case transportStreams
+        /// Fragmented MP4.
+        case fragments
+        /// The content of a DCF as it is.
+        case content
+    }
+
+    private(set) var form = Form.transportStreams
+    /// The paths, pictures first.
+    private(set) var files: [String] = []
+    /// What the files do not have.
+    private(set) var warnings: [String] = []
+    /// Whether the stream says that it is protected.
+    private(set) var isProtected = false
+    private let folder: ScratchFolder
+    private let client = HTTPClient()
+    private let bar: ProgressBar
+    private var done: Int64 = 0
+
+    /// Bytes of a playlist of the session, at most.
+    private static let playlistLimit: Int64 = 64 << 20
+    /// Time limits of a segment: its source may be slow.
+    private static let timeouts = ClientTimeouts(total: .seconds(600), stall: .seconds(120))
+
+    /// Reads a stream to its end.
+    ///
+    /// - Parameters:
+    ///   - source: the stream.
+    ///   - servers: how servers may be asked.
+    ///   - keys: its keys.
+    ///   - folder: gets the files.
+    ///   - bar: shows the bytes.
+    /// - Throws: ``SourceFailure`` for what the session refuses; `unsupported` when it is live, or its parts have different forms.
+    init(
+        of source: StreamSource,
+        _ servers: StreamOptions,
+        keys: GivenKeys,
+        to folder: ScratchFolder,
+        _ bar: ProgressBar
+    ) async throws {
+        self.folder = folder
+        self.bar = bar
+        var (options, parameters) = (PlaylistProxy.Options(), MediaSourceParameters())
+        options.allowsFragments = true
+        options.rules = .rfc
+        options.policy = .open
+        options.clients = .ownProcesses
+        servers.apply(to: &options, &parameters)
+        let failure = Locked<ProxyError?>(nil)
+        let proxy = try PlaylistProxy(options: options) { error in failure.withLock { $0 = error } }
+        do {
+            try proxy.start()
+            let session = try proxy.makeURL(source.place, source.type, parameters, keys: keys)
+            try await read(session, source.name)
+        } catch {
+            await proxy.stop()
+            if let error = error as? ProxyError { throw SourceFailure(error) }
+            // the listener knows why a request of this process failed
+            guard error is HTTPClientError || error is Refusal, let reason = failure.withLock({ $0 }) else { throw error }
+            throw SourceFailure(reason)
+        }
+        await proxy.stop()
+    }
+
+    private mutating func read(_ session: PlaylistProxy.Session, _ name: String) async throws {
+        let summary = try await session.check()
+        guard !summary.isLive else {
+            throw MediaError(.unsupported, "\(name) is live: it has no end to be read to")
+        }
+        isProtected = !summary.protections.isEmpty
+        warnings += summary.warnings.map { "\(name): \($0)" }
+        guard summary.kind != .dcf else {
+            form = .content
+            return try await save([Part(uri: session.url)], as: "content")
+        }
+        let top = try await playlist(session.url)
+        guard case .multivariant(let playlist) = top else { return try await save(top, session.url, as: "media", name) }
+        guard let variant = playlist.variants.max(by: { $0.bandwidth < $1.bandwidth }) else {
+            throw MediaError(.unsupported, "\(name) has no variant")
+        }
+        let audio = playlist.renditions.filter { $0.kind == "AUDIO" && $0.groupID == variant.group("AUDIO") }
+        let chosen = audio.first { $0.isDefault } ?? audio.first { $0.isAutoselect } ?? audio.first
+        for rendition in playlist.renditions where rendition != chosen {
+            guard rendition.kind == "SUBTITLES" || audio.contains(rendition) else { continue }
+            let kind = rendition.kind == "AUDIO" ? "audio" : "subtitles"
+            warnings.append("\(name): \(kind) '\(rendition.name)' (\(rendition.language ?? "und")) is left out")
+        }
+        for (uri, file) in [(variant.uri, "media"), (chosen?.uri, "audio")] {
+            guard let uri else { continue }
+            let url = URIReference.resolve(uri, against: session.url)
+            try await save(self.playlist(url), url, as: file, name)
+        }
+    }
+
+    private func playlist(_ url: String) async throws -> Playlist {
+        let request = ClientRequest(url, timeouts: Self.timeouts, maxResponseBytes: Self.playlistLimit)
+        let response = try await client.send(request)
+        guard response.status == .ok else { throw Refusal(status: response.status) }
+        return try Playlist.read(response.body.rawSpan, strictness: .lenient).playlist
+    }
+
+    /// A part of a rendition on the session.
+    private struct Part {
+        var uri: String
+        var range: ClientRange?
+    }
+
+    private mutating func save(_ playlist: Playlist, _ url: String, as file: String, _ name: String) async throws {
+        guard case .media(let playlist) = playlist, playlist.isEnded else {
+            throw MediaError(.unsupported, "\(name) is live: it has no end to be read to")
+        }
+        var initialization: MediaSegment.Initialization?
+        var parts: [Part] = []
+        for segment in playlist.segments where !segment.isGap {
+            if let map = segment.initialization, map != initialization {
+                guard initialization == nil else {
+                    throw MediaError(.unsupported, "\(name) has parts of different forms, which one file cannot hold: play it")
+                }
+                initialization = map
+                form = .fragments
+                parts.append(Self.part(map.uri, map.byteRange, url))
+            }
+            parts.append(Self.part(segment.uri, segment.byteRange, url))
+        }
+        try await save(parts, as: file)
+    }
+
+    private static func part(_ uri: String, _ range: MediaSegment.ByteRange?, _ url: String) -> Part {
+        let range = range.map { ClientRange.bytes(Int64($0.offset)...Int64($0.offset + $0.length - 1)) }
+        return Part(uri: URIReference.resolve(uri, against: url), range: range)
+    }
+
+    private mutating func save(_ parts: [Part], as file: String) async throws {
+        let output = try OutputFile("\(folder.path)/\(file)")
+        for part in parts {
+            var request = ClientRequest(part.uri, timeouts: Self.timeouts, maxResponseBytes: .max)
+            request.range = part.range
+            var done = done
+            try await client.stream(request) { response in
+                guard response.status == (part.range == nil ? .ok : .partialContent) else {
+                    throw Refusal(status: response.status)
+                }
+            } onChunk: { chunk in
+                try output.write(chunk)
+                done += Int64(chunk.byteCount)
+                bar.advance(to: done)
+            }
+            self.done = done
+        }
+        try output.commit()
+        files.append(output.path)
+    }
+
+    /// Writes the media as one file.
+    ///
+    /// - Parameters:
+    ///   - isTransport: whether it is a transport stream, and otherwise fragmented MP4; not asked of the content of a DCF.
+    ///   - body: gets the file as it comes.
+    /// - Throws: ``UnreadableInput`` when ffmpeg is missing; what `body` throws.
+    func write(isTransport: Bool, _ body: (RawSpan) throws -> Void) throws {
+        if form == .content || isTransport && form == .transportStreams && files.count == 1 {
+            let file = try LocalFile(files[0])
+            for start in stride(from: 0, to: file.length, by: 1 << 20) {
+                try body(file.read(start..<min(start + 1 << 20, file.length)).rawSpan)
+            }
+            return
+        }
+        do {
+            let names = files.compactMap { $0.split(separator: "/").last.map(String.init) }
+            try FFmpegInput(names, in: folder.path).copy(isTransport: isTransport, body)
+        } catch let error as TranscodingError {
+            throw UnreadableInput(path: "the clear stream", error: error)
+        }
+    }
+}
+
+/// A response of the session that is no media.
+private struct Refusal: ReportableError {
+    let status: HTTPStatus
+
+    var message: String { "the source cannot be read: status \(status.rawValue)" }
+    var exitStatus: ExitStatus { .unavailable }
+}

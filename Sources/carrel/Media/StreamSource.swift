@@ -1,0 +1,35 @@
+import CarrelMedia
+import CarrelProxy
+
+/// A stream where a command reads media: an address, a DASH manifest, or an HLS playlist.
+struct StreamSource {
+    /// As the user names it.
+    let place: String
+    let type: PlaylistProxy.SourceType
+    /// Whether it is a media playlist of this machine, whose segments can be read without a session.
+    let isLocalPlaylist: Bool
+
+    /// As messages name it.
+    var name: String { KeyAddress.withoutSecrets(place) }
+
+    /// - Parameter place: a path or an address.
+    /// - Returns: nil for another file.
+    /// - Throws: what reading the file throws.
+    init?(_ place: String) throws {
+        self.place = place
+        guard !place.contains("://") else {
+            (type, isLocalPlaylist) = (PlaylistProxy.SourceType(named: place), false)
+            return
+        }
+        let file = try LocalFile(place)
+        let head = String(decoding: try file.read(0..<min(file.length, 65_536)), as: UTF8.self)
+        let text = head.drop { $0 == "\u{feff}" || $0.isWhitespace }
+        if text.hasPrefix("<"), text.contains("<MPD") {
+            (type, isLocalPlaylist) = (.dash, false)
+        } else if text.hasPrefix("#EXTM3U") {
+            (type, isLocalPlaylist) = (.hls, !text.contains("#EXT-X-STREAM-INF"))
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import CarrelCommandLine
+import CarrelProxy
+
+/// How servers of a stream may be asked.
+struct StreamOptions: ParameterGroup, Sendable {
+    var allowsHTTP = false
+    var allowsPrivateNetworks = false
+    var fields: [RequestField] = []
+
+    static let parameters: [Parameter<StreamOptions>] = [
+        .option(
+            \.fields,
+            "--header",
+            help:
+                "A field of requests to the server of the source, such as 'Authorization: Bearer …'. Other users of this machine can see it.",
+            group: "Servers"
+        ),
+        .flag(\.allowsHTTP, "--allow-http", help: "Allow plain http beyond this machine.", group: "Servers"),
+        .flag(
+            \.allowsPrivateNetworks,
+            "--allow-private-networks",
+            help: "Let manifests, playlists, key lines and redirects lead into private networks.",
+            group: "Servers"
+        ),
+    ]
+
+    /// Applies them to a proxy and a source.
+    func apply(to options: inout PlaylistProxy.Options, _ parameters: inout MediaSourceParameters) {
+        options.allowsPlainHTTP = allowsHTTP
+        options.allowsPrivateNetworks = allowsPrivateNetworks
+        for field in fields { parameters.originFields.append(field.name, field.value) }
+    }
+}
+
+extension PlaylistProxy.SourceType {
+    /// - Parameter source: a path or an address, whose name tells the kind.
+    init(named source: String) {
+        let path = source.lowercased().split(whereSeparator: { $0 == "?" || $0 == "#" }).first ?? ""
+        self = path.hasSuffix(".mpd") ? .dash : path.hasSuffix(".m3u8") || path.hasSuffix(".m3u") ? .hls : .singleFile
+    }
+}
