@@ -69,8 +69,13 @@ extension `The command decrypt` {
     }
 
     @Test func `reads a stream from a server, and says what is left out`() async throws {
-        try await stream("cenc", Self.fragments + [Self.fragments[1].replacing("stream=1", with: "stream=2").replacing("a$", with: "b$")
-            .replacing("ai.", with: "bi.").replacing("a.m3u8", with: "b.m3u8").replacing("english", with: "french")])
+        try await stream(
+            "cenc",
+            Self.fragments + [
+                Self.fragments[1].replacing("stream=1", with: "stream=2").replacing("a$", with: "b$")
+                    .replacing("ai.", with: "bi.").replacing("a.m3u8", with: "b.m3u8").replacing("english", with: "french")
+            ]
+        )
         let server = LoopbackServer { [directory] connection in
             while let request = connection.readRequest() {
                 let body = directory.read(String(request.target.prefix { $0 != "?" }.dropFirst()))
@@ -125,7 +130,8 @@ extension `The command decrypt` {
     @Test func `package refuses a protected stream, and names the command that decrypts it`() async throws {
         try await stream("cbcs", Self.fragments)
         let result = try await runProcess([
-            try CarrelProgram.path(), "package", directory.file("film.mpd"), "-o", directory.file("out"), "--scheme", "cbcs", "--key",
+            try CarrelProgram.path(), "package", directory.file("film.mpd"), "-o", directory.file("out"), "--scheme", "cbcs",
+            "--key",
             "\(Self.id):\(Self.key)",
         ])
         #expect(result.status == .exited(77) && result.errorText.contains("carrel decrypt"), "\(result.errorText)")

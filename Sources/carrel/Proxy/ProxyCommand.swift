@@ -61,7 +61,8 @@ struct ProxyCommand: Command {
         Example("carrel proxy film.mp4 --key '*:00112233445566778899aabbccddeeff'", "Serves a protected file until Ctrl-C."),
     ]
     static let parameters: [Parameter<Self>] =
-        sourceParameters + trackParameters + playingParameters + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.reader)
+        sourceParameters + trackParameters + playingParameters + Parameter.group(\.servers) + Parameter.group(\.keys)
+        + Parameter.group(\.reader)
         + Parameter.group(\.vault)
 
     var output: OutputOptions { reader.output }
