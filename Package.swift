@@ -1,8 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// The layers, lowest first. Imports point down only (docs/architecture.md); the build enforces it with
-// `--explicit-target-dependency-import-check error`.
+// Imports point down only (docs/architecture.md); the build enforces it with `--explicit-target-dependency-import-check error`.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -19,20 +18,28 @@ let settings: [SwiftSetting] = [
 let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
 /// All targets of the server, for what uses the whole of it.
-let serverTargets: [Target.Dependency] = [
+let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
     "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
     "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite", "CarrelServer",
 ]
 
-func library(_ name: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: bytes ? byteSettings : settings)
+/// The name of a target, by the folder in Sources or Tests that holds its own.
+func name(of place: String) -> String { String(place.split(separator: "/").last ?? "") }
+
+func library(_ place: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name(of: place),
+        dependencies: dependencies,
+        path: "Sources/\(place)",
+        swiftSettings: bytes ? byteSettings : settings
+    )
 }
 
 /// A layer of the server, over others of it; both lists name targets without `Carrel`.
 func server(_ name: String, over layers: String, _ ground: String, _ libraries: [Target.Dependency] = []) -> Target {
     let names = (ground.split(separator: " ") + layers.split(separator: " ")).map { "Carrel\($0)" }
-    return library("Carrel\(name)", bytes: true, libraries + names.map { .byName(name: $0) })
+    return library("Server/Carrel\(name)", bytes: true, libraries + names.map { .byName(name: $0) })
 }
 
 /// Targets of ours, by their names without `Carrel`.
@@ -43,22 +50,32 @@ func carrel(_ names: String) -> [Target.Dependency] {
 /// A library for other packages: a target, and those that its signatures name.
 func product(_ targets: [String]) -> Product { .library(name: targets[0], targets: targets) }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
+func tests(_ place: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name(of: place), dependencies: dependencies, path: "Tests/\(place)", swiftSettings: byteSettings)
+}
+
+/// What tests share, and no product has.
+func support(_ place: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name(of: place),
+        dependencies: dependencies,
+        path: "Tests/\(place)",
+        swiftSettings: bytes ? byteSettings : settings
+    )
 }
 
 /// Tests of a layer of the server, which also use the layers below it.
 func serverTests(_ name: String, _ others: String) -> Target {
     tests(
-        "Carrel\(name)Tests",
+        "Server/Carrel\(name)Tests",
         carrel(
             "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads \(others)"
         )
     )
 }
 
-func executable(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+func executable(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name(of: path), dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
 /// Fed mutated bytes by `make fuzz`; the folder is `Fuzz/<name>`, its `corpus` the bytes to start from.
@@ -98,6 +115,421 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 // Of the command alone; sanitizers have an allocator of their own.
 let allocator: [Target.Dependency] = Context.environment["CARREL_SANITIZER"] == nil ? ["CJemalloc"] : []
 
+// The folders of Sources, lowest first: a target imports from its own folder and from those above it in this file.
+
+// module maps of Debian's libraries, one importer each, and small C targets of our own
+let cTargets: [Target] = [
+    .target(name: "CLinux", path: "Sources/C/CLinux"),
+    system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
+    .target(name: "CCommonPasswords", path: "Sources/C/CCommonPasswords", exclude: ["hashes.bin"]),
+    system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    .target(name: "CJemalloc", path: "Sources/C/CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
+    .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
+    system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
+    system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
+    system("CQPDF", pkgConfig: "libqpdf", apt: "libqpdf-dev"),
+    system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
+    system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    .systemLibrary(name: "CSecret", path: "Sources/C/CSecret", providers: [.apt(["libsecret-1-dev"])]),
+    system("CTSS2", pkgConfig: "tss2-esys", apt: "libtss2-dev"),
+    system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+]
+
+// what everything stands on; no protocol, no format
+let groundTargets: [Target] = [
+    library("Ground/CarrelBytes", bytes: true),
+    library("Ground/CarrelFiles", ["CarrelBytes"]),
+    library("Ground/CarrelJSON", bytes: true, ["CarrelBytes"]),
+    library("Ground/CarrelThreads", ["CLinux", "CarrelBytes"]),
+    library("Ground/CarrelCrypto", bytes: true, ["COpenSSL"] + carrel("Bytes Threads")),
+    library("Ground/CarrelMetrics", carrel("Bytes Threads")),
+    library("Ground/CarrelMultiBuffer", carrel("Crypto Threads") + multiBuffer.map { .target(name: $0.name) }),
+    library("Ground/CarrelPasswordHash", bytes: true, ["CArgon2"] + carrel("Bytes Crypto")),
+    library("Ground/CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
+    library("Ground/CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
+]
+
+// the machine and the network: HTTP, databases, settings, programs
+let systemTargets: [Target] = [
+    library("System/CarrelCommandLine", carrel("Bytes JSON Threads")),
+    library("System/CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Threads")),
+    library("System/CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
+    library(
+        "System/CarrelHTTPServer",
+        bytes: true,
+        ["CLinux", "CMicroHTTPD"] + carrel("Bytes Crypto Files HTTP Metrics Threads Zlib")
+    ),
+    library("System/CarrelLoopback", bytes: true, ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer Threads")),
+    library("System/CarrelSettings", carrel("CommandLine JSON")),
+    library("System/CarrelStore", bytes: true, ["CLinux", "CSQLite"] + carrel("Bytes Crypto Files Threads")),
+    library("System/CarrelPostgres", bytes: true, ["CPostgres"] + carrel("Bytes Store Threads")),
+    library("System/CarrelTranscoding", bytes: true, ["CLinux"] + carrel("Bytes Files")),
+    library("System/CarrelWeb", ["CWeb"] + carrel("Bytes Crypto")),
+]
+
+// formats of files and streams, read and written
+let formatsTargets: [Target] = [
+    library("Formats/CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
+    library("Formats/CarrelAudio", bytes: true, ["CarrelBytes"]),
+    library("Formats/CarrelDASH", bytes: true, carrel("Bytes XML")),
+    library("Formats/CarrelHLS", bytes: true, ["CarrelBytes"]),
+    library("Formats/CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
+    library("Formats/CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
+    library("Formats/CarrelVideo", bytes: true, ["CarrelBytes"]),
+    library("Formats/CarrelMP4", bytes: true, carrel("Audio Bytes Crypto Video")),
+    library("Formats/CarrelDCF", bytes: true, carrel("Bytes Crypto MP4")),
+    library("Formats/CarrelTS", bytes: true, carrel("Audio Bytes Crypto Video")),
+]
+
+// keys of a device, each back end by itself: an app links what it uses
+let vaultsTargets: [Target] = [
+    library("Vaults/CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
+    library("Vaults/CarrelVaultPKCS11", ["CPKCS11"] + carrel("Bytes Crypto Files Threads Vault")),
+    library("Vaults/CarrelVaultSecretService", ["CLinux", "CSecret"] + carrel("Bytes Crypto JSON Threads Vault")),
+    library("Vaults/CarrelVaultTPM", ["CTSS2"] + carrel("Bytes Crypto JSON Vault")),
+]
+
+// licenses, tokens, receipts and subscriptions
+let rightsTargets: [Target] = [
+    library("Rights/CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
+    library("Rights/CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault")),
+    library("Rights/CarrelSubscription", bytes: true, carrel("Bytes XML")),
+    library("Rights/CarrelTokens", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Rights XML")),
+    library("Rights/CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
+]
+
+// protected pictures and sound
+let mediaTargets: [Target] = [
+    library(
+        "Media/CarrelMedia",
+        bytes: true,
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video XML")
+    ),
+    library("Media/CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
+    library(
+        "Media/CarrelMediaPackaging",
+        bytes: true,
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 Media TS Video")
+    ),
+]
+
+// protected books
+let publicationsTargets: [Target] = [
+    library(
+        "Publications/CarrelPublication",
+        bytes: true,
+        ["CLinux"] + carrel("Archive Audio Bytes Crypto Files HTTP HTTPClient JSON MP4 PDF Store Threads XML Zlib")
+    ),
+    library("Publications/CarrelFoundation", carrel("Bytes Publication")),
+    library("Publications/CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads Vault XML")),
+]
+
+// import and packaging of audiobooks and editions
+let audiobooksTargets: [Target] = [
+    library("Audiobooks/CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
+    library(
+        "Audiobooks/CarrelIngest",
+        bytes: true,
+        ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads Transcoding XML Zlib")
+    ),
+]
+
+// the server, lowest first: each a noun with one reason to change (docs/architecture.md)
+let serverTargets: [Target] = [
+    // the home on disk: locks, keys, secrets, schema
+    server("Home", over: "", "Bytes Crypto Files HTTP Metrics Store Threads"),
+    // conventions of the server's API; what a capability is
+    server("WebAPI", over: "Home", "Bytes Crypto HTTP JSON Metrics Store Threads Web"),
+    // the sealed log
+    server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
+    // what slows down guessing
+    server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
+    // people, staff, sessions, devices, who calls, revocations
+    server(
+        "Accounts",
+        over: "Home WebAPI Audit Throttling",
+        "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads",
+        ["CCommonPasswords"]
+    ),
+    // titles, editions, their import and media
+    server(
+        "Catalog",
+        over: "Home WebAPI Audit Accounts",
+        "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
+    ),
+    // grants of titles, and who listens now
+    server(
+        "Orders",
+        over: "Home WebAPI Audit Throttling Accounts Catalog",
+        "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
+    ),
+    // plans, purchases, the sources of entitlement
+    server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
+    // the certificate authority, and copies of apps that it certifies
+    server(
+        "Authority",
+        over: "Home WebAPI Audit Throttling Accounts",
+        "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
+    ),
+    // tokens, licenses, content keys
+    server(
+        "Licensing",
+        over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority",
+        "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
+    ),
+    // other systems and app stores as sources
+    server(
+        "EntitlementSources",
+        over: "Home WebAPI Audit Throttling Accounts Catalog Entitlements",
+        "Bytes Crypto HTTP HTTPClient JOSE JSON Metrics Receipts Store Subscription Threads Upstream"
+    ),
+    // OpenID Connect
+    server(
+        "SignOn",
+        over: "Home WebAPI Audit Accounts Entitlements",
+        "Bytes Crypto HTTP HTTPClient JSON Metrics Store Subscription Upstream"
+    ),
+    // delivery of audio
+    server(
+        "Streaming",
+        over: "Home WebAPI Audit Accounts Catalog Orders",
+        "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
+    ),
+    // positions, history, bookmarks
+    server(
+        "Listening",
+        over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
+        "Bytes Crypto HTTP Ingest JSON Metrics Store"
+    ),
+    // the five calls, credentials, downloads
+    server(
+        "EditionDelivery",
+        over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
+        "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
+    ),
+    // OPDS
+    server(
+        "Feeds",
+        over: "Home WebAPI Accounts Catalog EditionDelivery",
+        "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
+    ),
+    // health, key rotation, audit search, explanations, personal data
+    server(
+        "Administration",
+        over: "Home WebAPI Audit Accounts Catalog Orders Entitlements",
+        "Audio Bytes Crypto HTTP Ingest JSON Metrics Store Subscription Threads"
+    ),
+    // pages for people
+    server(
+        "Website",
+        over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Authority Streaming Listening EditionDelivery "
+            + "Administration",
+        "Audio Bytes HTTP Ingest JSON Metrics Packager Store Vault"
+    ),
+    // assembly, backup, jobs
+    server(
+        "Server",
+        over:
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority Licensing EntitlementSources SignOn "
+            + "Streaming Listening EditionDelivery Feeds Administration Website",
+        "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
+    ),
+]
+
+// what apps link: player, proxy, reader
+let clientsTargets: [Target] = [
+    library(
+        "Clients/CarrelReader",
+        bytes: true,
+        carrel("Bytes Crypto Files HTTP HTTPClient JSON Subscription Threads Upstream Vault")
+    ),
+    library(
+        "Clients/CarrelPlayer",
+        bytes: true,
+        carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
+    ),
+    library(
+        "Clients/CarrelProxy",
+        bytes: true,
+        carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads Tokens")
+    ),
+    library(
+        "Clients/CarrelWebReader",
+        bytes: true,
+        carrel("Bytes Crypto HTTP HTTPServer JSON Loopback Publication Reader Threads Web XML")
+    ),
+]
+
+// the command
+let commandTargets: [Target] = [
+    executable(
+        "Sources/Command/carrel",
+        ["CLinux"]
+            + carrel(
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+            ) + wholeServer + allocator
+    )
+]
+
+// tests, in the same folders (CarrelTesting: what they share, not shipped)
+let testTargets: [Target] = [
+    .target(
+        name: "CarrelTesting",
+        dependencies: ["CLinux"] + carrel("Bytes HTTP HTTPClient JSON Threads"),
+        path: "Tests/Support",
+        swiftSettings: settings
+    ),
+
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),
+    support("Programs/ProgramArguments"),
+    executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
+    executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
+    support("Programs/StorePairs", ["CarrelStore"]),
+    executable(
+        "Tests/Programs/VaultProgram",
+        ["ProgramArguments"] + carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
+    ),
+
+    tests("Ground/CarrelBytesTests", ["CarrelBytes"]),
+    tests("Ground/CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
+    tests("Ground/CarrelFilesTests", carrel("Files Testing Threads")),
+    tests("Ground/CarrelJSONTests", carrel("Bytes JSON Testing")),
+    tests("Ground/CarrelThreadsTests", ["CarrelThreads"]),
+    tests("Ground/CarrelXMLTests", carrel("Bytes Testing XML")),
+
+    tests("System/CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
+    tests("System/CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient HTTPServer Testing Threads")),
+    tests("System/CarrelHTTPServerTests", carrel("Bytes Crypto HTTP HTTPServer Metrics Testing Threads")),
+    tests("System/CarrelHTTPTests", carrel("Bytes HTTP Testing Threads")),
+    tests("System/CarrelLoopbackTests", carrel("Bytes HTTP HTTPClient HTTPServer Loopback Testing Threads")),
+    tests("System/CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
+    tests("System/CarrelStoreTests", ["StoreCrashWriter", "StorePairs"] + carrel("Bytes Crypto Postgres Store Testing Threads")),
+    tests("System/CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
+    tests("System/CarrelWebTests", carrel("Testing Threads Web")),
+
+    tests("Formats/CarrelArchiveTests", carrel("Archive Bytes Testing")),
+    tests("Formats/CarrelAudioTests", carrel("Audio Bytes Testing")),
+    tests("Formats/CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
+    tests("Formats/CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
+    tests("Formats/CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
+    tests("Formats/CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
+    tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
+    tests("Formats/CarrelPDFTests", carrel("JSON PDF Testing Threads")),
+    tests("Formats/CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
+    tests("Formats/CarrelVideoTests", carrel("Bytes Testing Video")),
+
+    tests(
+        "Vaults/CarrelVaultTests",
+        ["VaultProgram", "carrel"]
+            + carrel("Bytes Crypto JSON Player Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
+    ),
+
+    tests("Rights/CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
+    tests("Rights/CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
+    tests("Rights/CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
+    tests("Rights/CarrelTokensTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Tokens XML")),
+    tests("Rights/CarrelUpstreamTests", carrel("Bytes Crypto HTTPClient Subscription Testing Threads Upstream")),
+
+    tests(
+        "Media/CarrelMediaInspectionTests",
+        ["ProtectedMedia"] + carrel("Bytes Crypto HLS JSON MP4 Media MediaInspection TS Testing")
+    ),
+    tests(
+        "Media/CarrelMediaPackagingTests",
+        ["ProtectedMedia"]
+            + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing Video")
+    ),
+    tests(
+        "Media/CarrelMediaTests",
+        ["ProtectedMedia"]
+            + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection TS Testing Threads Video")
+    ),
+    support("Media/ProtectedMedia", bytes: true, carrel("Bytes Crypto JSON MP4 Media Testing")),
+
+    tests(
+        "Publications/CarrelLCPTests",
+        ["ProtectedPublications"]
+            + carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON LCP Publication Store Testing Threads Vault")
+    ),
+    tests(
+        "Publications/CarrelPublicationTests",
+        ["ProtectedPublications", "PublicationProgram"]
+            + carrel(
+                "Archive Bytes Crypto Foundation HTTP HTTPClient HTTPServer JSON Publication Reader Store Subscription Testing Threads Upstream XML Zlib"
+            )
+    ),
+    support("Publications/ProtectedPublications", bytes: true, carrel("Bytes Crypto HTTP Zlib")),
+
+    tests("Audiobooks/CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
+    tests("Audiobooks/CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
+
+    support(
+        "Server/CarrelServerTesting",
+        bytes: true,
+        carrel(
+            "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Rights Server Store Subscription Testing Threads Upstream Vault WebAPI"
+        )
+    ),
+    serverTests("Audit", "Entitlements Licensing Rights Tokens"),
+    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
+    serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
+    serverTests("Authority", "Authority JOSE Rights Vault"),
+    serverTests("Catalog", "Audio Ingest Packager"),
+    serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
+    serverTests("Streaming", "Ingest Listening Streaming"),
+    serverTests(
+        "Entitlements",
+        "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Ingest Metrics Postgres Receipts Upstream XML"
+    ),
+    serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
+    serverTests(
+        "Server",
+        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
+    ),
+
+    tests(
+        "Clients/CarrelProxyTests",
+        ["ProtectedMedia"]
+            + carrel(
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
+            )
+    ),
+    tests(
+        "Clients/CarrelReaderTests",
+        carrel(
+            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Metrics PasswordHash Reader Rights Store Subscription Testing Threads "
+                + "Upstream Vault"
+        ) + wholeServer
+    ),
+    tests(
+        "Clients/CarrelWebReaderTests",
+        ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
+    ),
+    tests(
+        "Clients/PlayerEngineTests",
+        carrel(
+            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
+        )
+            + wholeServer
+    ),
+
+    tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
+    tests(
+        "Command/CarrelPlayerTests",
+        ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]
+            + carrel(
+                "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads Tokens"
+            ) + wholeServer
+    ),
+
+    tests("CarrelTestingTests", carrel("Bytes JSON Testing")),
+    tests("ScriptsTests", carrel("Bytes JSON Testing")),
+]
+
 let package = Package(
     name: "carrel",
     // What other packages may use: each product holds the targets that its signatures name. The command `carrel` is one by itself.
@@ -124,384 +556,8 @@ let package = Package(
         product(["CarrelVaultTPM", "CarrelVault", "CarrelBytes"]),
         product(["CarrelVaultSecretService", "CarrelVault", "CarrelBytes"]),
     ],
-    targets: [
-        // C: module maps of Debian's libraries, one importer each, and small C targets of our own
-        .target(name: "CLinux", path: "Sources/C/CLinux"),
-        system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
-        .target(name: "CCommonPasswords", path: "Sources/C/CCommonPasswords", exclude: ["hashes.bin"]),
-        system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
-        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
-        .target(name: "CJemalloc", path: "Sources/C/CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
-        .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
-        system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
-        system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
-        system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
-        system("CQPDF", pkgConfig: "libqpdf", apt: "libqpdf-dev"),
-        system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
-        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
-        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-        .systemLibrary(name: "CSecret", path: "Sources/C/CSecret", providers: [.apt(["libsecret-1-dev"])]),
-        system("CTSS2", pkgConfig: "tss2-esys", apt: "libtss2-dev"),
-        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-
-        // ground
-        library("CarrelBytes", bytes: true),
-        library("CarrelJSON", bytes: true, ["CarrelBytes"]),
-        library("CarrelCrypto", bytes: true, ["COpenSSL"] + carrel("Bytes Threads")),
-        library("CarrelMultiBuffer", carrel("Crypto Threads") + multiBuffer.map { .target(name: $0.name) }),
-        library("CarrelPasswordHash", bytes: true, ["CArgon2"] + carrel("Bytes Crypto")),
-        library("CarrelThreads", ["CLinux", "CarrelBytes"]),
-        library("CarrelFiles", ["CarrelBytes"]),
-        library("CarrelCommandLine", carrel("Bytes JSON Threads")),
-        library("CarrelSettings", carrel("CommandLine JSON")),
-        library("CarrelMetrics", carrel("Bytes Threads")),
-        library("CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Threads")),
-        library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
-        library(
-            "CarrelHTTPServer",
-            bytes: true,
-            ["CLinux", "CMicroHTTPD"] + carrel("Bytes Crypto Files HTTP Metrics Threads Zlib")
-        ),
-        library("CarrelStore", bytes: true, ["CLinux", "CSQLite"] + carrel("Bytes Crypto Files Threads")),
-        library("CarrelPostgres", bytes: true, ["CPostgres"] + carrel("Bytes Store Threads")),
-        library("CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
-        library("CarrelWeb", ["CWeb"] + carrel("Bytes Crypto")),
-
-        // formats
-        library("CarrelAudio", bytes: true, ["CarrelBytes"]),
-        library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
-        library("CarrelVideo", bytes: true, ["CarrelBytes"]),
-        library("CarrelMP4", bytes: true, carrel("Audio Bytes Crypto Video")),
-        library("CarrelDCF", bytes: true, carrel("Bytes Crypto MP4")),
-        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
-        library("CarrelTS", bytes: true, carrel("Audio Bytes Crypto Video")),
-        library("CarrelHLS", bytes: true, ["CarrelBytes"]),
-        library("CarrelDASH", bytes: true, carrel("Bytes XML")),
-        library("CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
-        library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
-        // keys of a device, each back end by itself: an app links what it uses
-        library("CarrelVault", carrel("Bytes Crypto Files JSON Threads")),
-        library("CarrelVaultPKCS11", ["CPKCS11"] + carrel("Bytes Crypto Files Threads Vault")),
-        library("CarrelVaultTPM", ["CTSS2"] + carrel("Bytes Crypto JSON Vault")),
-        library("CarrelVaultSecretService", ["CLinux", "CSecret"] + carrel("Bytes Crypto JSON Threads Vault")),
-
-        // domain
-        library("CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault")),
-        library("CarrelTokens", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Rights XML")),
-        library(
-            "CarrelIngest",
-            bytes: true,
-            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads Transcoding XML Zlib")
-        ),
-        library("CarrelTranscoding", bytes: true, ["CLinux"] + carrel("Bytes Files")),
-        library("CarrelSubscription", bytes: true, carrel("Bytes XML")),
-        library(
-            "CarrelPublication",
-            bytes: true,
-            ["CLinux"] + carrel("Archive Audio Bytes Crypto Files HTTP HTTPClient JSON MP4 PDF Store Threads XML Zlib")
-        ),
-        library("CarrelLCP", carrel("Bytes Crypto HTTP HTTPClient JSON Publication Store Threads Vault XML")),
-        library("CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
-        library("CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
-        library(
-            "CarrelMedia",
-            bytes: true,
-            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video XML")
-        ),
-        library("CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
-        library(
-            "CarrelMediaPackaging",
-            bytes: true,
-            ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 Media TS Video")
-        ),
-        library("CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
-
-        // server, lowest first: each a noun with one reason to change (docs/architecture.md)
-        // the home on disk: locks, keys, secrets, schema
-        server("Home", over: "", "Bytes Crypto Files HTTP Metrics Store Threads"),
-        // conventions of the server's API; what a capability is
-        server("WebAPI", over: "Home", "Bytes Crypto HTTP JSON Metrics Store Threads Web"),
-        // the sealed log
-        server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
-        // what slows down guessing
-        server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
-        // people, staff, sessions, devices, who calls, revocations
-        server(
-            "Accounts",
-            over: "Home WebAPI Audit Throttling",
-            "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads",
-            ["CCommonPasswords"]
-        ),
-        // titles, editions, their import and media
-        server(
-            "Catalog",
-            over: "Home WebAPI Audit Accounts",
-            "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
-        ),
-        // grants of titles, and who listens now
-        server(
-            "Orders",
-            over: "Home WebAPI Audit Throttling Accounts Catalog",
-            "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
-        ),
-        // plans, purchases, the sources of entitlement
-        server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
-        // the certificate authority, and copies of apps that it certifies
-        server(
-            "Authority",
-            over: "Home WebAPI Audit Throttling Accounts",
-            "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
-        ),
-        // tokens, licenses, content keys
-        server(
-            "Licensing",
-            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority",
-            "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
-        ),
-        // other systems and app stores as sources
-        server(
-            "EntitlementSources",
-            over: "Home WebAPI Audit Throttling Accounts Catalog Entitlements",
-            "Bytes Crypto HTTP HTTPClient JOSE JSON Metrics Receipts Store Subscription Threads Upstream"
-        ),
-        // OpenID Connect
-        server(
-            "SignOn",
-            over: "Home WebAPI Audit Accounts Entitlements",
-            "Bytes Crypto HTTP HTTPClient JSON Metrics Store Subscription Upstream"
-        ),
-        // delivery of audio
-        server(
-            "Streaming",
-            over: "Home WebAPI Audit Accounts Catalog Orders",
-            "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
-        ),
-        // positions, history, bookmarks
-        server(
-            "Listening",
-            over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
-            "Bytes Crypto HTTP Ingest JSON Metrics Store"
-        ),
-        // the five calls, credentials, downloads
-        server(
-            "EditionDelivery",
-            over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
-            "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
-        ),
-        // OPDS
-        server(
-            "Feeds",
-            over: "Home WebAPI Accounts Catalog EditionDelivery",
-            "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
-        ),
-        // health, key rotation, audit search, explanations, personal data
-        server(
-            "Administration",
-            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements",
-            "Audio Bytes Crypto HTTP Ingest JSON Metrics Store Subscription Threads"
-        ),
-        // pages for people
-        server(
-            "Website",
-            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Authority Streaming Listening EditionDelivery "
-                + "Administration",
-            "Audio Bytes HTTP Ingest JSON Metrics Packager Store Vault"
-        ),
-        // assembly, backup, jobs
-        server(
-            "Server",
-            over:
-                "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority Licensing EntitlementSources SignOn "
-                + "Streaming Listening EditionDelivery Feeds Administration Website",
-            "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
-        ),
-
-        // runs
-        library("CarrelFoundation", carrel("Bytes Publication")),
-        library("CarrelLoopback", bytes: true, ["CLinux"] + carrel("Bytes Crypto HTTP HTTPServer Threads")),
-        library(
-            "CarrelReader",
-            bytes: true,
-            carrel("Bytes Crypto Files HTTP HTTPClient JSON Subscription Threads Upstream Vault")
-        ),
-        library(
-            "CarrelPlayer",
-            bytes: true,
-            carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
-        ),
-        library(
-            "CarrelWebReader",
-            bytes: true,
-            carrel("Bytes Crypto HTTP HTTPServer JSON Loopback Publication Reader Threads Web XML")
-        ),
-        library(
-            "CarrelProxy",
-            bytes: true,
-            carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads Tokens")
-        ),
-
-        // tools
-        executable(
-            "carrel",
-            ["CLinux"]
-                + carrel(
-                    "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
-                ) + serverTargets + allocator
-        ),
-
-        // tests (CarrelTesting: what they share, not shipped)
-        .target(
-            name: "CarrelTesting",
-            dependencies: ["CLinux"] + carrel("Bytes HTTP HTTPClient JSON Threads"),
-            path: "Tests/Support",
-            swiftSettings: settings
-        ),
-        .target(
-            name: "ProtectedPublications",
-            dependencies: carrel("Bytes Crypto HTTP Zlib"),
-            path: "Tests/ProtectedPublications",
-            swiftSettings: byteSettings
-        ),
-        tests(
-            "CarrelPublicationTests",
-            ["ProtectedPublications", "PublicationProgram"]
-                + carrel(
-                    "Archive Bytes Crypto Foundation HTTP HTTPClient HTTPServer JSON Publication Reader Store Subscription Testing Threads Upstream XML Zlib"
-                )
-        ),
-        tests(
-            "CarrelLCPTests",
-            ["ProtectedPublications"]
-                + carrel("Bytes Crypto HTTP HTTPClient HTTPServer JSON LCP Publication Store Testing Threads Vault")
-        ),
-        tests("CarrelPDFTests", carrel("JSON PDF Testing Threads")),
-        tests("CarrelArchiveTests", carrel("Archive Bytes Testing")),
-        tests("CarrelAudioTests", carrel("Audio Bytes Testing")),
-        tests("CarrelBytesTests", ["CarrelBytes"]),
-        tests("CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
-        tests("CarrelVideoTests", carrel("Bytes Testing Video")),
-        tests("CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
-        tests("CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
-        .target(
-            name: "ProtectedMedia",
-            dependencies: carrel("Bytes Crypto JSON MP4 Media Testing"),
-            path: "Tests/ProtectedMedia",
-            swiftSettings: byteSettings
-        ),
-        tests(
-            "CarrelMediaTests",
-            ["ProtectedMedia"]
-                + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection TS Testing Threads Video")
-        ),
-        tests(
-            "CarrelMediaInspectionTests",
-            ["ProtectedMedia"] + carrel("Bytes Crypto HLS JSON MP4 Media MediaInspection TS Testing")
-        ),
-        tests(
-            "CarrelMediaPackagingTests",
-            ["ProtectedMedia"]
-                + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing Video")
-        ),
-        tests(
-            "CarrelProxyTests",
-            ["ProtectedMedia"]
-                + carrel(
-                    "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
-                )
-        ),
-        tests("CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
-        tests("CarrelTranscodingTests", carrel("Bytes Testing Transcoding")),
-        tests("CarrelJSONTests", carrel("Bytes JSON Testing")),
-        tests("CarrelCryptoTests", carrel("Bytes Crypto MultiBuffer PasswordHash Testing")),
-        tests("CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
-        tests("CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
-        tests("CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
-        tests("CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
-        tests("CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
-        tests("CarrelTokensTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Tokens XML")),
-        tests("CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
-        .target(name: "ProgramArguments", path: "Tests/ProgramArguments", swiftSettings: settings),
-        executable(
-            "VaultProgram",
-            path: "Tests/VaultProgram",
-            ["ProgramArguments"] + carrel("Bytes Crypto Vault VaultPKCS11 VaultSecretService VaultTPM")
-        ),
-        tests(
-            "CarrelVaultTests",
-            ["VaultProgram", "carrel"]
-                + carrel("Bytes Crypto JSON Player Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
-        ),
-        tests("CarrelXMLTests", carrel("Bytes Testing XML")),
-        tests("CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
-        tests("CarrelUpstreamTests", carrel("Bytes Crypto HTTPClient Subscription Testing Threads Upstream")),
-        tests(
-            "CarrelReaderTests",
-            carrel(
-                "Bytes Crypto HTTP HTTPClient HTTPServer JSON Metrics PasswordHash Reader Rights Store Subscription Testing Threads "
-                    + "Upstream Vault"
-            ) + serverTargets
-        ),
-        tests(
-            "PlayerEngineTests",
-            carrel(
-                "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
-            )
-                + serverTargets
-        ),
-        tests(
-            "CarrelWebReaderTests",
-            ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
-        ),
-        tests("CarrelLoopbackTests", carrel("Bytes HTTP HTTPClient HTTPServer Loopback Testing Threads")),
-        tests("CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
-        tests("CarrelThreadsTests", ["CarrelThreads"]),
-        tests("CarrelFilesTests", carrel("Files Testing Threads")),
-        tests("CarrelCommandLineTests", carrel("Bytes CommandLine Testing Threads")),
-        tests("CarrelSettingsTests", carrel("CommandLine JSON Settings Testing")),
-        tests("CarrelHTTPTests", carrel("Bytes HTTP Testing Threads")),
-        tests("CarrelHTTPServerTests", carrel("Bytes Crypto HTTP HTTPServer Metrics Testing Threads")),
-        tests("CarrelHTTPClientTests", carrel("Bytes HTTP HTTPClient HTTPServer Testing Threads")),
-        .target(
-            name: "CarrelServerTesting",
-            dependencies: carrel(
-                "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Rights Server Store Subscription Testing Threads Upstream Vault WebAPI"
-            ),
-            path: "Tests/CarrelServerTesting",
-            swiftSettings: byteSettings
-        ),
-        serverTests("Audit", "Entitlements Licensing Rights Tokens"),
-        serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
-        serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
-        serverTests("Authority", "Authority JOSE Rights Vault"),
-        serverTests("Catalog", "Audio Ingest Packager"),
-        serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
-        serverTests("Streaming", "Ingest Listening Streaming"),
-        serverTests(
-            "Entitlements",
-            "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Ingest Metrics Postgres Receipts Upstream XML"
-        ),
-        serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
-        serverTests(
-            "Server",
-            "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
-        ),
-        executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
-        executable("PlayerProgram", path: "Tests/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),
-        executable("PublicationProgram", path: "Tests/PublicationProgram", carrel("JSON Publication Threads")),
-        tests("ScriptsTests", carrel("Bytes JSON Testing")),
-        tests(
-            "CarrelPlayerTests",
-            ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]
-                + carrel(
-                    "Bytes CommandLine Crypto HTTP HTTPClient HTTPServer JSON Metrics Rights ServerTesting Settings Testing Threads Tokens"
-                ) + serverTargets
-        ),
-        tests("CarrelTestingTests", carrel("Bytes JSON Testing")),
-        tests("CarrelWebTests", carrel("Testing Threads Web")),
-        .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
-        executable("StoreCrashWriter", path: "Tests/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
-        tests("CarrelStoreTests", ["StoreCrashWriter", "StorePairs"] + carrel("Bytes Crypto Postgres Store Testing Threads")),
-    ]
+    targets: cTargets + groundTargets + systemTargets + formatsTargets + vaultsTargets + rightsTargets + mediaTargets
+        + publicationsTargets + audiobooksTargets + serverTargets + clientsTargets + commandTargets + testTargets
 )
 
 // Built only when asked for, so that `swift build` stays short.
@@ -511,7 +567,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("AppReceiptFuzz", carrel("Bytes Crypto Receipts")),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
-        fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + serverTargets),
+        fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + wholeServer),
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
@@ -539,8 +595,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ProxyAddressFuzz", carrel("HTTP Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
-        fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + serverTargets),
-        fuzz("ReportFuzz", carrel("Bytes JSON") + serverTargets),
+        fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + wholeServer),
+        fuzz("ReportFuzz", carrel("Bytes JSON") + wholeServer),
         fuzz("PlaylistFuzz", carrel("Bytes HLS")),
         fuzz("PublicationFuzz", carrel("Bytes Publication Threads XML")),
         fuzz("RightsFuzz", carrel("Bytes Crypto HTTP JOSE JSON Rights")),
@@ -552,7 +608,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),
         fuzz("TagsFuzz", carrel("Audio Bytes")),
-        fuzz("TicketFuzz", carrel("Bytes Crypto") + serverTargets),
+        fuzz("TicketFuzz", carrel("Bytes Crypto") + wholeServer),
         fuzz("XMLFuzz", carrel("Bytes XML")),
     ]
 }
@@ -581,7 +637,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
         .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite"], path: "Benchmarks/RightsBench/C"),
-        benchmark("RightsBench", ["CRightsLoops"] + carrel("HTTPServer Player Postgres") + serverTargets, exclude: ["C", "run"]),
+        benchmark("RightsBench", ["CRightsLoops"] + carrel("HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]

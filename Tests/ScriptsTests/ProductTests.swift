@@ -37,7 +37,7 @@ struct `The package` {
             for target in targets.sorted() {
                 let pattern = "^(@[A-Za-z_]+ )?public import [A-Za-z]+"
                 // ends with 1 where nothing is found
-                let found = try await runProcess(["grep", "-rhoE", pattern, "\(repository)/Sources/\(target)"]).text
+                let found = try await runProcess(["grep", "-rhoE", pattern, Repository.folder(of: target)]).text
                 let named = Set(found.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
                 let missing = named.subtracting(targets).subtracting(["Glibc", "FoundationEssentials"])
                 #expect(missing == [], "\(target) of \(product["name"]?.string ?? "")")

@@ -14,8 +14,8 @@ struct `scripts/release` {
             try await checkProcess([git, "clone", "--quiet", repository, path])
             // as it is in the work tree; the lint itself is slow, and has tests of its own
             try await checkProcess(["cp", "\(repository)/scripts/release", "\(path)/scripts/release"])
-            write("scripts/lint", "#!/bin/sh\nexec test ! -e Sources/carrel/Broken.swift\n")
-            write("Sources/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.1\"\n}\n")
+            write("scripts/lint", "#!/bin/sh\nexec test ! -e Sources/Command/carrel/Broken.swift\n")
+            write("Sources/Command/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.1\"\n}\n")
             write(
                 "CHANGELOG.md",
                 "# Changelog\n\n## [Unreleased]\n\n## [0.9.1] - 2026-11-30\n\n### Added\n- Releases.\n\n## [0.9.0] - 2026-11-01\n\n- Old.\n"
@@ -72,7 +72,7 @@ struct `scripts/release` {
         try await clone.commit()
         clone.write(".build/tests-passed", "")
         try await expect("0.9.1", "the tests have not passed on this commit")
-        clone.write("Sources/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.2\"\n}\n")
+        clone.write("Sources/Command/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.2\"\n}\n")
         try await clone.commit()
         try await expect("0.9.2", "CHANGELOG.md has no section of 0.9.2")
         clone.write("CHANGELOG.md", "# Changelog\n\n## [0.9.2] - 2026-11-30\n\n## [0.9.1] - 2026-11-01\n\n- Old.\n")
@@ -83,7 +83,7 @@ struct `scripts/release` {
         _ = try await clone.run("tag", "0.10.0")
         try await expect("0.9.2", "0.9.2 is before 0.10.0")
         _ = try await clone.run("tag", "-d", "0.10.0")
-        clone.write("Sources/carrel/Broken.swift", "// a breach\n")
+        clone.write("Sources/Command/carrel/Broken.swift", "// a breach\n")
         try await clone.commit()
         try await expect("0.9.2", "scripts/lint finds something")
     }

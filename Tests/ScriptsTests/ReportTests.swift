@@ -191,7 +191,7 @@ struct `scripts/test-report` {
             let parts = pattern.split(separator: "/", maxSplits: 1)
             let names = parts[0].split(separator: ".", maxSplits: 1)
             try #require(names.count == 2 && parts.last == "*" && !names[1].contains("*"), "\(pattern) names no suite")
-            let sources = files(in: "\(repository)/Tests/\(names[0])").filter { $0.hasSuffix(".swift") }
+            let sources = files(in: Repository.folder(of: String(names[0]))).filter { $0.hasSuffix(".swift") }
                 .map { String(decoding: Fixtures.bytes(at: $0) ?? [], as: UTF8.self) }
                 .filter { $0.contains("struct `\(names[1])`") || $0.contains("struct \(names[1]) ") }
             let drives = [

@@ -1,7 +1,7 @@
 import CarrelTesting
 
 /// The folder that the package is in.
-let repository = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+let repository = Repository.path
 
 /// A folder of programs to put in the place of PATH: links to the real ones, and scripts that stand in for what must not run.
 struct FakePath {

@@ -93,8 +93,7 @@ struct `Formats` {
     }
 
     @Test func `are listed in the README`() async throws {
-        let folder = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let text = try await checkProcess(["cat", "\(folder)/README.md"]).split { " \n".contains($0) }.joined(separator: " ")
+        let text = try await checkProcess(["cat", "\(Repository.path)/README.md"]).split { " \n".contains($0) }.joined(separator: " ")
         #expect(text.contains(AcceptedAudioFormat.names))
     }
 

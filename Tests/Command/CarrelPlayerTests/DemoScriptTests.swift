@@ -10,8 +10,7 @@ struct `scripts/demo` {
     private func prepare() async throws -> [String: String] {
         _ = try requirePeer("espeak-ng")
         _ = try requirePeer("ffmpeg")
-        let repository = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        try await checkProcess(["cp", "-rL", "\(repository)/scripts", "\(repository)/demo", directory.path])
+        try await checkProcess(["cp", "-rL", "\(Repository.path)/scripts", "\(Repository.path)/demo", directory.path])
         try await checkProcess(["mkdir", directory.file("bin")])
         let programs = [
             directory.write("bin/swift", "#!/bin/sh\ncase \"$*\" in *--show-bin-path) echo \(directory.file("bin"));; esac\n"),

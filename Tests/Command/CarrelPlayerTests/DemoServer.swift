@@ -32,7 +32,7 @@ final class DemoServer: Sendable {
     private static let library = Task<[String], any Error> {
         _ = try requirePeer("espeak-ng")
         _ = try requirePeer("ffmpeg")
-        let script = #filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/\($1)" } + "/scripts/demo-library"
+        let script = Repository.path + "/scripts/demo-library"
         let text = try await checkProcess([script, libraryDirectory.path], timeout: .seconds(300))
         return text.split(separator: "\n").map(String.init)
     }

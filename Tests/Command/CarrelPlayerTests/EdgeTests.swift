@@ -35,8 +35,7 @@ struct `An edge with nginx` {
     /// The configuration of the documentation, filled in.
     private func nginx(before url: String) async throws -> (process: BackgroundProcess, url: String) {
         let program = try requirePeer("nginx")
-        let root = #filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/\($1)" }
-        let text = try await checkProcess(["cat", "\(root)/docs/edge-nginx.md"])
+        let text = try await checkProcess(["cat", "\(Repository.path)/docs/edge-nginx.md"])
         let block = try #require(text.split(separator: "```nginx\n").last?.split(separator: "\n```\n").first)
         let port = LoopbackPort.free()
         let filled = String(block).replacing("@CACHE@", with: directory.file("cache"))

@@ -17,8 +17,7 @@ struct `The tables of the command` {
     }
 
     @Test func `are documented setting by setting`() async throws {
-        let tests = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let path = "\(tests)/docs/settings.md"
+        let path = "\(Repository.path)/docs/settings.md"
         let text = try Self.reference()
         if unsafe getenv("UPDATE_GOLDEN") != nil {
             guard let stream = unsafe fopen(path, "we") else { throw NoFile(path: path) }
@@ -120,10 +119,9 @@ struct `The tables of the command` {
 
     /// `make test-sanitize` could start no server: one took the variable that tells tests of the sanitizer for a setting.
     @Test func `let servers start under the variables that this package's own scripts set`() async throws {
-        let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let found = try await checkProcess([
-            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^[[:space:]]*@CARREL_[A-Z_]+", "\(package)/scripts", "\(package)/.ci",
-            "\(package)/Makefile",
+            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^[[:space:]]*@CARREL_[A-Z_]+", "\(Repository.path)/scripts", "\(Repository.path)/.ci",
+            "\(Repository.path)/Makefile",
         ])
         let names = found.split { !($0.isLetter || $0 == "_") }.map(String.init).filter { $0.hasPrefix("CARREL_") }
         #expect(Set(names).isSuperset(of: ["CARREL_BENCH", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_SANITIZER"]), "\(names)")
@@ -132,8 +130,7 @@ struct `The tables of the command` {
 
     /// A server did not start where the passphrase of a reader's vault was in the environment.
     @Test func `let servers start under the variables of other commands`() async throws {
-        let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let found = try await checkProcess(["grep", "-rhoE", "\"CARREL_[A-Z0-9_]+\"", "\(package)/Sources/carrel"])
+        let found = try await checkProcess(["grep", "-rhoE", "\"CARREL_[A-Z0-9_]+\"", "\(Repository.path)/Sources/Command/carrel"])
         let names = found.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
         #expect(names.contains("CARREL_VAULT_PASSPHRASE"))
         for name in names { #expect(ServeSettings.otherVariables.contains(name), "\(name)") }

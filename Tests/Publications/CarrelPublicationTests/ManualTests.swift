@@ -4,23 +4,22 @@ import Testing
 
 @Suite("The manual of publications")
 struct ManualTests {
-    private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
 
     @Test(arguments: [
         (
             "publications",
-            ["CarrelPublicationTests/Examples/OpenPublication", "CarrelPublicationTests/Examples/SignInProtection"]
+            ["Publications/CarrelPublicationTests/Examples/OpenPublication", "Publications/CarrelPublicationTests/Examples/SignInProtection"]
         ),
         (
             "lcp",
             [
-                "CarrelLCPTests/Examples/Person", "CarrelLCPTests/Examples/ShelfProtectionService",
-                "CarrelLCPTests/SeedExampleTests",
+                "Publications/CarrelLCPTests/Examples/Person", "Publications/CarrelLCPTests/Examples/ShelfProtectionService",
+                "Publications/CarrelLCPTests/SeedExampleTests",
             ]
         ),
-        ("sdk", ["CarrelPublicationTests/Examples/VaultProtection"]),
-        ("reading", ["CarrelWebReaderTests/Examples/ServePublication"]),
-        ("proxy", ["CarrelProxyTests/Examples/PlayFilm"]),
+        ("sdk", ["Publications/CarrelPublicationTests/Examples/VaultProtection"]),
+        ("reading", ["Clients/CarrelWebReaderTests/Examples/ServePublication"]),
+        ("proxy", ["Clients/CarrelProxyTests/Examples/PlayFilm"]),
     ])
     func `shows code that the tests compile and run`(page: String, files: [String]) throws {
         let code = try files.map { Self.words(try text("Tests/\($0).swift")) }
@@ -38,10 +37,10 @@ struct ManualTests {
         "CarrelWebReader",
     ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
-        let catalog = "\(Self.root)/Sources/\(product)/\(product).docc"
+        let catalog = "\(Repository.folder(of: product))/\(product).docc"
         let pages = try await checkProcess(["find", catalog, "-name", "*.md"]).split(separator: "\n").map(String.init)
         let examples = try await checkProcess(
-            ["find", "\(Self.root)/Tests", "-path", "*/Examples/*.swift", "-o", "-name", "SeedExampleTests.swift"]
+            ["find", "\(Repository.path)/Tests", "-path", "*/Examples/*.swift", "-o", "-name", "SeedExampleTests.swift"]
         ).split(separator: "\n")
         let code = try examples.map { Self.words(String(decoding: try #require(Fixtures.bytes(at: String($0))), as: UTF8.self)) }
         var count = 0
@@ -75,6 +74,6 @@ struct ManualTests {
     private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     private func text(_ path: String) throws -> String {
-        String(decoding: try #require(Fixtures.bytes(at: "\(Self.root)/\(path)")), as: UTF8.self)
+        String(decoding: try #require(Fixtures.bytes(at: "\(Repository.path)/\(path)")), as: UTF8.self)
     }
 }

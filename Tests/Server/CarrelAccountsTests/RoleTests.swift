@@ -35,8 +35,7 @@ struct `Roles` {
     }
 
     @Test func `are documented as they are`() async throws {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let text = try await checkProcess(["cat", "\(root)/docs/admin.md"])
+        let text = try await checkProcess(["cat", "\(Repository.path)/docs/admin.md"])
         var documented: [String: [Bool]] = [:]
         for row in text.split(separator: "\n") where row.hasPrefix("| `") {
             let cells = row.split(separator: "|", omittingEmptySubsequences: false)

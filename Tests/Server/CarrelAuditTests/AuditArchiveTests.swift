@@ -63,8 +63,7 @@ struct `An archive of the audit log` {
     /// What the fuzzer starts from: were it no archive, the fuzzer would mutate what is refused at the first look.
     @Test func `is what its fuzz target begins with`() throws {
         guard Engine.current == .sqlite else { return }
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let corpus = try #require(Fixtures.bytes(at: "\(root)/Fuzz/AuditArchiveFuzz/corpus/archive"))
+        let corpus = try #require(Fixtures.bytes(at: "\(Repository.path)/Fuzz/AuditArchiveFuzz/corpus/archive"))
         let lines = try lines(corpus)
         #expect(lines.count == 4 && lines[0]["format"]?.string == AuditArchive.format)
         #expect(AuditArchive.mark(lines[0]["after"])?.number == 4)

@@ -15,7 +15,6 @@ import Testing
 /// Every feed of OPDS 1 and of an edition's pages against grammars of Atom (RFC 4287) and OPDS 1.2 in RELAX NG, which lie in
 /// `Tests/Schemas`, and in the eyes of a reader that is not ours.
 struct `Every feed of Atom` {
-    private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
     private static let atomType = "application/atom+xml"
 
     /// A catalogue with all there is: free and paid, a sample, covers, a draft, what was withdrawn, names that are hard to write.
@@ -38,7 +37,7 @@ struct `Every feed of Atom` {
     private func validate(_ document: [UInt8], _ grammar: String, _ test: TestService) async throws -> ProcessResult {
         let lint = try requirePeer("xmllint")
         let path = test.directory.write("feed.xml", document)
-        return try await runProcess([lint, "--noout", "--nonet", "--relaxng", "\(Self.root)/Tests/Schemas/\(grammar).rng", path])
+        return try await runProcess([lint, "--noout", "--nonet", "--relaxng", "\(Repository.path)/Tests/Schemas/\(grammar).rng", path])
     }
 
     /// Follows each link to a feed, from the root, the drafts, searches and a reader's shelf.

@@ -204,8 +204,7 @@ import Testing
 
 struct `An explanation of a denial` {
     @Test func `is there for every code that licensing refuses with`() async throws {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let sources = ["CarrelLicensing", "CarrelAuthority"].map { "\(root)/Sources/\($0)" }
+        let sources = ["CarrelLicensing", "CarrelAuthority"].map { "\(Repository.path)/Sources/Server/\($0)" }
         let found = try await checkProcess(
             ["grep", "-rhoE", "\"(license|registration|personalization)\\.[a-z-]+\"", "--include=*.swift"] + sources
         )

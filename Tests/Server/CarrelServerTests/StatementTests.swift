@@ -11,9 +11,8 @@ struct `Every statement of the server` {
     static let statements = CarrelService.layers.flatMap { $0.statements }
 
     @Test func `is in the list of its capability`() async throws {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let layers = CarrelService.layers.map { "\($0)".replacing("Capability", with: "") } + ["Home", "Throttling", "Server"]
-        let folders = layers.map { "\(root)/Sources/Carrel\($0)" }
+        let folders = layers.map { "\(Repository.path)/Sources/Server/Carrel\($0)" }
         let named = try await checkProcess(["grep", "-rho", " = SQL("] + folders).split(separator: "\n").count
         #expect(named > 100)
         #expect(

@@ -38,6 +38,6 @@ package enum CommittedList {
     private static func path(_ name: String, _ file: String) -> String {
         let parts = file.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts[parts.count - 2].dropLast("Tests".count)
-        return parts.dropLast(2).joined(separator: "/") + "/Golden/\(folder)/\(name)"
+        return "\(Repository.path)/Tests/Golden/\(folder)/\(name)"
     }
 }

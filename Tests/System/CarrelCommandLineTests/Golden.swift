@@ -1,11 +1,11 @@
+import CarrelTesting
 import Glibc
 import Testing
 
 /// Compares `text` with the committed file `Tests/Golden/CarrelCommandLine/<name>`; UPDATE_GOLDEN=1 rewrites the file instead.
-func expectGolden(_ name: String, _ text: String, file: String = #filePath, at location: SourceLocation = #_sourceLocation) throws
+func expectGolden(_ name: String, _ text: String, at location: SourceLocation = #_sourceLocation) throws
 {
-    let tests = file.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/")
-    let path = "\(tests)/Golden/CarrelCommandLine/\(name)"
+    let path = "\(Repository.path)/Tests/Golden/CarrelCommandLine/\(name)"
     if unsafe getenv("UPDATE_GOLDEN") != nil {
         guard let stream = unsafe fopen(path, "we") else { throw NoFile(path: path) }
         defer { unsafe fclose(stream) }

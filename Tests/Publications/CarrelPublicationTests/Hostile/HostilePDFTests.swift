@@ -13,8 +13,7 @@ struct HostilePDFTests {
     @Test func `that is small ends within the memory and the time, or is refused with the limit, which grows with the file`()
         async throws
     {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
-        let script = "\(root)/Benchmarks/PublicationBench/hostile-pdf"
+        let script = "\(Repository.path)/Benchmarks/PublicationBench/hostile-pdf"
         try await checkProcess([try requirePeer("python3"), script, directory.path])
         let names = try await FolderFetcher(path: directory.path).links().map(\.href)
         #expect(names.count == 17)

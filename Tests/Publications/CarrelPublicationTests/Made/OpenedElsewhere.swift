@@ -4,7 +4,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// What became of a publication in a process of its own (`Tests/PublicationProgram`).
+/// What became of a publication in a process of its own (`Tests/Programs/PublicationProgram`).
 struct OpenedElsewhere {
     /// `open`, or the code of the error.
     let outcome: String

@@ -13,28 +13,28 @@ enum FixtureTable {
 
     /// What tests of their own read: their sources, below `Tests`, have these names in text literals.
     static let elsewhere: [String: [String]] = [
-        "CarrelAudioTests/MP3OracleTests.swift": ["lcp/audiotest-gtr-jazz.mp3"],
-        "CarrelLCPTests/FixtureOracles.swift": [
+        "Formats/CarrelAudioTests/MP3OracleTests.swift": ["lcp/audiotest-gtr-jazz.mp3"],
+        "Publications/CarrelLCPTests/FixtureOracles.swift": [
             "lcp/wasteland-otf-obf_LCP_dan.epub", "lcp/wasteland-otf-obf_LCP_dan.lcpl", "lcp/daisy-test.lcpdf",
             "lcp/daisy-mmenu.lcpdf", "lcp/audiotest.lcpa", "lcp/edrlab-license1.lcpl", "lcp/prod-profile-1.0.lcpl",
         ],
-        "CarrelLCPTests/LicenseDocumentTests.swift": [
+        "Publications/CarrelLCPTests/LicenseDocumentTests.swift": [
             "lcp/legacy-2015-links-object-profile-1.0.lcpl", "lcp/palace/license-fb.json", "lcp/palace/license-ul.json",
         ],
-        "CarrelLCPTests/RevocationTests.swift": [
+        "Publications/CarrelLCPTests/RevocationTests.swift": [
             "pki/edrlab-test-empty.crl", "pki/revoked/EdelCurlRoot-ca.der", "pki/revoked/Server-localhost-sv.crl",
             "pki/revoked/Server-localhost-sv.der",
         ],
-        "CarrelLCPTests/SignatureTests.swift": [
+        "Publications/CarrelLCPTests/SignatureTests.swift": [
             "pki/cacert-edrlab-prod.pem", "pki/cacert-edrlab-test-2016.pem", "pki/cacert-edrlab-test-2026.pem",
             "pki/cert-edrlab-test-2016.pem", "pki/cert-edrlab-test-2026.pem", "pki/lcp-rs/provider.der", "pki/lcp-rs/root_ca.der",
             "pki/sample_ecdsa.crt", "pki/sample_rsa.crt",
         ],
-        "CarrelLCPTests/StatusDocumentTests.swift": [
+        "Publications/CarrelLCPTests/StatusDocumentTests.swift": [
             "lcp/edrlab-status1.json", "lcp/palace/status-fb-active.json", "lcp/palace/status-fb-book-adobe.json",
             "lcp/palace/status-fb-early-return.json", "lcp/palace/status-ul-active.json", "lcp/palace/status-ul-returned.json",
         ],
-        "CarrelWebReaderTests/MediaTests.swift": ["lcp/daisy.pdf", "lcp/wasteland-otf-obf.epub"],
+        "Clients/CarrelWebReaderTests/MediaTests.swift": ["lcp/daisy.pdf", "lcp/wasteland-otf-obf.epub"],
     ]
 
     /// What nothing is tested with, and why.

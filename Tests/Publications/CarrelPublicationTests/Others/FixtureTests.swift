@@ -46,9 +46,8 @@ struct FixtureTests {
         let passwords = Set(try #require(try Self.oracles()["pdf"]?.object).map(\.name))
         var known = Set(FixtureTable.all.keys).union(PackageFixtureTests.names).union(NavigationFixtureTests.names)
             .union(EncryptionFixtureTests.names).union(JSONSchemas.names).union(passwords).union(FixtureTable.unused.keys)
-        let tests = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         for (test, used) in FixtureTable.elsewhere {
-            let literals = Self.literals(try #require(Fixtures.bytes(at: "\(tests)/\(test)")))
+            let literals = Self.literals(try #require(Fixtures.bytes(at: "\(Repository.path)/Tests/\(test)")))
             for name in used {
                 known.insert(name)
                 let last = String(try #require(name.split(separator: "/").last))

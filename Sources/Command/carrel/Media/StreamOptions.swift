@@ -39,3 +39,22 @@ extension PlaylistProxy.SourceType {
         self = path.hasSuffix(".mpd") ? .dash : path.hasSuffix(".m3u8") || path.hasSuffix(".m3u") ? .hls : .singleFile
     }
 }
+
+
+/// A field of requests, written as in HTTP: `Name: value`.
+struct RequestField: TextValue, Equatable {
+    static let valueName = "field"
+
+    let name: String
+    let value: String
+
+    init(written text: String) throws(InvalidValue) {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+            throw InvalidValue("is not a field such as 'Name: value'")
+        }
+        name = String(text[..<colon])
+        value = String(text[text.index(after: colon)...].drop { $0 == " " })
+    }
+
+    var written: String { "\(name): \(value)" }
+}
