@@ -144,7 +144,8 @@ if __name__ == "__main__":
         found, both = circles(edges), pairs(edges)
         for circle in found:
             if len(circle) > 2 and ("circles", target) not in known: print(f"{path}: a circle of {', '.join(sorted(circle))}")
-        check("circles", target, path, sum(len(circle) for circle in found if len(circle) > 2), 0, "files in circles of more than two")
+        count = sum(len(circle) for circle in found if len(circle) > 2)
+        check("circles", target, path, count, 0, f"{count} files in circles of more than two")
         for one, two in both if ("pairs", target) not in known else []: print(f"{path}: {one} and {two} name types of each other")
         check("pairs", target, path, len(both), 0, f"{len(both)} pairs of folders that depend on each other")
     for kind, target in known: breach(LIST, f"{kind} {target}: there is no such target")

@@ -106,7 +106,7 @@ package struct Packager {
         let contents = PackageContents(renditions: renditions, texts: subtitles, thumbnails: thumbnails, options: options)
         try PackagePlaylists(contents).write(to: folder)
         if !options.isTransport {
-            try folder.write(PackageSummary.manifestName, PackageManifest(contents).bytes)
+            try folder.write(PackageFolder.manifestName, PackageManifest(contents).bytes)
         }
         return PackageSummary(renditions, subtitles, options, warnings: warnings)
     }

@@ -7,14 +7,6 @@ import CarrelRights
 import CarrelTokens
 import CarrelVault
 
-/// A portal's user that this device was joined to.
-public struct PlayerLink: Sendable, Equatable {
-    /// The portal's id of the user.
-    public let user: String
-    /// When the link ends unless it is renewed; nil where it has ended.
-    public let expiresAt: Instant?
-}
-
 extension PlayerEngine {
     /// Redeems a token: a license message or an action token for the store, a compound URL for a stream that plays now.
     ///

@@ -4,15 +4,15 @@ import CarrelMedia
 final class SessionKeys: ContentKeySource {
     let keys: any ContentKeySource
     private let gate: LicenseGate
-    private let wait: PlaylistProxy.LicenseWait
+    private let wait: ProxyOptions.LicenseWait
     /// Whether a key may be used for a plain stream of bytes only where its source says more than that it has it.
     private let keepsOutputControls: Bool
 
     init(
         _ keys: some ContentKeySource,
         _ gate: LicenseGate,
-        _ wait: PlaylistProxy.LicenseWait,
-        policy: PlaylistProxy.Policy
+        _ wait: ProxyOptions.LicenseWait,
+        policy: ProxyOptions.Policy
     ) {
         self.keys = keys
         self.gate = gate

@@ -9,8 +9,8 @@ struct SessionSettings: Sendable {
     var form: SegmentForm
     /// Whether segments are fragments where transport streams cannot carry the tracks.
     var allowsFragments: Bool
-    var policy: PlaylistProxy.Policy
-    var rules: PlaylistProxy.Rules
+    var policy: ProxyOptions.Policy
+    var rules: ProxyOptions.Rules
     var demuxesAudio: Bool
     /// Has the keys of the source.
     var keys: any ContentKeySource
@@ -30,7 +30,7 @@ struct SessionSettings: Sendable {
     var hasPictureLists: Bool { rules == .rfc && policy != .seed }
 
     /// The form of segments.
-    var output: PlaylistProxy.Output { form.output }
+    var output: ProxyOptions.Output { form.output }
 
     /// The choice of tracks as the caller and the player want it.
     var wishes: TrackWishes {
@@ -51,16 +51,16 @@ struct SessionSettings: Sendable {
 /// The form of a session's segments: the one that the caller wants, until the plan of tracks needs another.
 final class SegmentForm: Sendable {
     /// The form that the caller wants.
-    let wanted: PlaylistProxy.Output
-    private let state: Locked<PlaylistProxy.Output>
+    let wanted: ProxyOptions.Output
+    private let state: Locked<ProxyOptions.Output>
 
-    init(_ wanted: PlaylistProxy.Output) {
+    init(_ wanted: ProxyOptions.Output) {
         self.wanted = wanted
         state = Locked(wanted)
     }
 
-    var output: PlaylistProxy.Output { state.withLock { $0 } }
+    var output: ProxyOptions.Output { state.withLock { $0 } }
 
     /// Takes the form of a plan.
-    func use(_ output: PlaylistProxy.Output) { state.withLock { $0 = output } }
+    func use(_ output: ProxyOptions.Output) { state.withLock { $0 = output } }
 }

@@ -8,7 +8,7 @@ final class ProxySession: Sendable {
     private let content: SessionContent
     private let entrance: String
 
-    private var options: PlaylistProxy.Options { content.options }
+    private var options: ProxyOptions { content.options }
 
     /// The first segment of the path of every address.
     private static let kind = "play"

@@ -2,7 +2,7 @@ import CarrelReader
 
 /// The things that all sessions of a proxy share.
 struct ProxyShare: Sendable {
-    let options: PlaylistProxy.Options
+    let options: ProxyOptions
     let threads: SharedThreads
     let prefetch: PrefetchShare
     let watch = KeyWatch()
@@ -12,7 +12,7 @@ struct ProxyShare: Sendable {
     let trace: @Sendable (Trace) -> Void
 
     init(
-        _ options: PlaylistProxy.Options,
+        _ options: ProxyOptions,
         report: @escaping @Sendable (ProxyError) -> Void,
         trace: @escaping @Sendable (Trace) -> Void
     ) {
@@ -29,5 +29,5 @@ struct SessionSource: Sendable {
     /// The path or the address, as the caller gave it.
     let name: String
     let origin: MediaOrigin
-    let type: PlaylistProxy.SourceType
+    let type: MediaSourceType
 }

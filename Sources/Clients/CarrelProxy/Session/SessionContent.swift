@@ -37,7 +37,7 @@ final class SessionContent: Sendable {
     /// The key of encrypted output.
     private let outputKey = Secret(Random.bytes(16))
 
-    var options: PlaylistProxy.Options { share.options }
+    var options: ProxyOptions { share.options }
     private var origin: MediaOrigin { source.origin }
 
     init(_ source: SessionSource, _ settings: SessionSettings, _ share: ProxyShare) {

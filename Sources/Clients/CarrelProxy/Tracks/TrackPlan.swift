@@ -13,7 +13,7 @@ struct TrackPlan: Sendable {
     /// Whether audio goes out beside the pictures.
     private(set) var isApart: Bool
     /// The form of segments.
-    let output: PlaylistProxy.Output
+    let output: ProxyOptions.Output
 
     /// Tracks of each kind that are offered to players, at most.
     static let limit = 64
@@ -67,7 +67,7 @@ private struct Tracks {
         fast = offered.filter { $0.kind == .pictures }
     }
 
-    private func isPlayed(_ track: OfferedTrack, in output: PlaylistProxy.Output) -> Bool {
+    private func isPlayed(_ track: OfferedTrack, in output: ProxyOptions.Output) -> Bool {
         wishes.missingCodec(track.codecs) == nil && (output == .fragments || track.uncarried == nil)
     }
 
@@ -78,9 +78,9 @@ private struct Tracks {
         var error: ProxyError
     }
 
-    func lack(in output: PlaylistProxy.Output) -> Lack? { lack(of: video, in: output) ?? lack(of: audio, in: output) }
+    func lack(in output: ProxyOptions.Output) -> Lack? { lack(of: video, in: output) ?? lack(of: audio, in: output) }
 
-    private func lack(of tracks: [OfferedTrack], in output: PlaylistProxy.Output) -> Lack? {
+    private func lack(of tracks: [OfferedTrack], in output: ProxyOptions.Output) -> Lack? {
         guard let first = tracks.first, !tracks.contains(where: { isPlayed($0, in: output) }) else { return nil }
         let uncarried = tracks.first { wishes.missingCodec($0.codecs) == nil }
         guard let uncarried else {
@@ -101,14 +101,14 @@ private struct Tracks {
     }
 
     /// The pictures of the best group that has a track for the player.
-    func video(in output: PlaylistProxy.Output) -> [OfferedTrack] {
+    func video(in output: ProxyOptions.Output) -> [OfferedTrack] {
         let played = video.filter { isPlayed($0, in: output) }
         let best = played.min { ($0.isMain ? 0 : 1, $0.group) < ($1.isMain ? 0 : 1, $1.group) }
         return played.filter { $0.group == best?.group }
     }
 
     /// The best audio of each group; of audio in playlists of its own that of the best variant.
-    func audio(in output: PlaylistProxy.Output, of video: [OfferedTrack]) -> [OfferedTrack] {
+    func audio(in output: ProxyOptions.Output, of video: [OfferedTrack]) -> [OfferedTrack] {
         var played = audio.filter { isPlayed($0, in: output) }
         if played.contains(where: { $0.audioGroup != nil }) {
             let names = Set(played.compactMap(\.audioGroup))
@@ -119,7 +119,7 @@ private struct Tracks {
     }
 
     /// The sync pictures of video: of tracks that have nothing else, or those in it.
-    func pictures(in output: PlaylistProxy.Output, of video: [OfferedTrack]) -> [OfferedTrack] {
+    func pictures(in output: ProxyOptions.Output, of video: [OfferedTrack]) -> [OfferedTrack] {
         let own = fast.filter { track in
             isPlayed(track, in: output) && video.contains { track.mains?.contains($0.group) ?? true }
         }

@@ -9,7 +9,7 @@ struct TrackWishes: Sendable {
     /// Codecs that the player has; none for all.
     var videoCodecs: [String] = []
     var audioCodecs: [String] = []
-    var output = PlaylistProxy.Output.transportStream
+    var output = ProxyOptions.Output.transportStream
     /// Whether segments may be fragments where transport streams cannot carry the tracks.
     var allowsFragments = false
     /// Whether audio goes out beside the pictures.

@@ -267,8 +267,8 @@ struct PackageCommand: Command {
     private static func name(ofDCF path: String) -> String { "\(path.split(separator: "/").last ?? "file").dcf" }
 
     private func report(_ summary: PackageSummary, _ options: PackagingOptions, _ warnings: [String], _ console: Console) {
-        let playlist = summary.hasPlaylists ? "\(outputPath)/\(PackageSummary.playlistName)" : nil
-        let manifest = options.isTransport ? nil : "\(outputPath)/\(PackageSummary.manifestName)"
+        let playlist = summary.hasPlaylists ? "\(outputPath)/\(PackageFolder.playlistName)" : nil
+        let manifest = options.isTransport ? nil : "\(outputPath)/\(PackageFolder.manifestName)"
         for warning in warnings { console.warning(warning) }
         if scheme == .cissa { console.note("the playlists have no key line: messages in the streams name their keys") }
         if output.json {

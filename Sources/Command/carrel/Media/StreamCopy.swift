@@ -56,7 +56,7 @@ struct StreamCopy {
     ) async throws {
         self.folder = folder
         self.bar = bar
-        var (options, parameters) = (PlaylistProxy.Options(), MediaSourceParameters())
+        var (options, parameters) = (ProxyOptions(), MediaSourceParameters())
         options.allowsFragments = true
         options.rules = .rfc
         options.policy = .open

@@ -25,14 +25,14 @@ struct StreamOptions: ParameterGroup, Sendable {
     ]
 
     /// Applies them to a proxy and a source.
-    func apply(to options: inout PlaylistProxy.Options, _ parameters: inout MediaSourceParameters) {
+    func apply(to options: inout ProxyOptions, _ parameters: inout MediaSourceParameters) {
         options.allowsPlainHTTP = allowsHTTP
         options.allowsPrivateNetworks = allowsPrivateNetworks
         for field in fields { parameters.originFields.append(field.name, field.value) }
     }
 }
 
-extension PlaylistProxy.SourceType {
+extension MediaSourceType {
     /// - Parameter source: a path or an address, whose name tells the kind.
     init(named source: String) {
         let path = source.lowercased().split(whereSeparator: { $0 == "?" || $0 == "#" }).first ?? ""

@@ -5,7 +5,7 @@ import CarrelProxy
 struct StreamSource {
     /// As the user names it.
     let place: String
-    let type: PlaylistProxy.SourceType
+    let type: MediaSourceType
     /// Whether it is a media playlist of this machine, whose segments can be read without a session.
     let isLocalPlaylist: Bool
 
@@ -18,7 +18,7 @@ struct StreamSource {
     init?(_ place: String) throws {
         self.place = place
         guard !place.contains("://") else {
-            (type, isLocalPlaylist) = (PlaylistProxy.SourceType(named: place), false)
+            (type, isLocalPlaylist) = (MediaSourceType(named: place), false)
             return
         }
         let file = try LocalFile(place)

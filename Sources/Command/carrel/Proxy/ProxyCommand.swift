@@ -189,7 +189,7 @@ struct ProxyCommand: Command {
     /// A thread that waits for a signal or for input ends with the process.
     private func serve(
         _ session: PlaylistProxy.Session,
-        _ type: PlaylistProxy.SourceType,
+        _ type: MediaSourceType,
         _ console: Console,
         _ stop: StopSignals
     ) async throws -> End {
@@ -259,7 +259,7 @@ struct ProxyCommand: Command {
     /// Prints the address, which is the first line.
     private func report(
         _ session: PlaylistProxy.Session,
-        _ type: PlaylistProxy.SourceType,
+        _ type: MediaSourceType,
         _ summary: SourceSummary?,
         _ console: Console
     ) {
@@ -276,17 +276,17 @@ struct ProxyCommand: Command {
         ])
     }
 
-    private func type(of source: String) -> PlaylistProxy.SourceType {
+    private func type(of source: String) -> MediaSourceType {
         switch kind {
         case .file: return .singleFile
         case .hls: return .hls
         case .dash: return .dash
-        case .auto: return PlaylistProxy.SourceType(named: source)
+        case .auto: return MediaSourceType(named: source)
         }
     }
 
-    private var options: PlaylistProxy.Options {
-        var options = PlaylistProxy.Options()
+    private var options: ProxyOptions {
+        var options = ProxyOptions()
         options.output = form == .fmp4 ? .fragments : .transportStream
         options.allowsFragments = form == .auto
         options.rules = rules == .seed ? .seed : .rfc

@@ -17,6 +17,11 @@ package final class PackageFolder {
     /// Folders within it, which are brought to the disk before it gets its name.
     private var subfolders: Set<String> = []
 
+    /// The multivariant playlist within a package.
+    package static let playlistName = "master.m3u8"
+    /// The manifest within a package.
+    package static let manifestName = "manifest.mpd"
+
     /// Begins a folder.
     ///
     /// - Parameters:
@@ -66,7 +71,7 @@ package final class PackageFolder {
 
     /// Whether a folder with these names is a package, and has nothing else.
     private static func isPackage(_ names: [String]) -> Bool {
-        let manifests = [PackageSummary.playlistName, PackageSummary.manifestName]
+        let manifests = [Self.playlistName, Self.manifestName]
         return names.contains(where: manifests.contains)
             && names.allSatisfy { name in
                 let stem = name.split(separator: ".")[0]

@@ -23,11 +23,6 @@ package struct PackageSummary: Sendable {
         package let keyIDs: [String]
     }
 
-    /// The multivariant playlist within the package.
-    package static let playlistName = "master.m3u8"
-    /// The manifest within the package.
-    package static let manifestName = "manifest.mpd"
-
     /// Its tracks.
     package let tracks: [Track]
     /// Whether there are HLS playlists: two schemes have no name in them.

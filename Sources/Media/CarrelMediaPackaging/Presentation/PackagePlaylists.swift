@@ -29,7 +29,7 @@ struct PackagePlaylists {
         }
         for text in contents.texts { try folder.write("\(text.name).m3u8", playlist(of: text).write()) }
         if let thumbnails = contents.thumbnails { try folder.write("thumbnails.m3u8", playlist(of: thumbnails).write()) }
-        try folder.write(PackageSummary.playlistName, multivariant().write())
+        try folder.write(PackageFolder.playlistName, multivariant().write())
     }
 
     // MARK: - Media playlists

@@ -1,11 +1,5 @@
 import CarrelArchive
 
-/// A fetcher that changes what another one gives: decrypts it, or puts a license beside it.
-protocol WrappingFetcher: Fetcher {
-    /// The current child below it.
-    var wrapped: any Fetcher { get }
-}
-
 extension Fetcher {
     /// The archive that all of it comes from; nil where it comes from something else.
     var underlyingArchive: ArchiveFetcher? {

@@ -1,0 +1,9 @@
+public import CarrelBytes
+
+/// A portal's user that this device was joined to.
+public struct PlayerLink: Sendable, Equatable {
+    /// The portal's id of the user.
+    public let user: String
+    /// When the link ends unless it is renewed; nil where it has ended.
+    public let expiresAt: Instant?
+}
