@@ -88,7 +88,7 @@ def exceptions(path):
         elif line:
             kind, target, most = line.split()
             if not reason: breach(f"{path}:{number}", "an exception without a reason above it")
-            found[kind, target] = int(most)
+            found[kind, target], reason = int(most), False
         else: reason = False
     return found
 

@@ -15,12 +15,12 @@ struct `scripts/lint` {
     @Test func `tells a file that is too long`() async throws {
         let lines = String(repeating: "// a\n", count: 501)
         let result = try await lint([
-            "Sources/A/B.swift": lines, "README.md": lines, "Sources/A/C.swift": String(lines.dropLast(5)),
+            "Sources/G/A/B.swift": lines, "README.md": lines, "Sources/G/A/C.swift": String(lines.dropLast(5)),
         ])
         #expect(result.status == .exited(1))
         #expect(
             result.text
-                == "Sources/A/B.swift: 501 lines; 500 at most\nREADME.md: more than 120 lines; it is a door, not a manual\n"
+                == "Sources/G/A/B.swift: 501 lines; 500 at most\nREADME.md: more than 120 lines; it is a door, not a manual\n"
         )
     }
 
@@ -45,19 +45,19 @@ struct `scripts/lint` {
 
             """
         let package = "    products: [\n        .library(name: \"CarrelBook\", targets: [\"CarrelBook\"])\n    ],\n"
-        let result = try await lint(["Package.swift": package, "Sources/CarrelBook/Book.swift": text])
+        let result = try await lint(["Package.swift": package, "Sources/G/CarrelBook/Book.swift": text])
         #expect(result.status == .exited(1))
         #expect(
-            result.text.hasPrefix("Sources/CarrelBook: 5 of 7 public declarations documented; 95 % at least"),
+            result.text.hasPrefix("CarrelBook: 5 of 7 public declarations documented; 95 % at least"),
             "\(result.text)"
         )
     }
 
     @Test func `finds nothing in a clean tree`() async throws {
         let result = try await lint([
-            "Sources/A/Book.swift": "import FoundationEssentials\n\nstruct Book {}\n",
-            "Sources/A/Fast.swift": "public struct Fast {\n    @inlinable\n    public init() {}\n}\n",
-            "Sources/A/Lock.swift": "final class Lock: @unchecked Sendable {}  // a mutex guards it\n",
+            "Sources/G/A/Book.swift": "import FoundationEssentials\n\nstruct Book {}\n",
+            "Sources/G/A/Fast.swift": "public struct Fast {\n    @inlinable\n    public init() {}\n}\n",
+            "Sources/G/A/Lock.swift": "final class Lock: @unchecked Sendable {}  // a mutex guards it\n",
             "README.md": "# A\n",
         ])
         #expect(result.status.isSuccess, "\(result.text)\(result.errorText)")
@@ -66,25 +66,25 @@ struct `scripts/lint` {
 
     // what must be found is put together here, so that this file holds none of it
     @Test(arguments: [
-        ("Sources/A/B.swift", "import Foundation\n", "Sources/A/B.swift:1:import Foundation: imports Foundation"),
-        ("Sources/A/B.swift", "public import FoundationXML\n", "imports Foundation"),
-        ("Sources/A/B.swift", "@preconcurrency import struct Foundation.Data\n", "imports Foundation"),
-        ("Sources/A/StringUtils.swift", "", "Sources/A/StringUtils.swift: a drawer"),
+        ("Sources/G/A/B.swift", "import Foundation\n", "Sources/G/A/B.swift:1:import Foundation: imports Foundation"),
+        ("Sources/G/A/B.swift", "public import FoundationXML\n", "imports Foundation"),
+        ("Sources/G/A/B.swift", "@preconcurrency import struct Foundation.Data\n", "imports Foundation"),
+        ("Sources/G/A/StringUtils.swift", "", "Sources/G/A/StringUtils.swift: a drawer"),
         ("Sources/Helpers/B.swift", "", "a drawer"),
-        ("Sources/A/B.swift", "// TO" + "DO: later\n", "unfinished"),
+        ("Sources/G/A/B.swift", "// TO" + "DO: later\n", "unfinished"),
         ("Tests/A/B.swift", "let path = \"/ho" + "me/ada/books\"\n", "names a place on one machine"),
         ("docs/a.md", "see /wo" + "rk/main\n", "names a place on one machine"),
-        ("Sources/A/B.swift", "let a = 1 \n", "spaces at the end of the line"),
+        ("Sources/G/A/B.swift", "let a = 1 \n", "spaces at the end of the line"),
         ("scripts/a", "#!/usr/bin/env bash\nif\n", "syntax error"),
         ("docs/a.md", "a link for who" + "ever asks\n", "docs/a.md:1:a link for who" + "ever asks: write: name the role"),
         ("Sources/carrel/A.swift", "/// Wh" + "at a title is.\nlet a = 1\n", "write: open with a noun phrase"),
-        ("Sources/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
+        ("Sources/G/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
         (
-            "Sources/A/B.swift", "public struct B {}\n",
-            "Sources/A/B.swift:1: public struct B {}: public, but its target belongs to no product"
+            "Sources/G/A/B.swift", "public struct B {}\n",
+            "Sources/G/A/B.swift:1: public struct B {}: public, but its target belongs to no product"
         ),
         (
-            "Sources/A/B.swift", "// proofs\nA: @unchecked Sendable // 1\nB: @unchecked Sendable // 2\n",
+            "Sources/G/A/B.swift", "// proofs\nA: @unchecked Sendable // 1\nB: @unchecked Sendable // 2\n",
             "2 unchecked promises of sendability"
         ),
     ])
