@@ -96,7 +96,8 @@ struct `scripts/setup` {
             result.errorText.contains("this system is not Debian")
                 && result.errorText.contains("missing, by Debian's names: libssl-dev espeak-ng\n")
         )
-        let lint = try await setup("lint", path)
+        fake["python3"] = ""
+        let lint = try await setup("lint", FakePath(real: Self.tools, fake: fake))
         #expect(lint.status.isSuccess)
     }
 
