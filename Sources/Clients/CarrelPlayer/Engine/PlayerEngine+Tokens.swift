@@ -1,4 +1,4 @@
-public import CarrelBytes
+import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
