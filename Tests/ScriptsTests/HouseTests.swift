@@ -44,7 +44,10 @@ struct `The folders of Sources` {
 
     @Test(arguments: [
         ("Ground/CarrelInk/Ink", "import CarrelShop\n", "imports CarrelShop, which Package.swift lists after CarrelInk"),
-        ("Ground/CarrelInk/Ink", "package import CarrelPaper\n", "imports CarrelPaper, which Package.swift lists after CarrelInk"),
+        (
+            "Ground/CarrelInk/Ink", "package import CarrelPaper\n",
+            "imports CarrelPaper, which Package.swift lists after CarrelInk"
+        ),
         ("Ground/CarrelInk/Ink", "@preconcurrency import CarrelShop\n", "imports CarrelShop"),
     ])
     func `import only what is listed before`(file: String, text: String, message: String) async throws {
@@ -73,7 +76,8 @@ struct `The folders of Sources` {
         ] {
             #expect(result.text.contains("\(line)\n"), "\(line) is not in \(result.text)")
         }
-        let list = "# for the test\nlines CarrelShop 7000\n# for the test\ncircles CarrelShop 3\n# for the test\npairs CarrelShop 1\n"
+        let list =
+            "# for the test\nlines CarrelShop 7000\n# for the test\ncircles CarrelShop 3\n# for the test\npairs CarrelShop 1\n"
         let allowed = try await house(circle.merging(["Tests/house.txt": list]) { $1 })
         #expect(allowed.status.isSuccess, "\(allowed.text)")
     }

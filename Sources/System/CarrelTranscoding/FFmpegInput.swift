@@ -59,7 +59,7 @@ package final class FFmpegInput {
         let inputs = paths.flatMap {
             ["-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats, "-i", "file:\($0)"]
         }
-        // times of several files are of one clock, which ffmpeg would begin anew for each
+        // several files share one clock, but ffmpeg shifts each file's times to 0 by default
         let clock = paths.count > 1 ? ["-copyts"] : []
         try confined("ffmpeg", ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output, within: limit, body)
     }

@@ -93,7 +93,9 @@ struct `Formats` {
     }
 
     @Test func `are listed in the README`() async throws {
-        let text = try await checkProcess(["cat", "\(Repository.path)/README.md"]).split { " \n".contains($0) }.joined(separator: " ")
+        let text = try await checkProcess(["cat", "\(Repository.path)/README.md"]).split { " \n".contains($0) }.joined(
+            separator: " "
+        )
         #expect(text.contains(AcceptedAudioFormat.names))
     }
 

@@ -120,7 +120,8 @@ struct `The tables of the command` {
     /// `make test-sanitize` could start no server: one took the variable that tells tests of the sanitizer for a setting.
     @Test func `let servers start under the variables that this package's own scripts set`() async throws {
         let found = try await checkProcess([
-            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^[[:space:]]*@CARREL_[A-Z_]+", "\(Repository.path)/scripts", "\(Repository.path)/.ci",
+            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^[[:space:]]*@CARREL_[A-Z_]+", "\(Repository.path)/scripts",
+            "\(Repository.path)/.ci",
             "\(Repository.path)/Makefile",
         ])
         let names = found.split { !($0.isLetter || $0 == "_") }.map(String.init).filter { $0.hasPrefix("CARREL_") }
@@ -130,7 +131,9 @@ struct `The tables of the command` {
 
     /// A server did not start where the passphrase of a reader's vault was in the environment.
     @Test func `let servers start under the variables of other commands`() async throws {
-        let found = try await checkProcess(["grep", "-rhoE", "\"CARREL_[A-Z0-9_]+\"", "\(Repository.path)/Sources/Command/carrel"])
+        let found = try await checkProcess([
+            "grep", "-rhoE", "\"CARREL_[A-Z0-9_]+\"", "\(Repository.path)/Sources/Command/carrel",
+        ])
         let names = found.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
         #expect(names.contains("CARREL_VAULT_PASSPHRASE"))
         for name in names { #expect(ServeSettings.otherVariables.contains(name), "\(name)") }

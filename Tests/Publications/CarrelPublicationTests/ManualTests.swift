@@ -8,7 +8,10 @@ struct ManualTests {
     @Test(arguments: [
         (
             "publications",
-            ["Publications/CarrelPublicationTests/Examples/OpenPublication", "Publications/CarrelPublicationTests/Examples/SignInProtection"]
+            [
+                "Publications/CarrelPublicationTests/Examples/OpenPublication",
+                "Publications/CarrelPublicationTests/Examples/SignInProtection",
+            ]
         ),
         (
             "lcp",

@@ -37,7 +37,9 @@ struct `Every feed of Atom` {
     private func validate(_ document: [UInt8], _ grammar: String, _ test: TestService) async throws -> ProcessResult {
         let lint = try requirePeer("xmllint")
         let path = test.directory.write("feed.xml", document)
-        return try await runProcess([lint, "--noout", "--nonet", "--relaxng", "\(Repository.path)/Tests/Schemas/\(grammar).rng", path])
+        return try await runProcess([
+            lint, "--noout", "--nonet", "--relaxng", "\(Repository.path)/Tests/Schemas/\(grammar).rng", path,
+        ])
     }
 
     /// Follows each link to a feed, from the root, the drafts, searches and a reader's shelf.

@@ -3,8 +3,7 @@ import Glibc
 import Testing
 
 /// Compares `text` with the committed file `Tests/Golden/CarrelCommandLine/<name>`; UPDATE_GOLDEN=1 rewrites the file instead.
-func expectGolden(_ name: String, _ text: String, at location: SourceLocation = #_sourceLocation) throws
-{
+func expectGolden(_ name: String, _ text: String, at location: SourceLocation = #_sourceLocation) throws {
     let path = "\(Repository.path)/Tests/Golden/CarrelCommandLine/\(name)"
     if unsafe getenv("UPDATE_GOLDEN") != nil {
         guard let stream = unsafe fopen(path, "we") else { throw NoFile(path: path) }

@@ -24,7 +24,7 @@ struct StreamCopy {
     private(set) var form = Form.transportStreams
     /// The paths, pictures first.
     private(set) var files: [String] = []
-    /// What the files do not have.
+    /// Warnings about content that the files lack.
     private(set) var warnings: [String] = []
     /// Whether the stream says that it is protected.
     private(set) var isProtected = false
@@ -190,7 +190,7 @@ struct StreamCopy {
     }
 }
 
-/// A response of the session that is no media.
+/// An error response of the session in place of media.
 private struct Refusal: ReportableError {
     let status: HTTPStatus
 

@@ -40,7 +40,6 @@ extension MediaSourceType {
     }
 }
 
-
 /// A field of requests, written as in HTTP: `Name: value`.
 struct RequestField: TextValue, Equatable {
     static let valueName = "field"

@@ -9,12 +9,13 @@ struct StreamSource {
     /// Whether it is a media playlist of this machine, whose segments can be read without a session.
     let isLocalPlaylist: Bool
 
-    /// As messages name it.
+    /// The path or address in messages, without secrets.
     var name: String { KeyAddress.withoutSecrets(place) }
 
+    /// Creates the source of a manifest, or returns nil for any other file.
+    ///
     /// - Parameter place: a path or an address.
-    /// - Returns: nil for another file.
-    /// - Throws: what reading the file throws.
+    /// - Throws: errors of reading the file.
     init?(_ place: String) throws {
         self.place = place
         guard !place.contains("://") else {
