@@ -130,7 +130,7 @@ struct DecryptCommand: Command {
             let folder = try ScratchFolder(near: place, unfinished)
             let bar = console.progress("decrypting \(source.name)", totalBytes: nil)
             defer { bar.finish() }
-            let copy = try await StreamCopy(of: source, servers, keys: keys, to: folder, bar)
+            let copy = try await StreamCopy.read(source, servers, keys: keys, to: folder, bar)
             let length = try await BlockingThreadPool(name: "decrypt", count: 1).run {
                 let sink = try OutputFile(place, replaces: isForced)
                 try copy.write(isTransport: !Self.isMP4(place)) { try sink.write($0) }

@@ -55,7 +55,7 @@ struct PackageInputs {
         defer { bar.finish() }
         let copy: StreamCopy
         do {
-            copy = try await StreamCopy(of: stream, servers, keys: GivenKeys(), to: scratch, bar)
+            copy = try await StreamCopy.read(stream, servers, keys: GivenKeys(), to: scratch, bar)
         } catch let failure as SourceFailure where failure.lacksKey {
             throw ProtectedInput(name: stream.name)
         }

@@ -3,7 +3,7 @@ import CarrelMedia
 import Glibc
 
 /// A folder next to an output for the time of the work, which is removed with all that it holds.
-final class ScratchFolder {
+final class ScratchFolder: Sendable {
     let path: String
     private let unfinished: UnfinishedOutput
 

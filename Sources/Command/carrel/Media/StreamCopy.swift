@@ -11,7 +11,7 @@ import CarrelTranscoding
 /// The clear media of a stream, whole, in files of a folder: its variant of the highest bit rate, and the audio of that where it is apart.
 ///
 /// A session of the proxy reads the stream as a player would: manifests of every form, keys, and the checks of them are its own.
-struct StreamCopy {
+struct StreamCopy: Sendable {
     /// The form of the files.
     enum Form {
         case transportStreams
@@ -46,16 +46,15 @@ struct StreamCopy {
     ///   - keys: its keys.
     ///   - folder: gets the files.
     ///   - bar: shows the bytes.
+    /// - Returns: the files.
     /// - Throws: ``SourceFailure`` for what the session refuses; `unsupported` when it is live, or its parts have different forms.
-    init(
-        of source: StreamSource,
+    static func read(
+        _ source: StreamSource,
         _ servers: StreamOptions,
         keys: GivenKeys,
         to folder: ScratchFolder,
         _ bar: ProgressBar
-    ) async throws {
-        self.folder = folder
-        self.bar = bar
+    ) async throws -> StreamCopy {
         var (options, parameters) = (ProxyOptions(), MediaSourceParameters())
         options.allowsFragments = true
         options.rules = .rfc
@@ -64,10 +63,11 @@ struct StreamCopy {
         servers.apply(to: &options, &parameters)
         let failure = Locked<ProxyError?>(nil)
         let proxy = try PlaylistProxy(options: options) { error in failure.withLock { $0 = error } }
+        var copy = StreamCopy(folder: folder, bar: bar)
         do {
             try proxy.start()
             let session = try proxy.makeURL(source.place, source.type, parameters, keys: keys)
-            try await read(session, source.name)
+            try await copy.read(session, source.name)
         } catch {
             await proxy.stop()
             if let error = error as? ProxyError { throw SourceFailure(error) }
@@ -76,6 +76,12 @@ struct StreamCopy {
             throw SourceFailure(reason)
         }
         await proxy.stop()
+        return copy
+    }
+
+    private init(folder: ScratchFolder, bar: ProgressBar) {
+        self.folder = folder
+        self.bar = bar
     }
 
     private mutating func read(_ session: PlaylistProxy.Session, _ name: String) async throws {
@@ -101,11 +107,14 @@ struct StreamCopy {
             let kind = rendition.kind == "AUDIO" ? "audio" : "subtitles"
             warnings.append("\(name): \(kind) '\(rendition.name)' (\(rendition.language ?? "und")) is left out")
         }
-        for (uri, file) in [(variant.uri, "media"), (chosen?.uri, "audio")] {
-            guard let uri else { continue }
-            let url = URIReference.resolve(uri, against: session.url)
-            try await save(self.playlist(url), url, as: file, name)
-        }
+        try await save(variant.uri, of: session.url, as: "media", name)
+        if let uri = chosen?.uri { try await save(uri, of: session.url, as: "audio", name) }
+    }
+
+    private mutating func save(_ uri: String, of top: String, as file: String, _ name: String) async throws {
+        let url = URIReference.resolve(uri, against: top)
+        let playlist = try await playlist(url)
+        try await save(playlist, url, as: file, name)
     }
 
     private func playlist(_ url: String) async throws -> Playlist {
@@ -151,17 +160,14 @@ struct StreamCopy {
         for part in parts {
             var request = ClientRequest(part.uri, timeouts: Self.timeouts, maxResponseBytes: .max)
             request.range = part.range
-            var done = done
-            try await client.stream(request) { response in
-                guard response.status == (part.range == nil ? .ok : .partialContent) else {
-                    throw Refusal(status: response.status)
-                }
-            } onChunk: { chunk in
-                try output.write(chunk)
-                done += Int64(chunk.byteCount)
+            let stream = try await client.open(request)
+            let status = stream.response.status
+            guard status == (part.range == nil ? .ok : .partialContent) else { throw Refusal(status: status) }
+            while let chunk = try await stream.next() {
+                try output.write(chunk.rawSpan)
+                done += Int64(chunk.count)
                 bar.advance(to: done)
             }
-            self.done = done
         }
         try output.commit()
         files.append(output.path)
@@ -177,7 +183,8 @@ struct StreamCopy {
         if form == .content || isTransport && form == .transportStreams && files.count == 1 {
             let file = try LocalFile(files[0])
             for start in stride(from: 0, to: file.length, by: 1 << 20) {
-                try body(file.read(start..<min(start + 1 << 20, file.length)).rawSpan)
+                let bytes = try file.read(start..<min(start + 1 << 20, file.length))
+                try body(bytes.rawSpan)
             }
             return
         }

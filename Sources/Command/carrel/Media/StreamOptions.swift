@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelProxy
 
 /// How servers of a stream may be asked.
