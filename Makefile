@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every command a person needs. `make` alone lists them; each one installs what it lacks first (scripts/setup).
 
 .DEFAULT_GOAL := help

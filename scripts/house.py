@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which file of a target names the types of which other, and which folder those of which other: `scripts/lint` reads it."""
 
 import collections, os, re, sys

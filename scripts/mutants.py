@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the comparisons and branches of Swift files, and writes the files so that each can be another one when it is told."""
 import pathlib, re
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The HTTP client against C loops over the same libcurl, alternating in one run: processor time of the whole process, so that a
 // busy machine does not count. Prints the median of the ratios with the least and the greatest: 1.00 is what C takes.
 // Arguments: the URL of a large file and of a small one, on a server of their own (see `run`).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AES-128-CBC of segments and HMAC-SHA-256 of tickets against C loops over the same OpenSSL, alternating in one run.
 // Prints the median of the ratios of speed with the least and the greatest: 1.00 is the speed of C.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A server with one worker for `run` to measure: tiny answers, 80 kB bodies of every kind, and handlers that really wait.
 import CarrelHTTP
 import CarrelHTTPServer

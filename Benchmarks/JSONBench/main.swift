@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reading and writing a batch of listening intervals against FoundationEssentials' coders, and dates against its parser, alternating
 // in one run. Prints the median of the ratios of speed with the least and the greatest: 2.00 is twice as fast as the peer.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Media: decryption beside a C loop of the same OpenSSL calls, parsing beside bare passes over the same bytes, and one program that the
 // `run` script measures beside ffmpeg and Shaka Packager.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The playlist proxy, of which the `run` script measures the process from outside.
 //
 //   ProxyBench serve SOURCE KEY COUNT    COUNT sessions of a DASH source; their addresses on standard output, until standard input ends

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Opens protected publications and reads them. The `run` script beside it makes the files, and compares with other programs.
 //
 //   make FOLDER           writes publications of all sizes, protected by the provider of `FOLDER/provider.der` and `.key`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Licenses against C loops over the same OpenSSL and SQLite, alternating in one run: the messages in memory, a device's store, and what a
 // server over HTTP needs. Prints medians of the ratios of speed with the least and the greatest: 1.00 is the speed of C. `run` calls it.
 

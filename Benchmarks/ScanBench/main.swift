@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How fast an MP3 file is indexed from the page cache, beside the floor: reading the same bytes and doing nothing. The index is what
 // `carrel ingest` makes of such a file but for storing its sound: frames found, tags and junk left out, segments cut. The digest is
 // by which it knows a file again, in a pass of its own.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Segments made just in time, from a file in the page cache, against a C loop that encrypts the same plain bytes with OpenSSL;
 // and playlists against copying them. Alternates in one run; prints the median of the ratios of speed with least and greatest:
 // 1.00 is the speed of C. `--json` for machines.

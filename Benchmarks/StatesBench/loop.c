@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Inserts batches of ten listening intervals into SQLite as the server's table has them, durable, 64 batches to a commit; prints
 // how many batches in a second. Usage: loop FILE SECONDS
 #include <sqlite3.h>

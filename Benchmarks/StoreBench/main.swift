@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Durable batches of ten rows from 64 clients against a C loop that makes the same inserts with 64 batches to a commit, and
 // rows by key against a C loop of the same selects, alternating in one run. Prints the median of the ratios with the least and
 // the greatest: 0.50 is half as fast as the loop, which has no clients to answer.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Hashes a password with argon2id for some seconds, one after another, at the cost that the server has; prints how many in a
 // second. Usage: hashes SECONDS
 #include <argon2.h>

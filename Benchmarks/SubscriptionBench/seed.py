@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fills a home's SQLite file with accounts that are signed in, and with editions.
 
 seed.py DATABASE TOKENS accounts FIRST COUNT PLAN   one session each, whose token goes to the file; all have reader-0's password

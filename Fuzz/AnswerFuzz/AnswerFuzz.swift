@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelSubscription
 
 /// What is read as an answer must be read as the same answer when it is written.

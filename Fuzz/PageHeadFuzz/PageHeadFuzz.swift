@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 @testable import CarrelIngest
 
 /// No page of HTML makes the reader of its head trap, and what it finds is lines of text that are not too long.

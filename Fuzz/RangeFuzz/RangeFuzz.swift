@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// Whatever a Range field says, what it resolves to lies inside the representation (RFC 9110 §14).

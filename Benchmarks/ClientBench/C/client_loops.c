@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "client_loops.h"
 
 #include <curl/curl.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "crypto_loops.h"
 
 #include <openssl/core_names.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "playlists.h"
 
 #include <libxml/parser.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "segment_loops.h"
 
 #include <openssl/evp.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "store_loops.h"
 
 #include <sqlite3.h>

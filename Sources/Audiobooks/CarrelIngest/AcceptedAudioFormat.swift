@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The accepted audio formats. MP3 and AAC in MP4 are taken as they are, the others by way of ffmpeg.
 ///
 /// All of them hold sound themselves; none names other files.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelArchive
 
 /// Entries left out of an archive because their names lead elsewhere: an error where one belongs to the publication, otherwise a warning.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelAudio
 
 /// The title and the makers of a work, by its file or its publisher.

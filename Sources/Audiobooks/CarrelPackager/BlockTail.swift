@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The end of a cipher block that had no room in the output, kept for the next read.
 struct BlockTail: ~Copyable {
     /// Bytes of an AES block.

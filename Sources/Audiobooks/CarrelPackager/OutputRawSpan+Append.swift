@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension OutputRawSpan {
     /// Appends all of `bytes`, which must have room.
     mutating func append(copying bytes: RawSpan) {

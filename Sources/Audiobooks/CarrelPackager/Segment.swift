@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One segment of a title: which part of the media it holds, and when it is heard.
 package struct Segment: Sendable, Hashable {
     /// The media sequence number, from zero.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 // Numbers of one to ten bytes, seven bits each, lowest first; every number has one form only.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The hashes are of words from two lists, made by scripts/common-passwords. One is in the public domain (john-data); the other is that
 // of zxcvbn, under the MIT license:
 //

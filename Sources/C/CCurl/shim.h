@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libcurl. One importer: CarrelHTTPClient. Its option and information calls are variadic, which Swift does not see.
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The Intel Multi-Buffer Crypto library, which is made for x86-64. One importer: CarrelCrypto.
 #ifndef CIPSECMB_SHIM_H
 #define CIPSECMB_SHIM_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "cjemalloc.h"
 
 // Addresses are given back with the memory: a child that is held to a number of them would find those that its parent kept

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "clinux_terminal.h"
 
 #include <errno.h>

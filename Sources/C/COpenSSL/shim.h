@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // OpenSSL 3 libcrypto. One importer: CarrelCrypto.
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // PostgreSQL's client library, and its macros that Swift cannot see.
 #ifndef CARREL_CPOSTGRES_H
 #define CARREL_CPOSTGRES_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // SQLite's C interface, and its variadic calls that Swift cannot see.
 #ifndef CARREL_CSQLITE_H
 #define CARREL_CSQLITE_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libsecret, a client of the Secret Service. One importer: CarrelVaultSecretService.
 //
 // The functions are declared here, not included: GLib's flags in pkg-config have -pthread, which SwiftPM refuses with a warning in every

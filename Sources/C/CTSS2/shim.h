@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The TCG software stack for TPM 2.0: enhanced system API. One importer: CarrelVaultTPM.
 #ifndef CARREL_CTSS2_H
 #define CARREL_CTSS2_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Each file of assets/ as an array, with C23 #embed: the compiler rebuilds this file when one of them changes.
 #include "cweb.h"
 

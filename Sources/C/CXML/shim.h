@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // libxml2's SAX interface. One importer: CarrelXML.
 #ifndef CARREL_CXML_H
 #define CARREL_CXML_H

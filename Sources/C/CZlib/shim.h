@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // zlib's initialisers are macros.
 #ifndef CZLIB_SHIM_H
 #define CZLIB_SHIM_H

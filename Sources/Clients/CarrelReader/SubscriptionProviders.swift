@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The providers that an app gets editions from, in the order in which they were added.
 ///
 /// The first that claims a product, by its last answer, is asked for it; the last one where none does.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Storage for an app's subscription between two starts: a token, which is a secret, and the last answer. Never
 /// a password.
 public protocol SubscriptionStore: Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// An event of the SDK's work, for a log of the app's or for a developer's eyes.

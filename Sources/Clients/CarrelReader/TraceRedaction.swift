@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Takes out of text what could be a secret.
 ///
 /// Random bits are told from words by their shape: a run of more than 20 characters of base 64, hex and percent-encoding with a digit or a capital

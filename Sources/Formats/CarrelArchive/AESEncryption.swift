@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// How an entry is encrypted with AES (WinZip, "AES Encryption Information", AE-1 and AE-2).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One file, folder or link of an archive, by its directory.
 package struct ArchiveEntry: Sendable, Hashable {
     /// Its place in the directory, from 0.

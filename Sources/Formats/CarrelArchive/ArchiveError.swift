@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Why an archive, or one of its entries, is refused: a stable code, and words for a person.

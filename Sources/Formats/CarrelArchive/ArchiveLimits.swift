@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Limits on the resources that an archive may need.
 package struct ArchiveLimits: Sendable, Hashable {
     /// Entries, folders counted.

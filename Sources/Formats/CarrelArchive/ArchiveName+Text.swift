@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension ArchiveName {
     /// A name as text (APPNOTE §4.4.4, appendix D): UTF-8 where it is said to be or could be, or else code page 437.
     ///

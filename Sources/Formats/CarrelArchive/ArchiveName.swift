@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Names of entries: what makes one safe to use, and how to show one that is not.
 package enum ArchiveName {
     private static let lengthLimit = 4096

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The bytes of an archive, wherever they are.
 package protocol ArchiveSource {
     /// Bytes.

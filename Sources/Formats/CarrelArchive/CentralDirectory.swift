@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The directory of a ZIP archive, read strictly (PKWARE APPNOTE 6.3.10 §4.3).

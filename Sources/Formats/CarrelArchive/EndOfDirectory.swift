@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The location of an archive's directory (§4.3.16, and §4.3.14 and §4.3.15 for large archives).

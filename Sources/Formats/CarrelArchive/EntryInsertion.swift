@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Adds an entry to an archive without touching its bytes: a few writes behind the archive's end, whatever its size.

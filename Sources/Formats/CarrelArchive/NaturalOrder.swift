@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name before a longer

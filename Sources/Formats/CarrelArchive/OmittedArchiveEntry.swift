@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An entry of an archive that is left out, as its name leads out of the folder that it is written to.
 package struct OmittedArchiveEntry: Sendable, Hashable {
     /// The parts of its name that say a place, without what leads elsewhere: only to see what kind of file it is.

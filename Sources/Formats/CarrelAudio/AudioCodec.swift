@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A compressed audio format that can be cut at frame boundaries and streamed as it is.
 public enum AudioCodec: Sendable, Hashable {
     /// MPEG audio Layer III (ISO/IEC 11172-3, 13818-3; 2.5 is the customary extension to lower rates).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A media presentation description (ISO/IEC 23009-1 §5.3.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A range of bytes of a resource, written as the first and the last byte (ISO/IEC 23009-1 §5.3.9.2).
 package struct MPDByteRange: Sendable, Hashable {
     /// The offset of the first byte.

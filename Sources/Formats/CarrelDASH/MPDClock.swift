@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A way to learn the time by which an MPD's segments become available (ISO/IEC 23009-1 §5.8.5.7, UTCTiming).

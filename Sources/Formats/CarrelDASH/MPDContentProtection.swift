@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How content is protected (ISO/IEC 23009-1 §5.8.4.1, ISO/IEC 23001-7 §11.2).
 package struct MPDContentProtection: Sendable, Hashable {
     /// The scheme's URI, as written; it is compared without case.

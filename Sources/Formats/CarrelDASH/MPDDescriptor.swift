@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A scheme with a value (ISO/IEC 23009-1 §5.8.2): Role, Accessibility, SupplementalProperty and the like.
 package struct MPDDescriptor: Sendable, Hashable {
     package var scheme: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// An element of an MPD that stands for one elsewhere, by its place in the document (ISO/IEC 23009-1 §5.5).

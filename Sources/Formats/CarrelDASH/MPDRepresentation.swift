@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Attributes and elements that adaptation sets and representations share (ISO/IEC 23009-1 §5.3.7).
 package struct MPDMediaProperties: Sendable, Hashable {
     package var mimeType: String?

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The choice of representations from period to period.
 package enum MPDSelection {
     /// The representation of another period that goes on with one: that of the same id and kind; or the nearest of its kind.

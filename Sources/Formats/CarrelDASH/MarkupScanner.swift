@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Finds the tags of a well-formed document in UTF-8 without a DOCTYPE, whose XML was checked before.

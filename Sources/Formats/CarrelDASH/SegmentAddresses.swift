@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The addresses of a template's segments, of which all but the numbers is made once.
 struct SegmentAddresses: Sendable {
     private enum Value: Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How the segments of representations are addressed and timed: SegmentBase, SegmentList or SegmentTemplate of one level
 /// (ISO/IEC 23009-1 §5.3.9). What is nil is inherited from the level above.
 package struct SegmentInformation: Sendable, Hashable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Makes runs of the entries of a timeline (ISO/IEC 23009-1 §5.3.9.6).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The entries of the timeline that is open. There may be tens of thousands of them, so that they have a way of their own past the
 /// other elements.
 struct TimelineState {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A template of segments' addresses (ISO/IEC 23009-1 §5.3.9.4.4).
 package struct URLTemplate: Sendable, Hashable {
     enum Part: Sendable, Hashable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The attributes of one tag, in their order (RFC 8216 §4.2). A name appears once.

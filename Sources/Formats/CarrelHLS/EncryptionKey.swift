@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// How media segments are encrypted (RFC 8216 §4.3.2.4, the EXT-X-KEY tag).

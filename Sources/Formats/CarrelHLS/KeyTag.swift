@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// An EXT-X-KEY tag by its places, checked and not read: most keys of a playlist are never asked for.

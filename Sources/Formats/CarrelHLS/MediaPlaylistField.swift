@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The parts of a media playlist's head and end that tags of their own stand for, in the order in which they are written.
 enum MediaPlaylistField: CaseIterable {
     case version, independentSegments, start, variables, targetDuration, kind, mediaSequence, discontinuitySequence, iFramesOnly

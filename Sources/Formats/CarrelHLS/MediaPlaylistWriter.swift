@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Writes a media playlist: lines that were read and still mean the same as they are, and new lines for all else.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One segment of a media playlist (RFC 8216 §4.3.2).
 ///
 /// There may be a hundred thousand of them: what most do not have, or share with the one before, is kept behind references.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The parts of a segment that tags of their own stand for, in the order in which they are written.
 enum MediaSegmentField: CaseIterable {
     case discontinuity, keys, initialization, programDateTime, bitrate, gap, dateRanges, tiles, parts, duration, byteRange, uri

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The segments of a media playlist.
 ///
 /// Those that were read are made one by one when they are asked for: until something changes they are places in the text.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension MultivariantPlaylist {
     /// A playlist that wraps one media playlist.
     ///

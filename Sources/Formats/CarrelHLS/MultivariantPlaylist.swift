@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A multivariant playlist (RFC 8216 §4.3.4, which calls it master playlist).
 package struct MultivariantPlaylist: Sendable, Hashable {
     /// One way to play the presentation (EXT-X-STREAM-INF, §4.3.4.2).

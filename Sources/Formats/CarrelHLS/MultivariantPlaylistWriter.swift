@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Writes a multivariant playlist: entries that were read and not changed as they are, and new lines for all else.

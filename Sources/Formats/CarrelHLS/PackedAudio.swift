@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Segments of packed audio: encoded frames alone, after an ID3 tag that says when they are due (RFC 8216 §3.4).

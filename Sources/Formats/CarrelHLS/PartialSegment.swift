@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A part of a segment that is still being made (draft-pantos-hls-rfc8216bis §4.4.4.9, EXT-X-PART).
 package struct PartialSegment: Sendable, Hashable {
     package var uri: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A playlist with the warnings of its reading.
 package struct PlaylistReading: Sendable {
     package let playlist: Playlist

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The rules by which playlists are written.
 package enum PlaylistRules: String, Sendable, Hashable, CaseIterable {
     /// Those of RFC 8216, which the strict reader checks.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The tags of RFC 8216 and of draft-pantos-hls-rfc8216bis, and those for images.

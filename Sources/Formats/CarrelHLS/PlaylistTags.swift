@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A span of time with attributes (RFC 8216 §4.3.2.7, EXT-X-DATERANGE).
 package struct DateRange: Sendable, Hashable {
     /// All attributes of the tag.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A variable of a playlist (draft-pantos-hls-rfc8216bis §4.4.2.3, EXT-X-DEFINE).
 package struct PlaylistVariable: Sendable, Hashable {
     /// The giver of the value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A breach of the specification that a reader can pass over without a guess at what is meant.
 package struct PlaylistWarning: Sendable, Hashable {
     /// The kind of breach.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The place where a value was read, carried along beside it: no part of the value, so that all are equal.
 struct Provenance<Place: Sendable>: Sendable, Hashable {
     var place: Place?

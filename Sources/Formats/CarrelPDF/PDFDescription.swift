@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The structure of a PDF document, without the content of its pages.
 package struct PDFDescription: Sendable, Equatable {
     package var metadata: PDFMetadata

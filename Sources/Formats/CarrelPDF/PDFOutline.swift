@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads the outline of a document: titles, and the pages that they lead to.
 struct PDFOutline {
     private let document: PDFHandle

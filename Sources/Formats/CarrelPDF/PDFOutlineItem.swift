@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An entry of a document's outline (ISO 32000-2 §12.3.3).
 package struct PDFOutlineItem: Sendable, Equatable {
     package var title: String

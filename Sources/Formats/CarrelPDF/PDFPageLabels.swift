@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The labels of a document's pages (ISO 32000-2 §12.4.2).
 enum PDFPageLabels {
     /// A run of pages that are counted alike.

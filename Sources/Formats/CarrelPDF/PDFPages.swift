@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The pages of a document in their order.
 ///
 /// The page tree is walked here, because libqpdf recurses through it without a limit of depth.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Texts of a document as people read them.
 enum PDFText {
     /// Bytes of a text that is shown.

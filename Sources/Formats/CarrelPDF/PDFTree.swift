@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The leaves of a name tree or a number tree (ISO 32000-2 §7.9.6, §7.9.7).
 enum PDFTree {
     private static let depthLimit = 32

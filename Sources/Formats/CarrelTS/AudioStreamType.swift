@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The audio type of a transport stream, as its program map names it (ISO/IEC 13818-1 table 2-34).
 package enum AudioStreamType: UInt8, Sendable, Hashable, CaseIterable {
     /// ISO/IEC 11172-3 audio: MPEG-1 Layer III.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The timeline of a title in ticks of 90 kHz, 33 bits wide, as transport streams and packed segments count it.
 public enum MediaTime {
     /// Ticks per second (ISO/IEC 13818-1 §2.4.3.7).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Chooses how many frames go into the next PES packet.
 ///
 /// Frames are never split between PES packets, and a PES packet starts on a transport packet of its own, so the last transport

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How the bytes of one PES packet spread over transport packets.
 @usableFromInline
 enum PESLayout {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The program association and program map packets that open every segment (ISO/IEC 13818-1 §2.4.4).

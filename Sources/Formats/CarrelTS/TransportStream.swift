@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Numbers of an MPEG-2 transport stream (ISO/IEC 13818-1) as Carrel lays it out: one program with one audio stream.
 public enum TransportStream {
     /// Bytes of one packet (§2.4.3.2).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The coding of a picture stream.
 package enum VideoCodec: Sendable, Hashable {
     /// H.264, Advanced Video Coding (ISO/IEC 14496-10).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Base 64 with padding (RFC 4648 §4), as Basic authentication and certificates in JSON have it.
 public enum Base64 {
     /// Encodes bytes with padding (RFC 4648 §4).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads a span front to back; every read that would pass the end throws instead.
 public struct ByteCursor: ~Escapable {
     /// All the bytes, those before the position too.

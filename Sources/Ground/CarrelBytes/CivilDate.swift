@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A day of the Gregorian calendar, extended to all years.
 struct CivilDate: Equatable {
     let year, month, day: Int

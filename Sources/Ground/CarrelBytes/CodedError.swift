@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A failure with a stable code and a message.
 ///
 /// Two errors are equal when their codes are, unless the type says otherwise.

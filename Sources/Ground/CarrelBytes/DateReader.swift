@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads the fixed parts of written dates, front to back.
 struct DateReader {
     private let text: [UInt8]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Base 16 in lower case (RFC 4648 §8).
 public enum Hex {
     /// Encodes bytes as lower-case hexadecimal digits (RFC 4648 §8), two a byte.

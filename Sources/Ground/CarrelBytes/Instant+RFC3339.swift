@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Instant: CustomStringConvertible {
     /// Reads the date-time of RFC 3339 §5.6, such as `2020-01-15T18:58:53.977Z` or `2020-01-15T20:58:53+02:00`.
     ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A point in time, to the millisecond. Leap seconds do not exist in it, as in POSIX.

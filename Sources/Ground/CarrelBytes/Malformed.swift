@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Bytes that are not what their format says they must be: what was wrong, and where.
 public struct Malformed: Error, Equatable, CustomStringConvertible {
     /// A lower-case phrase without a period, such as "MP3 header names a reserved bit rate". Never content of the bytes.

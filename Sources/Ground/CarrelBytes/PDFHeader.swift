@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The mark that a PDF document has near its beginning.
 package enum PDFHeader {
     /// Readers look for it from each of the first 1,024 offsets, and PDFium from one more (ISO 32000-1 Annex H.3;

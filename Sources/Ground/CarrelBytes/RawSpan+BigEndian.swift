@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension RawSpan {
     /// The byte at `offset`. Traps when `offset` is outside the span.
     @inlinable

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The five parts of a URI or of a relative reference, as written (RFC 3986 §3).
 package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     package var scheme: Substring?

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The 16 bytes of an AES block as two big-endian numbers: an initialization vector, or an initial counter block.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A key of 16 bytes as one block of AES-256 in CBC mode without padding, as license messages carry content keys.

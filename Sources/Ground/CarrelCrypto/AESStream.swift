@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// AES-128 or AES-256 under one content key, which changes bytes where they lie: the ciphers of Common Encryption, DCF, HLS and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which blocks of a protected range are encrypted: `crypt` blocks, then `skip` clear ones, over and over (ISO/IEC 23001-7 §9.6).
 ///
 /// The bytes behind the last whole block stay clear. Of encrypted blocks at the end of a range as many are encrypted as are there.

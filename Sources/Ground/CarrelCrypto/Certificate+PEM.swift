@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Certificate {
     /// The certificates in a file: one in DER, or any number in PEM (RFC 7468 §5).
     ///

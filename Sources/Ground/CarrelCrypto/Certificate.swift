@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// An X.509 certificate (RFC 5280), read and not yet verified: ``CertificateRoots`` verifies it.

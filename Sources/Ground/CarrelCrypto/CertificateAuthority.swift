@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Issues certificates and lists of revoked ones (RFC 5280), signed with ECDSA on P-256 and SHA-256.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.

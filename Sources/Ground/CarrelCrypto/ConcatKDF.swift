@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// A key from a shared secret: the Concat KDF with SHA-256 (NIST SP 800-56A §5.8.1), as JWE uses it (RFC 7518 §4.6.2).

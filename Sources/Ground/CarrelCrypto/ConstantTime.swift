@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// Whether two runs of bytes are the same, in a time that tells only their counts.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Writes the values of the Distinguished Encoding Rules (ITU-T X.690 §10) that keys, signatures, certificates and their lists are made of.

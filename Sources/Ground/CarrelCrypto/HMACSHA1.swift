@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// The keyed digest HMAC-SHA-1 (RFC 2104, RFC 2202) of a message that comes in pieces, for what others still use it for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// The algorithms of the library, each looked up once; a look-up by name costs more than most messages.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// Keys made from a password (RFC 8018 §5.2), for what others still make them with. New passwords are for ``Argon2id``.

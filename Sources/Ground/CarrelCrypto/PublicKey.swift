@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// A key that checks signatures: RSA, or ECDSA on P-256.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// A key from a passphrase (RFC 7914), slow and large in memory so that guessing is expensive.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How something was signed; only these are ever accepted.
 package enum SignatureAlgorithm: Sendable, Hashable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3), under a key of 2048 to 8192 bits.

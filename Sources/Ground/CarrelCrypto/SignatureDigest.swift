@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// The digests with which authorities may sign. A digest that is missing here was broken, or not reviewed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// A signed message with its content and certificates (CMS signed data, RFC 5652 §5; its older form is PKCS #7).

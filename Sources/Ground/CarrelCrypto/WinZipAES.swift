@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import COpenSSL
 
 /// AES in the counter mode of encrypted ZIP archives (WinZip, "AES Encryption Information"): the counter of a block is its place from

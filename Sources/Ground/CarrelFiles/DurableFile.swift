@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// Files that are replaced as a whole: after a crash or a power cut there is the old file or the new one, never a part.

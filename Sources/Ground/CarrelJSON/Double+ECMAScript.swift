@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Double {
     /// The text that ECMAScript's Number::toString gives (ECMA-262 §6.1.6.1.20), which RFC 8785 §3.2.2.3 prescribes.
     var ecmaScriptText: String {

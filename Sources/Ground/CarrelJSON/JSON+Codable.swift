@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Values of JSON inside what Swift's encoders write and its decoders read, of whatever format.
 extension JSON: Codable {
     private struct Name: CodingKey {

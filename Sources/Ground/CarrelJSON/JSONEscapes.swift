@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The inside of a JSON string that has escapes (RFC 8259 §7).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Limits on the JSON that a reader accepts from untrusted sources.
 public struct JSONLimits: Sendable {
     /// Arrays and objects inside one another.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A JSON number: exact when it is a whole number of 64 bits, otherwise a double with the text it was read from.
 public struct JSONNumber: Sendable {
     private enum Value {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The members of a JSON object in the order in which they were read or added, each name once.
 public struct JSONObject: Sendable {
     /// A name and its value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes JSON text.
 struct JSONWriter {
     enum Layout {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How many observations fell below each of some bounds, in seconds.
 package final class Histogram: Sendable {
     /// Bounds for answers that take a tenth of a millisecond to ten seconds.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CarrelThreads
 
 /// Numbers about a running process, in the text form that Prometheus reads.

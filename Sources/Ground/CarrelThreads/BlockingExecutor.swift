@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Threads for tasks whose work blocks, though some of it is asynchronous: the threads that run all other tasks never do.
 package final class BlockingExecutor: TaskExecutor {
     // a job that is not taken would never end: as many wait as there are tasks

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Synchronization
 
 /// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never does.

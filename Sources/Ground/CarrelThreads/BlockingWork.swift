@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Work on a thread that may block, and what it waits for: cancelling the work ends the wait.
 package final class BlockingWork: Sendable {
     /// The work that this thread does.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A dictionary that holds what was used last, up to a total cost.
 ///
 /// Each call takes constant time, evictions included, so that a flood of new keys does not stall other callers under a lock.

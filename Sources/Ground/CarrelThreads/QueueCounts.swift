@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The counts of a queue of work, or of all queues with the same name.
 package struct QueueCounts: Sendable, Equatable {
     package let name: String

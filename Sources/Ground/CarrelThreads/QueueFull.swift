@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Work was refused because too much of it waits already, or the system has no thread for it. Trying again later helps.
 package struct QueueFull: Error, Equatable, Sendable, CustomStringConvertible {
     /// The name of the queue.

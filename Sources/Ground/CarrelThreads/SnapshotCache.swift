@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// A bounded cache of what a database holds. An entry is fresh for a time to live; what was read before a change is not kept after it.

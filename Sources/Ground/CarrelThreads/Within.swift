@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Returns the result of `work`, unless it takes longer; then it continues in the background, and its result or error is lost.
 ///
 /// - Parameters:

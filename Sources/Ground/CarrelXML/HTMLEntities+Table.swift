@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension HTMLEntities {
     /// Names in turn with their characters in hexadecimal. Made by scripts/html-entities.
     static let table: StaticString = """

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The character references of HTML (WHATWG HTML §13.2.5.72 to §13.2.5.80): 2,231 names, and numbers.
 package enum HTMLEntities {
     /// Letters of the longest name.

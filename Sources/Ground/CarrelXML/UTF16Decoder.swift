@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Makes UTF-8 of UTF-16 (RFC 2781), from bytes as they come.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CXML
 
 /// The callbacks of libxml2. Functions at file scope, because a closure could carry an actor's isolation.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The treatment of a document with a DOCTYPE.
 package enum XMLDocumentType: Sendable {
     /// It is an error.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A small document as a value: for answers of a few kilobytes, not for what has to be streamed.

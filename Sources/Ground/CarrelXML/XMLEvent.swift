@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A part of a document that an ``XMLReader`` meets, in document order.
 package enum XMLEvent: Sendable, Equatable {
     case start(XMLName, attributes: [XMLAttribute])

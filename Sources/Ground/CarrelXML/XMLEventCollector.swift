@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CXML
 
 /// The events of libxml2's callbacks since the last call.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How much of an XML document is taken. The URI of a name space may have 2,048 bytes, whatever the limits.
 package struct XMLLimits: Sendable, Equatable {
     /// Bytes of the whole document.

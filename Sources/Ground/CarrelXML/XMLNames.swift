@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CXML
 
 /// Names and the URIs of name spaces by where the parser keeps them, for as long as it lives: of a document's many elements few are called

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A start tag of which the end has not come: counts its attributes.
 struct XMLOpenTag {
     /// Values that have begun.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Puts a document together from bytes as they come, so that they need not be in memory as a whole.

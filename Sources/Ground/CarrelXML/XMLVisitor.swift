@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Receives the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
 package protocol XMLVisitor: AnyObject {
     /// Whether it wants character data now.

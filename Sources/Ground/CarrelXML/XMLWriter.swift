@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes XML 1.0 in UTF-8, piece by piece: what was written can be taken at any time, so that a long document never has to be
 /// in memory as a whole.
 ///

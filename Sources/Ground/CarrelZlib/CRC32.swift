@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CZlib
 
 /// The checksum of gzip and ZIP (RFC 1952 §8, PKWARE APPNOTE §4.4.7) of bytes that come in pieces.

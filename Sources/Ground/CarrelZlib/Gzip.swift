@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CZlib
 
 /// Compression into one gzip member (RFC 1952).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// Facts as lines of text: a name and a value on each, 80 columns where the values allow it.

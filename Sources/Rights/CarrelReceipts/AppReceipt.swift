@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The payload of an app's receipt: about the app, and of each thing that was bought in it, a set of numbered attributes (Apple,

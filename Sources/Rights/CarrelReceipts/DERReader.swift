@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads values of the Distinguished Encoding Rules one after the other (ITU-T X.690 §8, §10): short tags, definite lengths.
 struct DERReader {
     private var rest: ArraySlice<UInt8>

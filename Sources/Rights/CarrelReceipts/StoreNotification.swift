@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A notification that a store sends by itself (App Store Server Notifications 2.0, `responseBodyV2DecodedPayload`).
 package struct StoreNotification: Sendable, Equatable {
     /// The event, such as `DID_RENEW` or `REFUND`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Why a device, a token or a license was not accepted, or a right was not granted. Never holds a key, a token or what one contains.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Stops requests to a system that does not answer: after some failures in a short time all are held back for a while, then one probes.

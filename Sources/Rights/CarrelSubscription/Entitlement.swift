@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The holdings of an account and what follows from them: a pure function of plans, purchases, products and the time.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// The answer of an entitlement source while its upstream system is unreachable.

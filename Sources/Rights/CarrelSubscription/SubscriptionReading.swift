@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// Puts an answer together from its events, so that a long list of issues is never a tree.

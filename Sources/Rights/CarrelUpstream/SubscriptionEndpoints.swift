@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The addresses of a system with the five calls, and the form of its requests.
 ///
 /// A call's address may be a template: `https://example.org/login?user={username}&pw={password}` sends these parameters by these

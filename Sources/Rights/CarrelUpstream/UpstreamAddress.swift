@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Rules for the addresses of upstream systems.
 package enum UpstreamAddress {
     /// Takes https anywhere, and http on this machine; nothing with a user name and password in it, which would end up in logs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Why an upstream system gave no valid answer. Never holds a token, a password or the system's own text.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelSubscription
 
 /// An upstream system that decides who may read what, by any protocol.

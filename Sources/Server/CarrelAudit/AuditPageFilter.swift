@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and

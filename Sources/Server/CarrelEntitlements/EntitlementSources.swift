@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The sources, and who of them is asked about what.
 package struct EntitlementSources: Sendable {
     /// The sources in the order of the configuration.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The cover of what has none: readers of OPDS 2.0 expect a picture. A PNG of one colour (ISO/IEC 15948), made here.
 enum PlainCover {
     static let bytes: [UInt8] = {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// A table whose rows a restore carries over from the database that a backup replaced.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelAudit
 import CarrelAuthority
 package import CarrelBytes

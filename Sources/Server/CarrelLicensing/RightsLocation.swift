@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The address at which streams' tokens are redeemed, as it is written into them.

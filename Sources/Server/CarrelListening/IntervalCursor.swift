@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHome
 
 /// A position in the interval log of an order, by the columns that sort it: `next` of one page of the history is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The credentials that an order's URLs require.
 package enum AccessMode: String, Sendable, CaseIterable {
     /// The order id is the capability, as existing apps expect.

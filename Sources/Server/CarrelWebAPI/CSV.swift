@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Lines of comma-separated values.
 package enum CSV {
     /// A line with its end (RFC 4180 §2). Cells that a spreadsheet would take for formulas become text.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelHTTP
 
 /// The proof that a page of ours, and no other, made a browser send a request that changes something.

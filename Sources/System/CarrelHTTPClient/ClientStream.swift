@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A response whose body is taken chunk by chunk. What is not taken makes the server wait; releasing the value cancels the rest.
 public final class ClientStream: Sendable {
     /// Status and fields; its body is empty.

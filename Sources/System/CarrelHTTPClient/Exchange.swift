@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One request and its response, from the side of the task that made it.
 final class Exchange: Sendable {
     private let transfer: Transfer

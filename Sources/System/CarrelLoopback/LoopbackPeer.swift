@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CLinux
 
 /// The socket at the other end of a connection over loopback, as the kernel knows it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelHTTP
 
 /// A part of a ``SessionServer`` with an owner of its own: its addresses, the clients that may use them, and the closure that answers.

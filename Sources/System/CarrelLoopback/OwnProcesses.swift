@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Tells the connections of this process and of its descendants from others. Each connection is looked up once.

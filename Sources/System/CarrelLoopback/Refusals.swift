@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelHTTP
 
 /// The responses of a ``SessionServer`` to clients that it does not admit.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CPostgres
 
 /// The types of PostgreSQL that have a counterpart in `SQLValue`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Settings with where each came from. A flag counts before the environment, that before the file, that before the default.
 package struct LoadedSettings<Table: SettingsTable>: Sendable {
     /// Every setting as it is in force.

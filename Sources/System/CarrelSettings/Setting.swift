@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCommandLine
 
 /// One row of a settings table: a property of `Root`, its names and what it is for.

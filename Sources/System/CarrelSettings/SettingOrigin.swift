@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The origin of a setting's value.
 package enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     /// Nowhere: it is the default.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A settings file as it was written: which keys, in which lines, with which values still in quotes.

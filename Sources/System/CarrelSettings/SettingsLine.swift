@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Why a line of a settings file cannot be read.
 struct BadLine: Error, Equatable {
     let message: String

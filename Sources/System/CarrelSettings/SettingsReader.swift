@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelCommandLine
 
 /// Reads settings from one place after the other, each over the one before, and collects what is wrong.

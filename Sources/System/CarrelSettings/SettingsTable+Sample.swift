@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension SettingsTable {
     /// A settings file that changes nothing: every setting with its help and default, commented out.
     package static var sampleFile: String {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Everything that can be configured, as properties with their defaults and one table over them.
 ///
 /// The table serves the settings file, the environment and the command line; see ``LoadedSettings``.

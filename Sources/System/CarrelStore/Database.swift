@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The database of a service: SQLite in a file, or PostgreSQL.
 ///
 /// One interaction is one transaction. Closures are synchronous and run on the database's own threads, so they must not

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One step of the schema, applied once, in one transaction, and never changed after a release.
 package struct Migration: Sendable {
     /// Steps count 1, 2, 3, … without a gap.

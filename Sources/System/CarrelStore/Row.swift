@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// One row of a result: values in the order of the statement's columns, counted from 0.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The rows whose changes a program that caches them observes, by their owners.
 package struct RowChangeObserver: Sendable {
     /// A change.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One SQL statement of the product, with parameters `$1`, `$2`, …
 ///
 /// Only a literal becomes a statement, so no value of a request can be part of one. Every statement is a `static let`, written in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The access of a closure given to ``Database/write(_:)`` or ``Database/read(_:)`` to the database.
 ///
 /// A statement that fails dooms the transaction on both engines alike: every later statement throws the same error, and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Why a database takes no writes, as far as its last write tells.
 package struct WriteTrouble: Sendable {
     /// How long a full disk counts after the last write that failed. An idle server learns only by writing that there is room again, and

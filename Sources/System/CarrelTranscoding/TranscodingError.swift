@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Why a program of ffmpeg did not do its work: a stable code, and words for a person.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A file of the web pages: a page, a style sheet, a script or a drawing.
 package struct WebAsset: Sendable, CustomStringConvertible {
     /// The file's name, as in `/assets/NAME`.

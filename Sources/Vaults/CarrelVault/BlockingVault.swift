@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// A back end whose calls block; ``ThreadedVault`` makes them all on one thread. They do what those of ``VaultBackend`` do.

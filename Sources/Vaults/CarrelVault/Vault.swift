@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// A place that keeps a device's keys: a security chip, a token, the desktop's keyring or a sealed file.

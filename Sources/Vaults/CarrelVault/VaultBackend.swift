@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// Something that keeps P-256 keys and seals bytes. Names of keys have 1 to 64 characters of a–z, 0–9, `-`, `.` and `_`.

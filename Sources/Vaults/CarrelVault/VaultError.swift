@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Why a vault did not do what it was asked to. Never holds a key, a passphrase or a PIN.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The purposes of a key, fixed when it is made.
 package struct VaultKeyUses: OptionSet, Sendable, Hashable {
     package let rawValue: Int

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A place that keeps keys.
 public enum VaultKind: String, Sendable, Hashable, CaseIterable {
     /// A file, sealed under a passphrase.

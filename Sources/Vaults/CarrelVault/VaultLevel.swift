@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The strength of what keeps a key from being copied, weakest first. The raw value is the text that licenses and logs have.
 public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Nothing: for tests.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How a token is found among those of a module.
 public enum PKCS11Token: Sendable, Hashable, CustomStringConvertible {
     /// By the label that it got when it was initialized; two tokens may have the same.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelTesting
 
 /// What a player decodes, as digests of its frames.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Manifests whose parts multiply: they are short, and what they describe is long.

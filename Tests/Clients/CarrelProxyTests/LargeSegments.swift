@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelTesting
 
 /// A static DASH presentation of ffmpeg with segments of several MiB.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A dynamic MPD that a test writes: pictures and audio in segments of two seconds.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// An MPD that a test writes: periods of tracks, each with the durations of its segments.

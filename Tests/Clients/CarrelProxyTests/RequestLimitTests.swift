@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 @testable import CarrelProxy
 import CarrelBytes
 import CarrelHTTP

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelTesting
 import Testing
 
@@ -124,7 +126,7 @@ extension `The command decrypt` {
             _ = try await decrypt("out/manifest.mpd", "clear.mp4")
             try await checkFilm("clear.mp4")
         }
-        #expect(try !directory.names().contains { $0.contains(".carrel-") })
+        #expect(try !names().contains { $0.contains(".carrel-") })
     }
 
     @Test func `package refuses a protected stream, and names the command that decrypts it`() async throws {
@@ -135,7 +137,7 @@ extension `The command decrypt` {
             "\(Self.id):\(Self.key)",
         ])
         #expect(result.status == .exited(77) && result.errorText.contains("carrel decrypt"), "\(result.errorText)")
-        #expect(try !directory.names().contains { $0.hasPrefix("out") || $0.contains(".carrel-") })
+        #expect(try !names().contains { $0.hasPrefix("out") || $0.contains(".carrel-") })
     }
 
     @Test func `refuses a live stream, which has no end`() async throws {

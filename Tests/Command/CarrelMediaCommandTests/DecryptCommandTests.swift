@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 import CarrelTesting
 import Testing
@@ -8,7 +10,7 @@ struct `The command decrypt` {
     static let key = "000102030405060708090a0b0c0d0e0f"
     let directory = TemporaryDirectory()
 
-    private func decrypt(_ source: String, _ output: String, _ name: String = id) async throws -> [UInt8] {
+    func decrypt(_ source: String, _ output: String, _ name: String = id) async throws -> [UInt8] {
         let path = directory.file(output)
         let result = try await runProcess([
             try CarrelProgram.path(), "decrypt", directory.file(source), "--key", "\(name):\(Self.key)", "-o", path,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A transport-stream segment taken apart again, with every rule that a demultiplexer relies on checked on the way.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The contents of boxes found in a file of ISO base media, by name alone: enough to reach records that another tool wrote.

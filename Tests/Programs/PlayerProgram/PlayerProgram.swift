@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 @_spi(Extended) import CarrelPlayer
 import CarrelVault
 import Glibc

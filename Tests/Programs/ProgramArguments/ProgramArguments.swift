@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// The arguments of a program that a test starts, limits or kills: words, and options that stand before or behind them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelReader
 
 /// A reading app as far as what it links goes: a test looks at its libraries.

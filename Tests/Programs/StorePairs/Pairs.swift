@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// A schema that shows lost, doubled and torn writes: every write adds a row and counts it elsewhere.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The documents of an EPUB (EPUB 3.3 §4, §5, §7).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
@@ -21,8 +23,7 @@ struct `Purchases in an app store` {
     struct Shop {
         let store: TestStore
         let test: TestService
-        let alice: Account
-        let bob: Account
+        let (alice, bob): (Account, Account)
 
         init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
             let store = try await TestStore()
@@ -41,17 +42,15 @@ struct `Purchases in an app store` {
             try await subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
             let box = Plan(name: "box", scope: .listed, products: ["issue-2"])
             try await subscriptions.createPlan(box, by: AuditActor("operator"))
-            alice = try await test.service.accounts.findOrCreate(named: "alice")
-            bob = try await test.service.accounts.findOrCreate(named: "bob")
+            let accounts = test.service.accounts
+            (alice, bob) = try await (accounts.findOrCreate(named: "alice"), accounts.findOrCreate(named: "bob"))
             try await test.add(product: "issue-1")
             try await test.add(product: "issue-2")
         }
 
         var now: Instant { test.clock.now }
 
-        func month(_ changes: [String: JSON?] = [:]) async throws -> String {
-            try await store.sign(TestStore.month(now, changes))
-        }
+        func month(_ changes: [String: JSON?] = [:]) async throws -> String { try await store.sign(TestStore.month(now, changes)) }
 
         func single(_ changes: [String: JSON?] = [:]) async throws -> String {
             try await store.sign(TestStore.single(now, changes))

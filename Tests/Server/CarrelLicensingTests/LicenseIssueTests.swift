@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
@@ -487,13 +489,11 @@ import Testing
             if case .postgres = Engine.current {
                 #expect(try await test.send(.post, "/admin/v1/master-key/add", body: [:], peer: .local(userID: 0)).status == 200)
             }
-            let answer = try await test.call(.post, "/admin/v1/master-key/rotate", peer: .local(userID: 0))
-            #expect(answer.status == 200)
+            #expect(try await test.call(.post, "/admin/v1/master-key/rotate", peer: .local(userID: 0)).status == 200)
         }
         var renewal = try await player.request(.renew, of: test)
         (renewal.license, renewal.sequence) = (license.id, 1)
-        let renewed = try #require(try await player.send(renewal, to: test).license)
-        let agreement = player.player.agreement
+        let (renewed, agreement) = (try #require(try await player.send(renewal, to: test).license), player.player.agreement)
         let opened = try await renewed.open(`A token redeemed for a license`.kid) { agreement.sharedSecret(with: $0) }
         #expect(opened == `A token redeemed for a license`.key)
     }

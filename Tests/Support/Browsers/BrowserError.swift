@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// What a browser refused to do, or why it could not be driven.
 package struct BrowserError: Error, CustomStringConvertible {
     /// The error code of WebDriver (§6.6), such as `no such element`; `timeout` also for conditions that did not come about, and

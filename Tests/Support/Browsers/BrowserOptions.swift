@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How a browser is started.
 package struct BrowserOptions: Sendable, Equatable {
     /// What pages see as `prefers-color-scheme`.

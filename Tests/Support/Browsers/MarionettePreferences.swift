@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// The preferences of a Firefox that is quiet, plays without asking, and calls nobody.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// RSA keys that one directory uses. Others may use them when it is gone, never beside it: keys of two live directories differ.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// An app's receipt as stores made them before they signed each transaction: numbered attributes in DER, which a test changes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A PDF document that a test writes object by object.
 package struct TestPDF: Sendable {
     /// What stands between `obj` and `endobj`; the first has number 1.

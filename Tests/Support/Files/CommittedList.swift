@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A committed text beside which a test puts what it finds: in the folder of its target below `Tests/Golden`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Repeatable random numbers (SplitMix64).
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64

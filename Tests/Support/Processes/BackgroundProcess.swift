@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A program that runs beside the test until it is stopped, released, or the test run dies.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import Testing
 
 /// Waits up to a minute for what another thread is about to bring about, and records an issue when it does not.

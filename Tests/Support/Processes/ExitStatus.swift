@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How a process ended.
 package enum ExitStatus: Equatable, Sendable {
     /// It returned this exit code, 0–255.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A process that could not be run to its end as asked.
 package struct ProcessError: Error, Equatable, CustomStringConvertible {
     /// Which failure, as a stable dotted identifier.

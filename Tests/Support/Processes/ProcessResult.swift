@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// What a finished process left.
 package struct ProcessResult: Sendable {
     package let status: ExitStatus

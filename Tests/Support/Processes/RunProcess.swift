@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Runs a program to its end and returns what it wrote.
 ///
 /// It runs in a session of its own. At the end, at the time limit, when the task is cancelled and when the test run dies,

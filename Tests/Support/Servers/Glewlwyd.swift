@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Glewlwyd, an OpenID provider, at a port of 127.0.0.1 with a database of its own. It knows one client, `carrel`, and whoever a
 /// test adds.
 package final class Glewlwyd: Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A request as a ``LoopbackServer`` received it.
 package struct LoopbackRequest: Sendable {
     package let method: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The header before a raw AAC block.
 package enum ADTSFrame {
     /// The header of a frame of AAC-LC at 22,050 Hz.

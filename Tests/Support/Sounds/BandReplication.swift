@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// HE-AAC (ISO/IEC 14496-3, subpart 4) for tests. No encoder that Debian has writes it, so it is made of AAC-LC: each frame gets the
 /// smallest extension that replicates bands, the same in all of them.
 ///

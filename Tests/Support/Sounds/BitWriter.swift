@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Numbers of any width, the highest bit first.
 struct BitWriter {
     private(set) var bytes: [UInt8] = []

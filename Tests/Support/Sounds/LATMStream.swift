@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// AAC in LOAS frames (ISO/IEC 14496-3 §1.7), as far as tests meet it: one program, one layer, a configuration of 25 bits.
 package enum LATMStream {
     /// The access units of a stream, byte by byte as an MP4 file would hold them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Changes in MP4 files that ffmpeg wrote, for what it does not write.
 package enum MP4Patch {
     /// Says otherwise how the sound is to be decoded.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelCommandLine
 
 /// Runs command lines of `Shelf` and writes down what a person would see: the line after `$`, results as they are, notes and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// Listens at a free port of 127.0.0.1 and accepts nothing; connections of its own fill its queue.

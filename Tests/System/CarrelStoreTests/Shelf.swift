@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelStore
 
 /// A tiny schema for the tests, in the SQL both engines share.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// read-book.js
 let bookScripts: [(name: String, source: String)] = [
     (

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// positions.js, outbox.js, resume.js, history.js
 let placeScripts: [(name: String, source: String)] = [
     (

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// format.js, refusals.js, device.js: what the pages say.
 let wordScripts: [(name: String, source: String)] = [
     (

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What libcurl does without us: the floor of the client's measurements.
 #ifndef CLIENT_LOOPS_H
 #define CLIENT_LOOPS_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floor: the same OpenSSL calls in C, with nothing around them.
 #ifndef CRYPTO_LOOPS_H
 #define CRYPTO_LOOPS_H

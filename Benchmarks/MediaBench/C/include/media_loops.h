@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floors of MediaBench: OpenSSL on ranges of a buffer, one call for each.
 #include <stddef.h>
 #include <stdint.h>

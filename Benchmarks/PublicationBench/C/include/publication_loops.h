@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floor: the system call and the OpenSSL calls that a range of an encrypted entry needs, in C, with nothing around them.
 #ifndef PUBLICATION_LOOPS_H
 #define PUBLICATION_LOOPS_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floor: the OpenSSL and SQLite calls of licenses in C, with nothing around them.
 #ifndef RIGHTS_LOOPS_H
 #define RIGHTS_LOOPS_H

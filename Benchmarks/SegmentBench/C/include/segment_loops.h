@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floors: what the hardware and OpenSSL ask for, with nothing around it.
 #ifndef SEGMENT_LOOPS_H
 #define SEGMENT_LOOPS_H

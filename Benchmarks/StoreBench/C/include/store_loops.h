@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The floor: the same SQLite calls in C, with nothing around them.
 #ifndef STORE_LOOPS_H
 #define STORE_LOOPS_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension [UInt8] {
     /// The next offset of a text, byte for byte.
     func index(of text: String, from start: Int = 0) -> Int? {

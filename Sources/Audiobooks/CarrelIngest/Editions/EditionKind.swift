@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The kind of files that an edition consists of.
 package enum EditionKind: String, Sendable, CaseIterable {
     /// Pages of HTML and what they need.

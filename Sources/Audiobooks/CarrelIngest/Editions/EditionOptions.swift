@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An operator's options for one ingest of an edition.
 package struct EditionOptions: Sendable {
     /// The product id in the apps; see ``fault(inProductID:)``.

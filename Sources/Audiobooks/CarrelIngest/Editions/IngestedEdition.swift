@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// The result of an ingest of an edition: blobs in the store, and the facts for the catalog.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The content of a PDF's document information dictionary (ISO 32000-1 §14.3.3), where it is unencrypted in the file.

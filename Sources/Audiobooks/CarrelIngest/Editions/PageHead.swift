@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The metadata in the head of an HTML page, as far as its first bytes tell.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The times at which the pages of a product changed, as far as the catalog knows, for the feed of its pages.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A pattern of paths: `*` is any text without a slash, `**` any text, `?` one character but a slash.
 package struct PathPattern: Sendable {
     private enum Part: Sendable { case character(UInt8), one, run, any }

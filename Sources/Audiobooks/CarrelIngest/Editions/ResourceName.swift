@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Checks the path of a resource: it has to be one place in the edition, in an address, and on any disk.
 enum ResourceName {
     /// The folder of an edition's address that holds what the server makes itself.

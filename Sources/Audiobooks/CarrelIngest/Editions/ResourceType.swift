@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The media type of a resource by its name.
 enum ResourceType {
     private static let types: [String: String] = [

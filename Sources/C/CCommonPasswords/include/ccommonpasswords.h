@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #ifndef CCOMMONPASSWORDS_H
 #define CCOMMONPASSWORDS_H
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The allocator of the command (docs/decisions/0018-the-allocator.md). Linking is all: what asks for memory does not know it.
 #ifndef CARREL_CJEMALLOC_H
 #define CARREL_CJEMALLOC_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Linux calls that Swift's Glibc module does not show. One importer per function family; nothing here but thin calls.
 #ifndef CLINUX_H
 #define CLINUX_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A child process that may do next to nothing.
 #ifndef CLINUX_CONFINED_H
 #define CLINUX_CONFINED_H

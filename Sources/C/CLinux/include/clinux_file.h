@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // File calls of Linux that Glibc's module does not show.
 #ifndef CLINUX_FILE_H
 #define CLINUX_FILE_H

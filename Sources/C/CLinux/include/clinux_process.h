@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Starting a child process and waiting for it.
 #ifndef CLINUX_PROCESS_H
 #define CLINUX_PROCESS_H

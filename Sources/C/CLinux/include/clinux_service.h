@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a process that serves asks of the system.
 #ifndef CLINUX_SERVICE_H
 #define CLINUX_SERVICE_H

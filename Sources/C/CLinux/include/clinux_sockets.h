@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sockets: listening, accepting, who is at the other end, and waiting for many of them.
 #ifndef CLINUX_SOCKETS_H
 #define CLINUX_SOCKETS_H

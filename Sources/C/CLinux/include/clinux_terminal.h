@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Questions at a terminal whose answers are not shown.
 #ifndef CLINUX_TERMINAL_H
 #define CLINUX_TERMINAL_H

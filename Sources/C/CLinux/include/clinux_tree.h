@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Directory trees.
 #ifndef CLINUX_TREE_H
 #define CLINUX_TREE_H

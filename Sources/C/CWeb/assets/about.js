@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Who wrote it, who reads it, how long it is, and until when it may be heard.
 
 import { byId, make } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The reader's own page: what the account holds, where it is signed in, and what its owner can change.
 
 import { getJSON, send } from './api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How an account gets in: devices and sessions, its password, links, app passwords, identities at providers.
 
 import { call, query } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One account, in four parts: account, plans and purchases, devices and sign-in, personal data.
 
 import { accessSections } from './admin-access.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Accounts: found by a part of their names, and created.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests to the administrators' API. Whatever changes something says that this page asked for it.
 
 export class Refusal extends Error {

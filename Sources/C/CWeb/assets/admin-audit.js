@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The audit log: who did what, on what, with which outcome; and whether the record is as it was sealed.
 
 import { call } from './admin-api.js';

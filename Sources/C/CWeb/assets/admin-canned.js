@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The canned users' console: each of them, each of the five calls, run against this very server.
 
 import { call } from './admin-api.js';

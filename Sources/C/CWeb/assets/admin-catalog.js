@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Titles and editions: what there is to sell, lend and subscribe to.
 
 import { call } from './admin-api.js';

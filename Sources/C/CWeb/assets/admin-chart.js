@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bars over time, drawn as SVG, with the same numbers in a table for those who do not see them.
 
 import { table } from './admin-parts.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The devices of an account, and where it is signed in.
 
 import { call } from './admin-api.js';

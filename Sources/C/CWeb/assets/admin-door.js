@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The page before sign-in: the sign-in form, the setup-link form, or why neither is shown.
 
 import { call } from './admin-api.js';

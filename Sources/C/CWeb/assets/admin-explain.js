@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Explanation of a reader's access: the findings of each entitlement source, in order.
 
 import { call, query } from './admin-api.js';

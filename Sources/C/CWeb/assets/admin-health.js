@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How the server is, and what it did lately.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an account holds: plans and products, purchases in a store, orders, and the credentials that it was given.
 
 import { call, query } from './admin-api.js';

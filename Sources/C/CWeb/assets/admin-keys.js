@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keys: the master key, the secret of tickets, and what back offices call the API with.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lists in pages: only the result of the last request is shown.
 
 import { call, query } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Orders: one grant of one title to one account; placed, returned, revoked.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the administrator's views are made of: headings, forms, tables, questions.
 
 import { byId, make } from './dom.js';

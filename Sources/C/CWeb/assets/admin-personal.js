@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is known about a person: what they listened to, all of it as a file, and forgetting them.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Plans: what accounts can be granted.
 
 import { call } from './admin-api.js';

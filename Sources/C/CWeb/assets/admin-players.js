@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The players of an account: copies of apps with certificates, their licenses, and why they were denied one.
 
 import { call, query } from './admin-api.js';

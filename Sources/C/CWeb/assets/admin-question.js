@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The one dialog: asks before something that cannot be undone, and for a word where one is needed.
 
 import { byId } from './dom.js';

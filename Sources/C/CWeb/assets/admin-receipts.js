@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What an account bought in an app store: what the store signed, what it gives, and taking it back.
 
 import { call } from './admin-api.js';

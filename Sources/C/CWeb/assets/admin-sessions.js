@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sessions: who is signed in, and where.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Staff: who may do what, and links for new owners.
 
 import { call } from './admin-api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Files sent to the catalog: an audiobook, an edition, a cover; with how far they are, and a way to stop.
 
 import { query, upload } from './admin-api.js';

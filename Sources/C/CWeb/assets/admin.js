@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The administrator's page: who is signed in, where they can go, and the view they are at.
 
 import { accountView } from './admin-account.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AES-128-CBC decryption with PKCS#7 padding (FIPS 197, SP 800-38A, RFC 5652 §6.3), for pages that are not a secure context:
 // browsers keep WebCrypto from plain-HTTP addresses. A page on such an address can hide nothing from its own machine, so
 // table look-ups are good enough here.

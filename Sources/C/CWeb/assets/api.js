@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Requests to our own server: same origin, cookie session, JSON or bytes. Every failure is a RequestError that says what kind it is.
 
 /**

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bookmarks: places worth finding again, each with a note.
 
 import { getJSON, send } from './api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The list of chapters, with the one that plays.
 
 import { byId, make, setText } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Covers: the publisher's picture, or a plain one with the title on a colour of its own.
 
 import { make } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decrypts segments with WebCrypto where the page has it, with our own AES elsewhere.
 
 import { decryptCBC, expandKey } from './aes.js';

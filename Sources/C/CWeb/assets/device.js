@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the server calls this browser when another device asks where it left off.
 
 import { randomHex, recall, remember } from './store.js';

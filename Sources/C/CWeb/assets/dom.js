@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Builds and finds elements. Text is always set as text, so nothing a title says can become markup.
 
 /**

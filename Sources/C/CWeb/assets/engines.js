@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Chooses how this browser plays the stream: packed audio as it is (Chromium), wrapped into fMP4 (Firefox), or the browser's
 // own HLS (iPhone). A browser's claim is trusted until its first append fails; then the next engine is tried.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Times and dates as people say them.
 
 const locale = navigator.language?.startsWith('en') ? navigator.language : 'en-GB';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Finds the frames of a packed segment: an ID3 tag, then ADTS AAC or MP3 frames back to back (RFC 8216 §3.4).
 
 /**

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Earlier places: every stretch that was listened to, on any device, newest first, each a way back.
 
 import { getJSON } from './api.js';

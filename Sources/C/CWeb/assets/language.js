@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Languages of titles, as files and catalogs write them: “en”, “en_GB”, “eng”, “English”.
 
 const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The listening page: requests title, playlist and position concurrently, and plays as soon as possible.
 
 import { RequestError, getJSON } from './api.js';

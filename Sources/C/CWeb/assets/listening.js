@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Keeps the place: writes the interval log while the player plays, sends it, and remembers the place in this browser.
 
 import { deviceId, deviceName } from './device.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lock screen, headset and keyboard media keys (Media Session).
 
 /**

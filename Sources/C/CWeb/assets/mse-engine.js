@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Feeds an audio element through Media Source Extensions: keeps a window of decrypted segments around the clock.
 
 import { segmentAt } from './playlist.js';

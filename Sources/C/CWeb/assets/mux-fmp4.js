@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Wraps the frames of packed segments into fragmented MP4 (ISO/IEC 14496-12), for browsers whose Media Source Extensions
 // take no packed audio. One initialization segment per format, one fragment per segment.
 

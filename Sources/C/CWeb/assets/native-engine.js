@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Plays the playlist with the browser's own HLS (Safari, iPhone), from the transport-stream form.
 
 import { getBytes, getText } from './api.js';

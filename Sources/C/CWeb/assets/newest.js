@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // One question at a time: a newer one ends the one before, so that an older answer, or its failure, never replaces a newer one.
 
 /**

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Intervals on their way to the server. They stay in the browser's storage until the server has them, so that neither a tunnel
 // nor a closed lid loses a place. Sending one twice does no harm: the server keeps one.
 

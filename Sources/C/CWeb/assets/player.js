@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The player: one audio element, one engine that feeds it, and the book's own clock. It knows nothing of the page.
 
 import { RequestError } from './api.js';

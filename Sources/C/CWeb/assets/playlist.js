@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads our media playlist (RFC 8216): durations, segment addresses and the key of each segment.
 
 /**

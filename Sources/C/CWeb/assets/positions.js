@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cuts listening into intervals for the server's log: one about every five seconds, and one whenever playback stops or jumps.
 // Neighbours abut: each begins where and when the one before it ended.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the page asks its server for. The page's own address holds the token.
 
 /** @param {string} path below the page @param {RequestInit} [options] */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The publication: its reading order, its contents, and where an address leads.
 
 import { languageTag } from './language.js';

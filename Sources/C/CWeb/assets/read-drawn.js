@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the
 // reader's own page, where copying and printing are counted like that of any other words.
 

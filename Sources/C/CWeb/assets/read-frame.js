@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader's part inside a document of the publication. The document has no origin and shares this script's world, so nothing here
 // is a wall: the page outside checks what comes, and its address and tokens are never told.
 (() => {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What keys do. Those of one letter or sign can be switched off (WCAG 2.1.4): who dictates, or strikes a key by chance, would call them.
 
 import { byId, make } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // How pages look: theme, size, spacing, pages or one long one. Kept with the reader, not in the browser.
 
 import { byId } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Media: audio, and PDF in the browser's own viewer.
 
 import { byId, make, setText } from './dom.js';

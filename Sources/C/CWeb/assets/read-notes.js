@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Highlights and notes, as W3C Web Annotations.
 
 import { byId, icon, make } from './dom.js';

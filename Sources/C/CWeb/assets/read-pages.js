@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A document of the publication in a frame without an origin. Its messages are untrusted.
 
 import { byId } from './dom.js';

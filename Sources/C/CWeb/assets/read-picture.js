@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A picture of the publication, such as a page of a comic: the whole of it, as wide as the window, or in its own size. What does not fit
 // is scrolled to, by the wheel, keys or a finger, before pages turn.
 

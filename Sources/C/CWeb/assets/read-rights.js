@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Copying and printing go through the rights of the publication: the server counts, and a request that is sent twice counts once.
 
 /** The text whose copy was counted, or perhaps was, and that has not reached the clipboard. */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is larger than its view is scrolled before pages turn.
 
 /** How far a key scrolls, as parts of the view: across, and down. */

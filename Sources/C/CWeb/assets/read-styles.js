@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The styles of a document of the publication, for read-frame.js: paper and ink, sizes, and columns that are pages.
 (() => {
   'use strict';

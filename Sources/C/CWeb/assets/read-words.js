@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The words of a document of the publication, for read-frame.js: without white space, so that no layout of the source counts, and
 // only the visible ones, so that hidden text is never a position.
 (() => {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The reader's page: one publication, its contents, and a view of where the reader is.
 
 import { byId, make, setText } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Readable editions: EPUB and PDF files, newest issue first, in pages.
 
 import { getJSON } from './api.js';

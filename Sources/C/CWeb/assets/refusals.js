@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What to tell a listener whom the server refuses: what happened, and what to do.
 
 import { RequestError } from './api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Asks where to continue when two devices disagree.
 
 import { byId, make } from './dom.js';

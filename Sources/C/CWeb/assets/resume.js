@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Decides where to start. When another device left off somewhere else since this one did, the listener decides.
 
 /** Places closer than this are the same place. */

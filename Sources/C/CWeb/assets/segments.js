@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Fetches and decrypts segments of one order's playlist. Waits and tries again while the network is away; gives up only when
 // the server refuses.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sheets: modal dialogs that close with Escape, their close button, or a press beside them.
 
 /**

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The bookshelf: what may be heard now, the last one first; what may be read; what has ended, below.
 
 import { getJSON } from './api.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Single-key shortcuts. They can be switched off (WCAG 2.1.4) and never fire while someone types or holds a control key.
 
 import { byId, make } from './dom.js';

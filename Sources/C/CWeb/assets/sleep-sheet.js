@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Setting the sleep timer, and seeing how long it has.
 
 import { byId, make, setText } from './dom.js';

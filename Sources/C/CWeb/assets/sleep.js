@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The sleep timer: after some minutes of listening or at the end of the chapter, it fades out and pauses.
 
 /** Seconds of the fade. */

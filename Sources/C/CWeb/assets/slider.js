@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A range input over seconds: shows a moving value until someone takes hold of it, previews while it is dragged, commits once.
 
 const keys = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };

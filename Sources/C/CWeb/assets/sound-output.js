@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A machine without speaker and headphones: Firefox then plays nothing but silence, and says so only in the text of its error.
 
 /** What a person is told. */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Choosing how fast the narrator speaks; each title remembers its own speed.
 
 import { byId, make, setText } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the page says in passing: trouble with the network, a way back after a jump, and announcements for screen readers.
 
 import { byId, icon, setText } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What this browser remembers between visits. Storage may be forbidden or full: then the page works without.
 
 const prefix = 'carrel.';

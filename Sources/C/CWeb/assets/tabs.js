@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tabs as the ARIA Authoring Practices describe them: arrow keys move, the panel follows.
 
 /**

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The player's controls: play and skip buttons, the two sliders, remaining time, and the short player on small screens.
 
 import { byId, setIcon, setText } from './dom.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Volume and mute, where the browser lets a page set them.
 
 import { byId, setIcon } from './dom.js';

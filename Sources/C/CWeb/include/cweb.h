@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The web pages' files, inside the binary. Everything under assets/ is here; the table is in cweb.c.
 #ifndef CWEB_H
 #define CWEB_H

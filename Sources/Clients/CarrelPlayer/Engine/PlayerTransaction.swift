@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A step of an exchange with the server, for the app's progress display.
 public enum PlayerTransaction: Sendable {
     /// The kinds of transactions.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelDASH
 
 /// The profile of manifests that the compatible system takes (ISO/IEC 23009-1 §8.4).

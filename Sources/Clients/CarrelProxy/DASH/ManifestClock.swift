@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The time by the clock of an MPD (ISO/IEC 23009-1 §5.8.5.7), carried on by a clock of this machine that no adjustment sets.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Segments of pictures, each with the segment of audio that is sent with it.
 struct SegmentPairs {
     private let name: RenditionName

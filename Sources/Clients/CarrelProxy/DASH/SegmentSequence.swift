@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The media sequence numbers of a live playlist, kept over reloads of its source (RFC 8216 §6.2.2).
 ///
 /// It remembers the last list and the segment in front of it alone: the work of a reload does not grow with the history.

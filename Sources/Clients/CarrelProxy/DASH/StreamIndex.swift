@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMP4
 
 /// The subsegments of a representation that is one file, by its `sidx` (ISO/IEC 23009-1 §5.3.9.2, SegmentBase).

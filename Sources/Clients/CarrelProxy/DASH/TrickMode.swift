@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelDASH
 
 /// Adaptation sets of sync pictures alone, for fast play and previews (DASH-IF IOP §3.2.9).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMedia
 
 /// The requests to key servers of playlists: one that fails for a moment is asked again, as origins of segments are.

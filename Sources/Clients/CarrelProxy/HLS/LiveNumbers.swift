@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The numbers of a playlist's segments: those of its source, until the source begins to count again (RFC 8216 §6.2.2).
 struct LiveNumbers: Sendable, Equatable {
     /// Restarts of the source so far, in all its playlists.

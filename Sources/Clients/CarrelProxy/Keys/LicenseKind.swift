@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelMedia
 
 /// The kind of a license that has come for requests that wait.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMedia
 
 /// The keys of a session: requests wait for a license as the proxy's options say.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The kind of a source.
 public enum MediaSourceType: Sendable, Hashable {
     /// One file: MP4, PDCF, PIFF, a transport stream, or a DCF.

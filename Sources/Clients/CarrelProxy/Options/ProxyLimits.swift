@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelThreads
 
 /// The bounds of a proxy that tests make small.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Settings that all sessions of a proxy share.
 public struct ProxyOptions: Sendable {
     /// The form of segments.

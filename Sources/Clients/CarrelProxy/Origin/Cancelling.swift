@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Returns the result of `work`, which is cancelled when it takes longer: no request goes on behind it.
 ///
 /// - Parameters:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMedia
 
 /// The requests of key sources of a session, under the rules of its origin.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The threads that the sessions of a proxy share beyond those that each has for itself.

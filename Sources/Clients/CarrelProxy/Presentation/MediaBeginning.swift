@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The first bytes of media segments (RFC 8216 §3): packets, boxes, audio without a container, subtitles.

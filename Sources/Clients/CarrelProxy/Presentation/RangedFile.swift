@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The media segments of one file of fragments, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
 ///
 /// Fragments keep their lengths as they are decrypted, so that the clear file has the ranges of the origin's.

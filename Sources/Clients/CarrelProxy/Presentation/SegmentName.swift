@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelHTTP
 
 /// A segment as its address names it, in query fields: period, tracks, places and times.

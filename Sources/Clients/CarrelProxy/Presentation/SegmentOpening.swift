@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Opens segments at an origin that fails for a moment: nothing was sent to the player yet, so that it does not notice.

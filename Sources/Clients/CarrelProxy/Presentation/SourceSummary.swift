@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelMedia
 
 /// The facts of a source that was looked into: what a player gets of it.

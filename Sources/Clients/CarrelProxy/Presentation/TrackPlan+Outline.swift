@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension TrackPlan {
     /// The variants and renditions, by the places of their tracks in the plan.
     var outline: Outline {

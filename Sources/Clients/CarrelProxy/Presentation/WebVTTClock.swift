@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The relation of subtitles to the clock of transport streams (`X-TIMESTAMP-MAP`, RFC 8216 §3.5).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelMedia
 
 /// Redeems the tokens of MS3 addresses: an app's own client of a rights service.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The page that shows a session in a browser: one media element, or why there is nothing to show.

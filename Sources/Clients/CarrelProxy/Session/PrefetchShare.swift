@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The segments that all sessions of a proxy hold open ahead of their players. Each holds 1 MiB at most: the first bytes of pictures and of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelReader
 
 /// The things that all sessions of a proxy share.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The names of codecs (RFC 6381).
 enum Codecs {
     /// The single names of a list.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A track of a source that a plan may take: a track of a file, a representation of DASH, a variant or a rendition of HLS.
 struct OfferedTrack: Sendable, Equatable {
     /// The kind of a track's content.

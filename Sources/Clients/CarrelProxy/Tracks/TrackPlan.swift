@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The tracks of a source that are played, and how they go out: the one choice for files, HLS, DASH and transport streams.
 ///
 /// Selectors count all tracks of the source. Tracks that the player or the form of segments lacks are left out; the first group that has

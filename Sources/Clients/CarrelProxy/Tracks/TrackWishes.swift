@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMedia
 
 /// The input of the choice of tracks: the wishes of the caller, the codecs of the player, and the form of segments.

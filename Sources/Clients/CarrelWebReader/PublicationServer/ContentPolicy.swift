@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The permissions of a publication's resources in a browser.

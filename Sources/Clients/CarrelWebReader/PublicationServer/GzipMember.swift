@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelPublication
 
 /// Packed bytes of an archive's entry as one gzip member (RFC 1952 §2.3): the same deflate stream between another head and tail.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelPublication
 
 /// The PDF document whose pages are drawn: the one that was asked for last, opened once for all who wait for it.

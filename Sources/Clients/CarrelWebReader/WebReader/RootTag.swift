@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Finds where the root element of a document begins to have content: after `<html …>`, or whatever it is called.
 enum RootTag {
     /// - Parameter bytes: the beginning of an HTML or XML document, in UTF-8 or another encoding that ASCII is a part of.

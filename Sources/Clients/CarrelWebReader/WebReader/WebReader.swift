@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelLoopback
 public import CarrelReader
 public import CarrelPublication

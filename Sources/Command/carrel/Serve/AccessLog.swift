@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTPServer
 
 /// Requests on standard error, a line of JSON each.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// The header of an ADTS frame (ISO/IEC 13818-7 §6.2, 14496-3 §1.A.2.2).

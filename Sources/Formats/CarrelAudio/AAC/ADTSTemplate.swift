@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Writes the ADTS header of each frame of one stream: seven bytes, no CRC, one raw data block.
 package struct ADTSTemplate: Sendable, Hashable {
     /// Rates by `sampling_frequency_index` (ISO/IEC 14496-3 table 1.18).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// How an MPEG-4 audio stream is to be decoded (ISO/IEC 14496-3 §1.6.2.1), as MP4 files carry it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Reads a span bit by bit, highest first; every read that would pass the end throws instead.

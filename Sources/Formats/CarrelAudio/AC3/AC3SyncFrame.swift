@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header of an AC-3 or E-AC-3 syncframe (ETSI TS 102 366 §4.3, §E.1.2).

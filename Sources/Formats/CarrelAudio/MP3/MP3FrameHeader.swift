@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The four-byte header of an MPEG audio Layer III frame (ISO/IEC 11172-3 §2.4.1.3, 13818-3 §2.4.1.3).
 public struct MP3FrameHeader: Sendable, Hashable {
     /// How the channels are coded.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension, VBRI).

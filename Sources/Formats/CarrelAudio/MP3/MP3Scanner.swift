@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Finds the audio frames of an MP3 file that arrives in pieces, and leaves out everything else.

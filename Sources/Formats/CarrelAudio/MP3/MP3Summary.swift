@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The content of a scanned MP3 file.
 package struct MP3Summary: Sendable, Hashable {
     /// Bytes between the frames that nothing explains.

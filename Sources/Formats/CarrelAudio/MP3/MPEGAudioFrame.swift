@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header of an MPEG audio frame of Layer II or III, as transport streams carry both under one type (ISO/IEC 11172-3 §2.4.1.3).

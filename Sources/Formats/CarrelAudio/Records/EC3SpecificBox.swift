@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The content of `dec3`, which describes an E-AC-3 track (ETSI TS 102 366 §F.6).

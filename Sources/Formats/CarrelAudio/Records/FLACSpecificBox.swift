@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The content of `dfLa`, which describes a FLAC track by the metadata blocks of the stream (FLAC in ISOBMFF §3.3.2, RFC 9639 §8).

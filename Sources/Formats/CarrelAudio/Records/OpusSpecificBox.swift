@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The content of `dOps`, which describes an Opus track (Encapsulation of Opus in ISOBMFF §4.3.2, RFC 7845 §5.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The metadata of a file, whatever the tag format. Trust nothing here further than a label.

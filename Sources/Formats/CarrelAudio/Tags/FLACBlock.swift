@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header of a metadata block of a FLAC file (RFC 9639 §8.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The numbered genres of ID3v1, with the additions that became customary.
 package enum GenreList {
     /// The genre of that number, if there is one.

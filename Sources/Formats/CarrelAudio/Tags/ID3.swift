@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// ID3 tags, versions 1, 1.1, 2.2, 2.3 and 2.4 (id3.org).

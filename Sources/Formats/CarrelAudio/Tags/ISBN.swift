@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An International Standard Book Number in its 13-digit form (ISO 2108).
 ///
 /// An attribute of a title, never its key: publishers change them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The first packets of an Ogg file (RFC 3533) of Vorbis, Opus (RFC 7845) or FLAC (RFC 9639 §10.1): its codec and its metadata.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The chunks of a WAVE file that say something about its sound (Microsoft "Multimedia Programming Interface and Data Specifications

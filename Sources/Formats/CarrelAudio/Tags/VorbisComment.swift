@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Vorbis comments, which FLAC, Ogg Vorbis and Opus files have (Xiph "Ogg Vorbis I format specification: comment field"; RFC 9639

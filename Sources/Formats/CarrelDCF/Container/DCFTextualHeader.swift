@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A header in words (`Name:value`, OMA DRM Content Format 2.0).
 package struct DCFTextualHeader: Sendable, Hashable {
     /// The header as it is in the file.

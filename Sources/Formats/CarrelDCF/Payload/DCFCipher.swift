@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How the content of an object is encrypted (OMA DRM Content Format 2.0).
 package enum DCFCipher: UInt8, Sendable, Hashable {
     /// Not.

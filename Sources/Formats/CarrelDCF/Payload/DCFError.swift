@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A failure to write or to decrypt OMA content that is not the fault of a file's bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// One descriptor in front of its content: a tag and a length of one to four bytes (ISO/IEC 14496-1 §8.3.3).

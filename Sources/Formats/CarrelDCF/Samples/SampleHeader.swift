@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header in front of each sample (`odaf` of OMA PDCF, `iSFM` of ISMACryp 1.1 §9.2): a flag where encryption is selective, then of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The place that a DCF is written to.
 package protocol DCFSink {
     /// Writes behind everything so far.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Writes boxes into memory (ISO/IEC 14496-12 §4.2).

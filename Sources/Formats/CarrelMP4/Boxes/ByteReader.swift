@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Random access to the bytes of a file.
 package protocol ByteReader {
     /// Bytes in all. Must not change.

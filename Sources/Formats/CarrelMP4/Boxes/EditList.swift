@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Which part of a track's media is presented (`elst`, ISO/IEC 14496-12 §8.6.6).

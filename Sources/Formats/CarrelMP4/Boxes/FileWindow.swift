@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A stretch of a file in memory that moves where reading goes, so that small reads are cheap and memory stays bounded.

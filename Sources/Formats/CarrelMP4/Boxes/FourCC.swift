@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Four characters that name a box, a codec or a brand; in ISO 8859-1, so that `©nam` has four.
 package struct FourCC: Hashable, ExpressibleByStringLiteral, Sendable, CustomStringConvertible {
     /// The characters as a big-endian number.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The places of sync samples in the fragments of a file, by the table at its end (`mfra`, ISO/IEC 14496-12 §8.8.9 to §8.8.11).

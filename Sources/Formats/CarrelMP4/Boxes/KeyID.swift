@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The id of a content key (`KID`, ISO/IEC 23001-7 §8.2): 16 bytes.

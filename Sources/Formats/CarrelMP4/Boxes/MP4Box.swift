@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A box of a file, by its header (ISO/IEC 14496-12 §4.2).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The protection of a track's samples (`sinf`, ISO/IEC 14496-12 §8.12).
 package struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
     /// The four characters of the scheme (§8.12.5), or of the sample entry where the scheme is not said.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The data of a protection system for its players (`pssh`, ISO/IEC 23001-7 §8.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Units of one clock in another.
 package enum Timescale {
     /// `value` times `numerator` over `denominator`, to the nearest; held at the ends of the range.

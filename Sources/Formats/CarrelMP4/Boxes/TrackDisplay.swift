@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// How the pictures of a track are shown: turned, mirrored and scaled by a matrix, at a size (`tkhd`, ISO/IEC 14496-12 §8.3.2).

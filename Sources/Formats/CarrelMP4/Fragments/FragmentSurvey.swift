@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their bytes.

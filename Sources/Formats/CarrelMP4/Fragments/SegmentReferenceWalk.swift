@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Reads a segment index and those that it leads to, one reference after the other (`sidx`, ISO/IEC 14496-12 §8.16.3).

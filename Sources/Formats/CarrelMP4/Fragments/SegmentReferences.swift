@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The subsegments that the index of a file names, chained indexes followed (`sidx`, ISO/IEC 14496-12 §8.16.3).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The changes that turn a file of Common Encryption or PIFF into one that says it is clear, without moving a byte.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// How one sample is encrypted. One value is filled for sample after sample, so that none is allocated.

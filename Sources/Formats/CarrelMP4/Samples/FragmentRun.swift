@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Samples of one track run (`trun`, ISO/IEC 14496-12 §8.8.8).

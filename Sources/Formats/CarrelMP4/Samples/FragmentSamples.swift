@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A movie's defaults for one track's samples in its fragments (`trex`, ISO/IEC 14496-12 §8.8.3).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One access unit of a track: where its bytes are, and when it is decoded and shown.
 package struct MP4Sample: Sendable, Hashable {
     /// Its offset in the file.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A place among the samples that a movie lists for a track, from which a walk goes on: where the next sample lies in each table.
 ///
 /// It takes some 150 bytes, and holds nothing of the tables.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The samples of one track in decode order: those the movie lists, then those of its fragments.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension MP4Track {
     /// The part of the decoded audio that is not part of the work.
     package struct Trim: Sendable, Hashable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Which samples differ from a track's defaults (`sgpd` and `sbgp` of type `seig`, ISO/IEC 14496-12 §8.9, 23001-7 §6).

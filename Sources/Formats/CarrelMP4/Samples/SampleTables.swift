@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The locations of a track's sample tables in the file, checked to fit their boxes (ISO/IEC 14496-12 §8.6, §8.7).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Walks the sample tables of a movie in decode order, holding a window of each table.

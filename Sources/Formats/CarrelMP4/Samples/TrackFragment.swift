@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// One track's part of a movie fragment (`traf`, ISO/IEC 14496-12 §8.8.6): its runs, its time, its protection.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The cues of one sample of WebVTT (`wvtt`, ISO/IEC 14496-30 §7.3): those that are shown from its time on, until it ends.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A message for the application at a moment of the presentation (`emsg`, ISO/IEC 23009-1 §5.10.3.3).

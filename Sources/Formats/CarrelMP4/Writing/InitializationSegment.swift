@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19 §7.3.1).

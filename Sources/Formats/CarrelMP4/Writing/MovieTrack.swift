@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A track as a movie describes it (`trak`, ISO/IEC 14496-12 §8.3): everything but its samples.

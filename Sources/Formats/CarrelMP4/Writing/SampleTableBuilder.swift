@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The sample tables of a track on their way (ISO/IEC 14496-12 §8.6, §8.7): run lengths, and four bytes for each size.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A picture, an audio frame or a tag, taken out of a transport stream.
 package struct AccessUnit: Sendable, Hashable {
     /// The packet identifier of its stream.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Joins the PES packets of one stream and gives their bytes to the splitter of its coding.

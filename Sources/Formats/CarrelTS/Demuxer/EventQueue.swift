@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Events not yet taken, in order.
 struct EventQueue: Sendable {
     private var events: [TransportStreamEvent] = []

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header of a PES packet (ISO/IEC 13818-1 §2.4.3.6).

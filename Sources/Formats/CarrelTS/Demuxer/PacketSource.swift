@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The packets of one packet identifier: where their payload goes, and which of them comes next.

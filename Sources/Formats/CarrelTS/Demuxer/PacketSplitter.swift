@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Takes whole PES packets as units, or the ID3 tags in them, which may go on over several.

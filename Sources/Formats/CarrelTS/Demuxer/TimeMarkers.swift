@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The time stamps of PES packets, by the position in the stream from which they hold (ISO/IEC 13818-1 §2.4.3.7).
 struct TimeMarkers: Sendable {
     struct Marker: Sendable {

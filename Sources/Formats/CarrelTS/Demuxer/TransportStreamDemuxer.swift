@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Takes a transport stream apart (ISO/IEC 13818-1): tables, clock, and the access units of one program.

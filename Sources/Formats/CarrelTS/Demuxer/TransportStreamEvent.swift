@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A part of a transport stream, in the order in which it is complete.
 package enum TransportStreamEvent: Sendable, Hashable {
     /// The streams of the program, at the start and after each change.

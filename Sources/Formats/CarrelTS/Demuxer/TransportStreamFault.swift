@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A place in a transport stream that breaks the standard; reading goes on behind it.
 package struct TransportStreamFault: Sendable, Hashable {
     /// The kinds of faults.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Bounds of what a stream may make the demuxer hold.
 enum UnitLimits {
     /// Bytes of the longest access unit.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The continuity counters of the next packets of a multiplex (ISO/IEC 13818-1 §2.4.3.3).
 package struct ContinuityCounters: Sendable, Hashable {
     /// Of the association and the map, which each fill one packet in every segment.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Frames that wait for others to share their PES packet.
 struct PendingPES: Sendable {
     var data: [UInt8] = []

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Makes a transport stream of pictures, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming wants it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Turns time stamps of 33 bits into times that go on past 26.5 hours.
 struct ClockUnroller: Sendable {
     private var last: Int64?

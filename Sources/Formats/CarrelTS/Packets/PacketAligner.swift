@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Cuts a stream of bytes into packets, and finds them again where bytes are missing or added.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Memory for transport packets that grows as needed and is used again: nothing is cleared and nothing is allocated once it is large
 /// enough.
 @safe

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The header and adaptation field of one transport packet (ISO/IEC 13818-1 §2.4.3.2, §2.4.3.4).

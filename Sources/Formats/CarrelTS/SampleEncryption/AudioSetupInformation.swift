@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The description of an encrypted audio stream in its registration descriptor (MPEG-2 Stream Encryption Format for HTTP Live

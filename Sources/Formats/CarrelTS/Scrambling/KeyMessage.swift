@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The message of a scrambled stream that names its content and its keys: a private section of this project's own.

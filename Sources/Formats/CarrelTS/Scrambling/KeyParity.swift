@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The key that a packet is scrambled with (ETSI EN 300 468 table 140, `transport_scrambling_control`).
 package enum KeyParity: UInt8, Sendable, Hashable, CaseIterable {
     /// The even key.

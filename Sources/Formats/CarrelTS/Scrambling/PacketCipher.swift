@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// Scrambles or descrambles the payload of packets under one key (DVB-CISSA version 1, ETSI TS 103 127 §5).

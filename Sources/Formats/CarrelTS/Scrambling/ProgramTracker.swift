@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Follows the clear packets of a program: its tables, as packets to be repeated, and its key messages.

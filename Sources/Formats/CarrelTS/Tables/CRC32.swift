@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The checksum of sections: polynomial 0x04c11db7, not reflected, all ones at the start (ISO/IEC 13818-1 annex A).

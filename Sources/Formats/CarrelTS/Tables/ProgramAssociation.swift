@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The programs of a transport stream, with the packet identifiers of their maps (ISO/IEC 13818-1 §2.4.4.3).

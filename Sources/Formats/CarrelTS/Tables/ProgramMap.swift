@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The streams of a program (ISO/IEC 13818-1 §2.4.4.8).

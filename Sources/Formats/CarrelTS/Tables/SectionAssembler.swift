@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Joins the sections of one packet identifier (ISO/IEC 13818-1 §2.4.4.1).

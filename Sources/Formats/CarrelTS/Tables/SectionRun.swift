@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The sections that begin in one packet, and the places of their bytes in that packet and those that follow (ISO/IEC 13818-1 §2.4.4.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A descriptor of a program or of one of its streams: a tag with bytes (ISO/IEC 13818-1 §2.6).

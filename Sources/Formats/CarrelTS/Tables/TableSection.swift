@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A section of a table with the long header and a checksum (ISO/IEC 13818-1 §2.4.4.11).

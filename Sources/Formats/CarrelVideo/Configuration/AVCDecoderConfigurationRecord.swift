@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The parameter sets of an H.264 track and the size of its NAL unit lengths: the content of `avcC` (ISO/IEC 14496-15 §5.3.3.1).

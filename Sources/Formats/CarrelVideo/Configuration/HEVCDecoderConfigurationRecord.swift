@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The parameter sets of an H.265 track and the size of its NAL unit lengths: the content of `hvcC` (ISO/IEC 14496-15 §8.3.3.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The fields of an H.264 sequence parameter set that packaging needs (ISO/IEC 14496-10 §7.3.2.1.1).

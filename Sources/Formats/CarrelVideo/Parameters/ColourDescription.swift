@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The colours of a stream as its sequence parameter set describes them (ISO/IEC 14496-10 and 23008-2, annex E; numbers of ISO/IEC

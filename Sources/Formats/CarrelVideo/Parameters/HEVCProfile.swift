@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Profile, tier and level of an H.265 stream (ISO/IEC 23008-2 §7.3.3), as sequence parameter sets and `hvcC` carry them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// A set of pictures that may be referred to (`st_ref_pic_set`, ISO/IEC 23008-2 §7.3.7, §7.4.8).

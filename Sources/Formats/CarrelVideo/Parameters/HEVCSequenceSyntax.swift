@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The fields of an H.265 sequence parameter set that slice headers depend on (ISO/IEC 23008-2 §7.3.2.2).

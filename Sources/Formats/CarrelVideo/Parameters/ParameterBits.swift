@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Reads the fields of a parameter set bit by bit, emulation prevention removed (ISO/IEC 14496-10 §7.2, §9.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// How far a sequence parameter set allows pictures to be reordered (ISO/IEC 14496-10 and 23008-2, annex E).

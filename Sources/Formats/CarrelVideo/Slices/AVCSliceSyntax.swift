@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Slice headers of H.264 (ISO/IEC 14496-10 §7.3.3).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Slice segment headers of H.265 (ISO/IEC 23008-2 §7.3.6).

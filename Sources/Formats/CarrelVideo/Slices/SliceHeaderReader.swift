@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Finds how many bytes of a slice are its header, which encryption leaves clear (ISO/IEC 23001-7 §9.5.2.2).

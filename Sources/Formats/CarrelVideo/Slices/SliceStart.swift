@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The first fields of a slice header (ISO/IEC 14496-10 §7.3.3, ISO/IEC 23008-2 §7.3.6.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The NAL units of a byte stream, one after the other (ISO/IEC 14496-10 annex B).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The bytes 03 that keep a NAL unit free of start codes (ISO/IEC 14496-10 §7.4.1, 23008-2 §7.4.2).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The NAL units of a sample, each behind its length (ISO/IEC 14496-15 §5.3.4.2.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The kinds of NAL units that a sample holds.
 package struct NALUnitSet: OptionSet, Sendable, Hashable {
     package let rawValue: UInt8

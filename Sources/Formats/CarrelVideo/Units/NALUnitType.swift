@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The type of a NAL unit, by its codec's numbering (ISO/IEC 14496-10 table 7-1, 23008-2 table 7-1).
 package struct NALUnitType: Sendable, Hashable {
     /// The codec whose table the number belongs to.

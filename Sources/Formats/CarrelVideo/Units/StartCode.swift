@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The three bytes 00 00 01 before each NAL unit of a byte stream (ISO/IEC 14496-10 annex B, 23008-2 annex B).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The search for two zero bytes in a row, with which every start code and every emulation prevention byte begins.

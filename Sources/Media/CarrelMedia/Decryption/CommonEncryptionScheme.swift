@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelMP4
 
 /// The schemes of Common Encryption (ISO/IEC 23001-7 §10) and of PIFF 1.1.

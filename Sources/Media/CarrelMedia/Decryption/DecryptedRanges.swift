@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The ranges of a file that are decrypted already. Ranges that touch are one, so that there are as many as chunks at most.
 ///
 /// They lie in runs of a bounded length: chunks that come in any order move a few kilobytes each, not all that came before them.

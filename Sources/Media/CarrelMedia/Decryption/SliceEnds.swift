@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// Judges a key by the last bytes of slices, which are encrypted even if the headers of slices are clear.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A protection of a file's content.
 @nonexhaustive
 public enum MediaProtection: Sendable, Hashable, CustomStringConvertible {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The object in PlayReady's protection system header: records in little-endian, of which the first type is XML in UTF-16 (PlayReady

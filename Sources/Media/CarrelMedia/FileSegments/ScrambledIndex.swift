@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The places at which segments of a scrambled transport stream may begin: an index in a file of its own.

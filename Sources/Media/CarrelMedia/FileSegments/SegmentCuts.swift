@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Says where segments begin: at the first place that allows it, at or behind each multiple of a target.
 struct SegmentCuts: Sendable {
     /// The target, in ticks.

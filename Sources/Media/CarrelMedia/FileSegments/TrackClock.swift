@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMP4
 
 /// Turns the times of a track into ticks of 90 kHz from the beginning of the presentation, as `TransportRemuxer` does.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import Glibc
 
 /// A folder whose files a document in it may name: no symbolic link leads out of it.

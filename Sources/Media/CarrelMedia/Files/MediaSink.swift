@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A destination of written media.
 public protocol MediaSink {
     /// Appends bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The address of a key in a playlist or an MPD. A `data:` address is the key itself (RFC 2397).

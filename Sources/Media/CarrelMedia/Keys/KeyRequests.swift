@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The requests of one source: at most one per key at a time, and a bounded cache of the keys that came.

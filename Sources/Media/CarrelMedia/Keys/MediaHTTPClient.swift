@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The HTTP client that an app hands in: nothing here opens a connection.
 public protocol MediaHTTPClient: Sendable {
     /// Sends a GET request.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The decoding times of the pictures of one stream, in ticks of 90 kHz: each is later than the one before (ISO/IEC 13818-1 §2.7.5).
 struct DecodeClock: Sendable {
     /// Most ticks by which a time may go back and still belong to the same timeline: a second.

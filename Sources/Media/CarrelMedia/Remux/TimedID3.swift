@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Event messages whose data are ID3 tags (Carriage of ID3 Timed Metadata in CMAF §4).
 package enum TimedID3 {
     /// The schemes that say so, in lower case.

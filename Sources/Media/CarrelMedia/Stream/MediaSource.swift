@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The encrypted bytes of a medium, which may be far away.
 public protocol MediaSource: Sendable {
     /// Prepares reading.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Language tags (BCP 47) of playlists, manifests and files.
 package enum LanguageTag {
     /// Codes of three letters (ISO 639-2/T and /B) that have one of two letters (ISO 639-1), which RFC 5646 prefers.

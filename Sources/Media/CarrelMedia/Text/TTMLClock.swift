@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The time expressions of a TTML document (W3C TTML2 §12.3.1), and the rates by which it counts frames and ticks.
 struct TTMLClock: Sendable {
     private var frameRate: Double = 30

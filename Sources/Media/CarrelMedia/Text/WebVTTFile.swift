@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Subtitles as a WebVTT file has them (W3C WebVTT §4).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMP4
 
 /// The audio of several bit rates of one film: files with pictures bring the same audio each, and one rendition of each is packaged.

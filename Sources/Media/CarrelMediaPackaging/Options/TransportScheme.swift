@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How segments of transport streams are protected.
 package enum TransportScheme: String, Sendable, Hashable, CaseIterable {
     /// Whole segments in AES-128-CBC (RFC 8216 §5.2).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMP4
 
 /// The files of a package, for the person or the script that asked for it.

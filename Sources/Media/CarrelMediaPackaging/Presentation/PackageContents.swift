@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The renditions, texts and thumbnails that a manifest and playlists name.
 struct PackageContents {
     let renditions: [PackagedRendition]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One question of the public compliance tests of LCP, and its answer for a license or a publication.
 public struct ComplianceCheck: Sendable, Equatable {
     /// A dotted name that never changes, such as `license.signature`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Why something of Readium LCP did not come about: a stable code, and words for a person.

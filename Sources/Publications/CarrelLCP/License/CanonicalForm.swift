@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// The bytes of a license that are signed (LCP 1.0 §5.3): members sorted by their Unicode code points, no white space.

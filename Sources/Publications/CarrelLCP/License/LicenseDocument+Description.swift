@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Says which license it is, and nothing of its user.
 extension LicenseDocument: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "license \(id) of \(provider)" }

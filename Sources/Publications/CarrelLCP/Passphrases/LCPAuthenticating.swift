@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Asks the user for the passphrase of a license. Implemented by the reading app; without one, the question goes to the
 /// `onAskCredentials` of the streamer.
 public protocol LCPAuthenticating: Sendable {

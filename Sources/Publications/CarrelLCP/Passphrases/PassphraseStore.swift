@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Remembers passphrases, by their digests only, so that a user types each of them once.
 public protocol PassphraseStore: Sendable {
     /// The keys to try for a license: its own, then those of the same user at the same provider, then all others.

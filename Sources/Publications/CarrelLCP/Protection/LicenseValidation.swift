@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller performs

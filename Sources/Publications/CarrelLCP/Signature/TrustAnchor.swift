@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// A key whose signature makes a provider's certificate trusted. Only the key counts: a root that was replaced under its old name

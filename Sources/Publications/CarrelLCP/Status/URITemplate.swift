@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The part of URI templates (RFC 6570) that status documents use: `{id}`, `{?id,name}`, `{&end}`.

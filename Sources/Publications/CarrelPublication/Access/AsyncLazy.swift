@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// A value that is made at its first use, by one task, while other users wait; made again after a failure, and after all

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Reads ahead: for what is read in small pieces one after another from where each request is dear, such as a server.

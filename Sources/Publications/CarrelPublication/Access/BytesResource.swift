@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A resource that is in memory.
 public final class BytesResource: Resource {
     public let link: Link

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Keeps the whole of a small resource in memory from its first read on: for what can only be had as a whole.
 ///
 /// A longer resource is not kept, but read from the child each time.

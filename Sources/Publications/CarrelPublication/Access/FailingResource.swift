@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A resource that fails whenever it is read, for a known reason.
 public final class FailingResource: Resource {
     public let link: Link

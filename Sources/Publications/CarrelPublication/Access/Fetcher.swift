@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Gives access to the resources of a container: a folder, an archive, a server.
 public protocol Fetcher: AnyObject, Sendable {
     /// The links that it is known to hold; empty where they cannot be listed, as of a server.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// A fetcher whose child can be replaced while the publication is open: after the file below it was written again, as by a

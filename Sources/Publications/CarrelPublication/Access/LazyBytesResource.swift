@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A small resource that is made at its first use.
 final class LazyBytesResource: Resource {
     let link: Link

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A resource that lies packed in its archive and can be handed on like that, without being unpacked and packed again.
 public protocol PackedResource: Resource {
     /// Its packed form.

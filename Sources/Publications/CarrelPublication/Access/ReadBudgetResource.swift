@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// A resource that shares a number of reads with others, and fails with `resource.too-large` when they are used up.

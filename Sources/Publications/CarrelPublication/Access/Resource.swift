@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Bytes of a publication, read by ranges, by any number of concurrent tasks.
 public protocol Resource: AnyObject, Sendable {
     /// The link of the resource, as the manifest or the container has it.

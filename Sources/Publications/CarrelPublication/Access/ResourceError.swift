@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Why a resource of a publication cannot be read: a stable code, and words for a person.

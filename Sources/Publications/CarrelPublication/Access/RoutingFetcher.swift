@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Sends each link to the first of several fetchers that takes it: resources of an archive beside those of a server.
 public final class RoutingFetcher: Fetcher {
     /// A fetcher and the links that are its own.

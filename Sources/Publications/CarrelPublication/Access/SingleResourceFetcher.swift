@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One resource, as a publication of one: a PDF, an MP3.
 public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()

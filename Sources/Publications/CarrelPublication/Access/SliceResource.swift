@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// A part of another resource, as a resource: what is stored in an archive without being packed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Changes each resource on its way: decrypts it, clears a font, injects a script.
 public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     /// Returns the resource itself where there is nothing to change.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Finds the picture that stands for a publication.
 public protocol CoverService: PublicationService {
     /// The cover as it was published, in whatever size.

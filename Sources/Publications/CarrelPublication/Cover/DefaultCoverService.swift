@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelAudio
 
 /// The cover that a publication names, or else its first page, or the picture in its sound.

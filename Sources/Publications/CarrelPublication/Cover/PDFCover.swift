@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Draws the first page of a PDF document with `pdftoppm`, where that is installed and can be confined (``Poppler``).
 enum PDFCover {
     /// Pixels of the longer side.

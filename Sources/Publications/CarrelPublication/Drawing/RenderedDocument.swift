@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelPDF
 
 /// A PDF document shown as pictures of its pages with their words, where copying and printing must be counted.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An encrypted resource as a reader sees it: decrypted with AES-256 in CBC mode, and unpacked where it was deflated before it was
 /// encrypted (Readium LCP §3). Any range is decrypted from the block before it; nothing is decrypted whole.
 ///

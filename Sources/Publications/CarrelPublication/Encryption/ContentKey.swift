@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// The key under which the resources of a publication are encrypted (AES-256). It never prints.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The path of a package's license (Readium LCP §2.5): `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others. Some packages have it at the
 /// other place, and are found, and replaced, there.
 package struct LicenseLocation: Sendable {

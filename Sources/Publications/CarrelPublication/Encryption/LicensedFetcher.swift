@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A package with a license that is kept beside it: because the package is on a server, or may not be written.
 ///
 /// The license stands where it would be in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others (Readium LCP §2.5).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension TransformingFetcher {
     /// Decrypts the resources that a container declares encrypted by Readium LCP, and leaves the others alone.
     ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The title of an archive of files without metadata.
 enum ContainerTitle {
     /// - Parameters:

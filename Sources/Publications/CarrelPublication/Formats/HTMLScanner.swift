@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The tags and texts of HTML, read as loosely as it is written: nothing is balanced, and everything but a tag is text.

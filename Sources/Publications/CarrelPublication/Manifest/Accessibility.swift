@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// The accessibility metadata of a publication (Readium Web Publication Manifest, "Accessibility"; schema.org).

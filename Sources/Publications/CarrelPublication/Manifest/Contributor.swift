@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// A person or an organisation that contributed to a publication.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Double {
     /// A number that a manifest can hold. Nil for what is none, and for what is infinite or says so.
     init?(finite text: some StringProtocol) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Format {
     /// EPUB 2 or 3 in a ZIP container (EPUB 3.3, "OCF ZIP Container").
     public static let epub = Format([.zip, .epub], "application/epub+zip", "epub")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The kind of a file: the specifications it follows together, such as `[.zip, .epub, .lcp]`.
 public struct Format: Sendable, Hashable {
     /// The specifications that the file follows together, such as a container, a publication format and a protection.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A length that was declared and not counted: good for a progress bar, not for arithmetic on positions.
 public struct LengthHint: Sendable, Hashable {
     /// The declared length in bytes.

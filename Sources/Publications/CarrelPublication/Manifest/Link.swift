@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A link to a resource (Readium Web Publication Manifest, "The Link Object").
 public struct Link: Sendable, Equatable {
     /// The address, relative to the publication or absolute; percent-encoded (RFC 3986), or a URI template (RFC 6570).

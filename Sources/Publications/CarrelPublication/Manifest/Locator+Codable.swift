@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// As Readium's toolkits write a locator: the members of ``Locator/json``.

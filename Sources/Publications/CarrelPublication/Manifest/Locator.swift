@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelJSON
 
 /// A place in a publication (Readium "Locator" model), exact enough to find it again after a change of layout.

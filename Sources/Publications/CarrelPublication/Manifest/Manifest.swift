@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelJSON
 
 /// The metadata and the resources of a publication (Readium Web Publication Manifest).

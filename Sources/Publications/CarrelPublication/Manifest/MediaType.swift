@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A media type (RFC 6838) with its parameters, such as `text/html;charset=utf-8`.
 public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// In lower case, such as `application`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelJSON
 
 /// The metadata of a publication (Readium Web Publication Manifest, "Metadata").

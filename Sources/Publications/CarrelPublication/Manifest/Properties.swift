@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelJSON
 
 /// Further members of a link: known ones have names here, the others are kept unparsed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The place of a resource in its publication: a relative path in normal form, decoded.

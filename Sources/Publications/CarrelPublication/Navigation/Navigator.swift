@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The reader's place in a publication that is shown: a view or a player follows and moves it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Publication {
     /// Finds the place that a link leads to.
     ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Publication {
     /// A publication in the making, which protections and the reading app may still change.
     public struct Builder: Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Opens publications, whatever their format and whatever protects them.
 public final class Streamer: Sendable {
     private let parsers: [any PublicationParser]

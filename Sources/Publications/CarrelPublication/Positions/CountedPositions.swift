@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Positions that follow from lengths and counts: nothing is read, and no server is asked.
 ///
 /// A text that flows has one for each 1,024 bytes that it takes in its container, packed and encrypted as it lies there; so all

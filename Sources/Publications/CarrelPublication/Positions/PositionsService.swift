@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelJSON
 
 /// Cuts a publication into positions: places that are the same on every device and whatever the size of its letters

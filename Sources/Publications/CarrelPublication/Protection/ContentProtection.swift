@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
 /// goes beyond reading (loans, payments) to the app.
 public protocol ContentProtection: Sendable {

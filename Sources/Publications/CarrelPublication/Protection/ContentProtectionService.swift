@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The protection of a publication and the rights of its reader. A place for extensions: a technology's own service may carry
 /// its license, and an extension of `Publication` may lead to it.
 public protocol ContentProtectionService: PublicationService {

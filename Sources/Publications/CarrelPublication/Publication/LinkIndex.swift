@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Finds links of a manifest by their addresses.
 struct LinkIndex: Sendable {
     /// Places of links that lead into the container: from 0 in the reading order, and behind it in the resources.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// An opened publication: its manifest, its resources, and what its services know about it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A file, folder or address that may be a publication.
 public struct PublicationAsset: Sendable, Equatable {
     /// The location of an asset.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Makes publications of one format out of assets.
 public protocol PublicationParser: Sendable {
     /// Parses an asset if it is of the parser's format.

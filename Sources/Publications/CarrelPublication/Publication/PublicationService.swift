@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Something that knows more about a publication than its manifest says, such as its protection, cover or positions.
 public protocol PublicationService: AnyObject, Sendable {
     /// Links that the service adds to the publication, below `~readium/`.

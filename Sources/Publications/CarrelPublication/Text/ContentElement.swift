@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A piece of the content of a publication, as it is read: a paragraph, a heading, an image (Readium "Content").
 public struct ContentElement: Sendable, Equatable {
     /// The role of the piece in the publication. The set grows: always handle roles you do not know.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The words of an HTML or XHTML document as its reader sees them: without markup, every run of white space one space.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read after the last

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Looks for words in the documents of a publication, a bounded piece of work at a time: in those of the reading order, then in those

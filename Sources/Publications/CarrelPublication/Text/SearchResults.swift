@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// The places of words in a publication. Each document is read once, after all results in the one before it have been taken.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelJOSE
 
 /// The signed messages between a player and the service: each has a `typ` and an algorithm of its own, so that none is taken for another.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The start of a hierarchical URL (RFC 3986 §3): scheme and authority, checked; the rest is left as it is.

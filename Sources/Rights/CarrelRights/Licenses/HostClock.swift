@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The clocks of a device at one moment. The wall clock can be set; the time since the boot cannot.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which passwords may be chosen (OWASP ASVS 5.0 §6.2): taken as typed, of 8 to 256 characters, and not among the most common, with or without digits behind.
 enum PasswordPolicy {
     /// The problem with a password, as a sentence without a period; nil if there is none.

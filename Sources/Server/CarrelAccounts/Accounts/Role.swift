@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The role of an account or key, which decides its ``Permission``s.
 package enum Role: String, Sendable, CaseIterable {
     /// Everything, and who else may do what.

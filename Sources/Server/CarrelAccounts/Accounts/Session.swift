@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// An account that is signed in somewhere: in a browser, or in an app on a device.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The credentials to revoke.
 package enum Revocation: Sendable, Equatable {
     /// All that an account was given.

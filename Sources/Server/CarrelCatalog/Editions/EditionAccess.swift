@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelSubscription
 
 /// The access that a resource of an edition requires: a pure function of the edition and the resource.

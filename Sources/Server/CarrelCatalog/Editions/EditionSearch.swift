@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// Which editions are looked for: published ones that fit all of it.

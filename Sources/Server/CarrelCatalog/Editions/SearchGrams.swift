@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The index terms of a text: every run of one, two and three characters of each of its words.
 ///
 /// A word is found anywhere inside another one (`bahn` in `Eisenbahn`), and text without spaces (Chinese, Japanese) needs no

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Decides which of two editions that were found comes first.
 enum SearchRank {
     /// The rank of an edition; a smaller one comes first.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// The blobs that the catalog names, by eight bytes of each digest. Where two share these bytes, a blob counts as named that is not.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Parameter names of the five calls; in each list the first name present counts.
 package struct ParameterNames: Sendable, Equatable {
     package var user = ["username", "email", "user", "name", "subscriber"]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelAccounts
 
 /// The revocations up to a number, as they bear on credentials.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The response to a download that is not allowed.
 package enum RefusalStyle: String, Sendable, CaseIterable {
     /// 403 without a challenge: apps that ask for credentials elsewhere show no password box of their own.

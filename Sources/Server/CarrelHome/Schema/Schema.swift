@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelStore
 
 /// The tables of the server, in the subset of SQL that SQLite and PostgreSQL share (docs/decisions/0003-one-sql.md).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Reads the words after a command's name into its properties.
 ///
 /// `--name value`, `--name=value`, `-n value`, `-nvalue`, `-n=value`; short flags may share a dash (`-vq`); after `--` every word

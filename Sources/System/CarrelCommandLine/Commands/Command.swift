@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One command of a program: its words and parameters as a table, and what it does.
 ///
 /// ```swift

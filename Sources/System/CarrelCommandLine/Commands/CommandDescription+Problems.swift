@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension CommandDescription {
     /// Errors in the tables themselves, command by command; a program's tests expect none.
     package var problems: [String] {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A command as its table describes it, with its subcommands: what help, the manual and completions are made from.
 package struct CommandDescription: Sendable, Equatable {
     /// The words that call it, the program's own first.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A command line worth copying, and what it does.
 package struct Example: Sendable, Equatable {
     /// The line without a prompt, such as `carrel ingest book.m4b`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A script that teaches bash to complete the program's command lines.
 struct BashCompletions {
     private let program: CommandDescription

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A script that teaches fish to complete the program's command lines.
 struct FishCompletions {
     private let program: CommandDescription

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A script that teaches zsh to complete the program's command lines.
 struct ZshCompletions {
     private let program: CommandDescription

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn elsewhere, and

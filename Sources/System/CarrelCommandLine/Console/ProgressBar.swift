@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Shows how far something has come: a bar that is redrawn at most ten times a second on a terminal, a line every five seconds

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How far something has come, how fast it goes and when it will be done: the arithmetic of a progress bar.
 struct ProgressMeter: Sendable {
     /// The unit of counting.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension StringProtocol {
     /// Columns the text takes on a terminal: none for marks that combine, two for East Asian wide characters and emoji.
     var columns: Int { reduce(0) { $0 + $1.columns } }

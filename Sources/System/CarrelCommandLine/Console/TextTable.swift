@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Rows in aligned columns, for lists.
 package struct TextTable: Sendable, Equatable {
     /// One column.

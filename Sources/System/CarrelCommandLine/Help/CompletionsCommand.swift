@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// `completions`: prints what teaches a shell to complete the program's command lines.
 struct CompletionsCommand: ProgramCommand {
     var shell = Shell.bash

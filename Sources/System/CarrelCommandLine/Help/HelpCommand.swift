@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// `help`: explains the program or one of its commands, for a reader, `man` or a machine.
 struct HelpCommand: ProgramCommand {
     var words: [String] = []

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The output of `--help` for one command.
 struct HelpText {
     private let about: CommandDescription

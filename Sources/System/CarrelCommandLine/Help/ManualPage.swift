@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The program's page of section 1 of the manual, in roff with the `man` macros; every command is on it.
 struct ManualPage {
     private let program: Program

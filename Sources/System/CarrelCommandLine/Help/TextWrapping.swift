@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension String {
     /// The text broken into lines of at most `width` columns at spaces; a longer word has a line of its own.
     /// Line breaks in the text are kept.

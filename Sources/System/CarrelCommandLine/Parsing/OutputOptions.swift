@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How much a command says, and to whom.
 package struct OutputOptions: ParameterGroup, Sendable, Equatable {
     /// Results as JSON, for machines; no progress.

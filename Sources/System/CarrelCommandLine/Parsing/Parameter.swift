@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One row of a command's table: a property of `Root`, how it is written and how it is explained.
 package struct Parameter<Root>: Sendable {
     /// All but the effect.

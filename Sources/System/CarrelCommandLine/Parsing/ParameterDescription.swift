@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The description of a parameter for help, completion and documentation: all but its effect.
 package struct ParameterDescription: Sendable, Equatable {
     /// How a parameter is written.

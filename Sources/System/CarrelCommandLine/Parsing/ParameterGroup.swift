@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Parameters that several commands share, with the properties they fill.
 package protocol ParameterGroup {
     init()

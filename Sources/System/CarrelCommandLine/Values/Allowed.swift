@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which values of a type one option or setting takes.
 package struct Allowed<Value: Sendable>: Sendable {
     /// The allowed values, for help; nil when all are.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A number of bytes, written with a unit: `64MiB`, `1.5GB`, `512kB`, `4096B`; a number alone is bytes.
 package struct ByteCount: TextValue, Comparable, Hashable {
     /// How many.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// The end of something that a person grants: a date and time (RFC 3339), a date, which means the last second of that day in UTC, or a

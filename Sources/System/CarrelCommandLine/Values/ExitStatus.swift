@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How a program ended, by the numbers of `sysexits.h`.
 package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Why a written value was refused.
 package struct InvalidValue: Error, Equatable {
     /// The end of a sentence that begins with the value, such as "is not a whole number". Never the value itself, which may be secret.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// An error that knows how to be told on a terminal. Any other error is told by its description and ends with status 1.
 package protocol ReportableError: Error {
     /// The failure in words: a lower-case sentence without a period; never a secret.

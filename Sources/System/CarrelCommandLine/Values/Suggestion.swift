@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Finds the word that was probably meant.
 package enum Suggestion {
     /// The word nearest to `text`, or nil when none is near enough to be meant.

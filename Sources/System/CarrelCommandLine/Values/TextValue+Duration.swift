@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Written with units, largest first: `30s`, `5m`, `1h30m`, `1.5h`, `250ms`, `2d`. A number alone is refused, except `0`.
 extension Duration: TextValue {
     private static let units: [(name: String, milliseconds: Int64)] = [

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Written as RFC 3339 has it (`2026-01-31T18:00:00Z`), or as a date, which means its first moment in UTC.

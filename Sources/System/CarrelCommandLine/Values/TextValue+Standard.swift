@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension String: TextValue {
     package init(written text: String) throws(InvalidValue) { self = text }
     package var written: String { self }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A value that a person writes as one word: on a command line, in a settings file, in the environment.
 ///
 /// An enumeration with `String` raw values that is `CaseIterable` conforms by declaring it.

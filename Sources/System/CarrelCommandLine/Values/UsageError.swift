@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// A command line that does not say what to do: an unknown word, a missing or impossible value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A block of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let base: IPAddress

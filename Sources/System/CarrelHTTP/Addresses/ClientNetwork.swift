@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The network of a client as limits count it: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has.
 package struct ClientNetwork: Hashable, Sendable {
     private let high: UInt64

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CLinux
 
 /// A numeric IPv4 or IPv6 address; IPv4 mapped into IPv6 counts as IPv4.

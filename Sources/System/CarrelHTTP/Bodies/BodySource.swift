@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Produces a response's body block by block, in bounded memory.
 public protocol BodySource: AnyObject, Sendable {
     /// Appends up to `out.freeCapacity` bytes; appending nothing means the end. Throwing cuts the connection, so that the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Receives the chunks of a streamed response from its producer.
 public struct BodyWriter: Sendable {
     private let send: @Sendable ([UInt8]) async throws -> Void

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A body that costs less when it is made side by side with others that are wanted at the same moment, as bodies do under a cipher
 /// in which each block waits for the one before.
 public protocol GroupedBodySource: BodySource {

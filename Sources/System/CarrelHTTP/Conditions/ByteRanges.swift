@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A `Range` field in bytes (RFC 9110 §14.1.2, §14.2).
 public struct ByteRanges: Sendable, Hashable {
     /// One range as asked for; numbers too large for 63 bits are taken as the largest.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Evaluates a request's conditions against what there is (RFC 9110 §13).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The certificate of a request's client. None of it says that the client is known: that is up to the handler.

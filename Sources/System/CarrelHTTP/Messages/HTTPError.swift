@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A request that ends in an error: what a problem document says (RFC 9457).
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The value of a member of the problem document.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Header fields in the order they were given; names compare without regard to case (RFC 9110 §5).
 public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
     /// One field line.

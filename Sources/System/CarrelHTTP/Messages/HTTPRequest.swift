@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A request whose line and header fields have been checked.
 public struct HTTPRequest: Sendable {
     /// The content of a request, shared by its copies: handlers pass requests around, and copying each field would cost.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A response: what a handler returns.
 public struct HTTPResponse: Sendable {
     /// The status code (RFC 9110 §15).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A status code (RFC 9110 §15).
 public struct HTTPStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The three-digit number.

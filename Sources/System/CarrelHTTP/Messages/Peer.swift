@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The other end of a connection.
 public enum Peer: Sendable, Hashable, CustomStringConvertible {
     /// A network address, numeric and without brackets; a trusted proxy's word where there is one (the port is 0 then).

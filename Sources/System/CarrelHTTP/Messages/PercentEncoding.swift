@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Percent-encoding (RFC 3986 §2.1) and the form variant where `+` is a space (WHATWG URL §5).
 public enum PercentEncoding {
     /// The text with every escape undone once; nil when an escape is not two hexadecimal digits or the bytes are not UTF-8.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Name and value pairs of a query or a form, in order, decoded once (WHATWG URL §5.1).
 public struct Query: Sendable, Hashable {
     /// One pair.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The path of a request: split on the raw `/`, each segment decoded once.
 public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
     /// The path as sent, starting with `/`, without the query.

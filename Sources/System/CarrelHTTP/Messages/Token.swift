@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The characters of a token: methods, field names, cookie names (RFC 9110 §5.6.2).
 public enum Token {
     private static let allowed: [Bool] = {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension HTTPRequest {
     /// The values of every cookie of that name, in the order sent (RFC 6265bis §5.7.3): a neighbour on the same host can plant
     /// one, so what matters must be checked for each.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A list of choices with weights: `Accept`, `Accept-Encoding`, `Accept-Language` (RFC 9110 §12.4).
 public struct QualityList: Sendable, Hashable {
     /// One choice.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A `Set-Cookie` field (RFC 6265bis §4.1).
 public struct SetCookie: Sendable, CustomStringConvertible {
     /// Which requests of other sites carry the cookie.

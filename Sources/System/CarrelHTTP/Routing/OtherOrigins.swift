@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The origins of other sites whose pages may use the routes that are open to them (WHATWG Fetch §3.2, "CORS").
 ///
 /// A page of such an origin may read the responses and send state-changing requests. Its cookies never count, and no response allows

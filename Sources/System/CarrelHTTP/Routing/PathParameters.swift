@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The decoded values that the `{name}` parts of a route's pattern matched.
 public struct PathParameters: Sendable {
     private var pairs: [(name: String, value: String)] = []

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension Route {
     /// Why a state-changing request is refused: a page of another origin made a browser send it, or could have.
     ///

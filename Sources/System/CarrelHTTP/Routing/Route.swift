@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One route of a router.
 public final class Route: Sendable {
     /// A handler: takes the request and the matched parts of its path, returns a response. Throws ``HTTPError``, an

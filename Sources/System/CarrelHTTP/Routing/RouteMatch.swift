@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which route a request takes, or why none.
 public struct RouteMatch: Sendable {
     /// The route; nil when there is none.

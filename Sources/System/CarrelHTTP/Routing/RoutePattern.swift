@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A route's pattern taken apart: `v1/stream/hls/{order}/{ticket}/{n}.ts`.
 struct RoutePattern: Sendable {
     /// One segment of a pattern.

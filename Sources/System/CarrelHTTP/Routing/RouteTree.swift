@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The routes as a tree over segments: a literal wins over a part with a prefix or suffix, that over a bare parameter,
 /// that over a rest; the first that leads to an end is taken.
 struct RouteTree: Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Finds the handler for a request and turns whatever it does into a response.
 public struct Router: Sendable {
     /// The routes in the order they were added.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CCurl
 
 /// A libcurl easy handle: one request at a time. Its owner configures it, then it is the loop's until it is finished.

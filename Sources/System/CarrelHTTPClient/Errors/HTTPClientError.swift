@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 public import CarrelBytes
 
 /// Why a request has no response. Never holds credentials, header values or the path and query of a URL.

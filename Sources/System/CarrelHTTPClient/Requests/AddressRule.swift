@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Which addresses a request may go to. It judges the very address of each connection, after the host's name was resolved, so that no way
 /// of writing an address goes around it; a connection that another request left open is judged again.
 public enum AddressRule: Sendable {

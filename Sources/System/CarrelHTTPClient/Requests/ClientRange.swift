@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One range of bytes to ask for (RFC 9110 §14.1.2).
 public enum ClientRange: Sendable, Equatable {
     /// From the first to the last of these, both included.

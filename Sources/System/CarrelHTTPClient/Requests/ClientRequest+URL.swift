@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension ClientRequest {
     /// The URL, fit to be shown.
     var urlWithoutCredentials: String {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// How long a request may take. There is no "for ever".
 public struct ClientTimeouts: Sendable {
     /// To resolve, connect and shake hands.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CCurl
 
 /// libcurl's view of a URL, so that what is decided here is about the URL that it will use.

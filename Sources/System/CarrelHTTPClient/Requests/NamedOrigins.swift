@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelThreads
 
 /// Origins (scheme, host and port; RFC 6454 §4) that a user named, for ``AddressRule/named(_:)``.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// Following redirects (RFC 9110 §15.4).

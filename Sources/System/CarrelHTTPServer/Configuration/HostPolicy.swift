@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// Which hosts a request may be meant for: what stands between a foreign page and us when its name is rebound to our address.

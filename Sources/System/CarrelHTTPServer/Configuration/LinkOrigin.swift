@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// The origin of links into the server: one that browsers reach and that the server answers for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The exchanges of a worker whose header is still coming, and which of them the library refuses.
 ///
 /// The library reports a refusal without its connection. It reads the connections of a worker one after the other: between the end of a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The places of a request's line and header fields in libmicrohttpd's buffer.
 ///
 /// The library (0.9.75) ends each part with zeros where it lies and gives its address. In a head as RFC 9112 §2.1 has it, one blank

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelHTTP
 
 /// Makes ids that tell requests apart, not that anyone could not guess: 13 letters and digits, so that no memory is taken.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 internal import CarrelThreads
 
 /// Buffers for bodies that are made in one piece, kept so that each response does not pay for fresh pages.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelMetrics
 
 /// One worker's way to the counters of requests, so that it looks each of them up once.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The name of a blob: the SHA-256 of its bytes (FIPS 180-4).

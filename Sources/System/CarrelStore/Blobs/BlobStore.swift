@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelBytes
 
 /// Keeps files of any size under the digest of their content, so that equal files are kept once and never change.

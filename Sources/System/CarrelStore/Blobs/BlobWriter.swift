@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A blob that is being written. Unless it is finished, nothing of it stays.
 package protocol BlobWriter: AnyObject {
     /// Bytes appended so far.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The work of a database's writer since it was opened, for metrics.
 package struct SQLiteCounters: Sendable, Equatable {
     /// Calls of `write` that were committed, or whose closure threw, in a group that was committed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// One waiting call of `write`: what to run, and whom to tell.
 protocol WriteJob: AnyObject, Sendable {
     /// The error of the last run, kept until the group is committed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package import CarrelCrypto
 
 /// The keys that follow from a vault's master key, one for each purpose.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelTesting
 
 /// Memory, descriptors and threads of a process.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelTesting
 
 /// A server of 127.0.0.1 that has the files of a folder, with byte ranges, and an empty page.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelPublication
 
 /// Data that your own protection keeps for an opened publication.

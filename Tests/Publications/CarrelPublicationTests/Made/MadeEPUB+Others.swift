@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 extension MadeEPUB {
     /// Every page laid out by its publisher, read from right to left.
     static var fixedLayout: [String: [UInt8]] {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// What becomes of each file of others that is opened as it is: every one of these folders is in it (FixtureTests).
 enum FixtureTable {
     enum Outcome: Equatable, Sendable {

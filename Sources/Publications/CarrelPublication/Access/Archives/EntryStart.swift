@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The offset of an entry's bytes: after its local header (APPNOTE §4.3.7), which must have the same name.

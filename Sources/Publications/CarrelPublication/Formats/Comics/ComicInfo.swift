@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The content of a `ComicInfo.xml` (the Anansi project's schema 2.0).

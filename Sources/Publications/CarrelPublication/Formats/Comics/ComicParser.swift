@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// Opens archives of images (CBZ), with what a `ComicInfo.xml` in them says.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The first bytes of a picture: which kind it is, and whether it declares a size.

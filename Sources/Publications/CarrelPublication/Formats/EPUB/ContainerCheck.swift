@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelArchive
 
 /// Requirements of an EPUB's archive (EPUB 3.3 §4.2) that a reader can do without.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// Makes the manifest of a package: its reading order, its resources, and what each link says.

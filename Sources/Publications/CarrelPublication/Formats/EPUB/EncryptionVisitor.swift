@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// Reads a document of a hundred thousand elements, of which only what is encrypted is kept.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The metadata of a package document: Dublin Core elements and `meta` elements, with what refines each.

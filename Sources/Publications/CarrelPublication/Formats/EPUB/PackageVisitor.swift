@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// Takes what a package document says while it is read: its items and the references of its spine, of which there may be very many, one

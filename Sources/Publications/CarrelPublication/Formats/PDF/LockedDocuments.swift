@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The PDF documents of a package that need a password of their own. A publication has one protection: their passwords cannot be asked for.
 enum LockedDocuments {
     /// Documents that are looked at: two small parts of each are read.

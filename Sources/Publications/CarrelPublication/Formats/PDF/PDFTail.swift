@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelBytes
 
 /// The end of a PDF document, where it says whether it is encrypted (ISO 32000-2 §7.5.5): looked at instead of all of it.

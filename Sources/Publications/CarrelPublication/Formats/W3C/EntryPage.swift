@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelXML
 
 /// The primary entry page of a W3C publication: HTML, which says where the publication's manifest is (Publication Manifest §4.2, LPF §4).

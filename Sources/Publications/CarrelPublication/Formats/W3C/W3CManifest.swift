@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelJSON
 
 /// Turns a W3C publication manifest (Publication Manifest, Audiobooks) into a Readium one.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelPDF
 
 /// PDF documents that are encrypted with a password (revisions 2 to 6), of the user or of the owner.

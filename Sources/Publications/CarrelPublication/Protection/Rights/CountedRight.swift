@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// A right that a publication gives in a limited amount.
 ///
 /// This is the one place that says how it is counted.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// The rights of a reader besides reading, and how much of them is left.
 ///
 /// Text is counted in Unicode scalars. Consuming is one step: two askers never get the last character both. A store that fails

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 /// Remembers how much of the counted rights of publications has been used, for good.
 public protocol UserRightsStore: Sendable {
     /// How much of a right has been used.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 import CarrelCrypto
 
 /// Archives whose entries need a password: traditional encryption and AES-128, -192 and -256.
