@@ -8,10 +8,11 @@ package import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// The audit log in a file: lines of JSON, the first of which says behind which row it begins, the last where it ends.
+/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last that of its final
+/// row.
 ///
-/// A line holds a row as the chain seals it, with the bytes of its page where it stands for one. So the file is verified by itself, and
-/// its end is found in the log, which it joins.
+/// A line holds a row as the chain seals it, with the bytes of its page if it refers to one. So the file can be verified by
+/// itself, and its end joins it to the log.
 package struct AuditArchive: Sendable {
     package static let format = "carrel.audit/1"
     /// Bytes of a line, at most: a page of the log in base 64.

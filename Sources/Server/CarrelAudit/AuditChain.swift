@@ -18,10 +18,10 @@ package final class AuditChain: Sendable {
         self.head = head
     }
 
-    /// The number and the seal of an entry behind `last`, nil for the first: it covers the seal before it, and every field behind
-    /// its length.
+    /// The number and the seal of the entry after `last` (nil for the first): the seal covers the previous seal, and every field
+    /// with its length before it.
     ///
-    /// - Throws: ``ServerError`` `conflict` when there is no number any more, which only a made-up entry can have taken.
+    /// - Throws: ``ServerError`` `conflict` if the numbers are exhausted, which only a forged entry can cause.
     func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
         let (number, isTooLarge) = (last?.number ?? 0).addingReportingOverflow(1)
         if isTooLarge { throw head.isMissing }
@@ -88,9 +88,9 @@ package final class AuditChain: Sendable {
         return try? AuditPage.count(of: page.bytes)
     }
 
-    /// The numbers and seals of entries that go on with the chain.
+    /// The numbers and seals of entries that continue the chain.
     ///
-    /// - Throws: as ``end(in:)`` does, and `conflict` when there is no number any more.
+    /// - Throws: as ``end(in:)`` does, and `conflict` if the numbers are exhausted.
     func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
         var last = try end(in: transaction)
         return try entries.map { entry in

@@ -149,7 +149,7 @@ package final class AuditFold: Sendable {
 
     init(_ group: AuditBatchWriter) { self.group = group }
 
-    /// Records an entry, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry, or counts it; for the parameters, see ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -206,7 +206,7 @@ package final class AuditFold: Sendable {
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     func flush(at now: Instant) async throws { try await flush(now) }
 
-    /// Writes all counts, also those of running minutes.
+    /// Writes all counts, including the current minute's.
     ///
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     package func flushAll() async throws { try await flush(nil) }
@@ -275,8 +275,8 @@ extension Audit.Entry {
     /// The reason of an entry that stands for several of one reason.
     static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
 
-    /// The reason, and how many requests the entry stands for. One that stands for several has no request's id, and their number at
-    /// the end of its reason, behind " +".
+    /// The reason, and the number of requests that the entry represents. An entry for several requests has no request id, and its
+    /// reason ends with " +" and their number.
     package var unfolded: (reason: String, count: Int) {
         guard requestID.isEmpty, let end = reason.utf8.lastIndex(of: UInt8(ascii: "+")), end != reason.startIndex else {
             return (reason, 1)

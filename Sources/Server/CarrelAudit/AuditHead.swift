@@ -6,8 +6,9 @@ package import CarrelHome
 import CarrelThreads
 import Glibc
 
-/// The last seal that this home has seen, in a file beside the database: the chain only grows, so an entry of that number with
-/// that seal is in it for ever. With write access to the database alone, history cannot be resealed nor truncated unnoticed.
+/// The last seal that this home has seen, in a file next to the database: the chain only grows, so it always contains an entry of
+/// that number with that seal. An attacker with write access to the database alone can neither reseal nor truncate history
+/// unnoticed.
 package struct AuditHead: Sendable {
     package struct Mark: Sendable, Equatable {
         package let number: Int64

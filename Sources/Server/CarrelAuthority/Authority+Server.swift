@@ -17,7 +17,7 @@ extension Authority {
         package let key: P256.PrivateKey
         /// The root and the authorities of players, in DER.
         package let clientAuthorities: [[UInt8]]
-        /// Of the service's keys at that time: with a larger one it is time for another certificate.
+        /// The number of the service's keys at that time: if it has grown, the certificate must be renewed.
         package let number: Int64
         package let validity: ClosedRange<Instant>
     }

@@ -21,14 +21,14 @@ package final class Authority: Sendable {
     /// The lists that are being made.
     let listBuild = Locked<Task<RevocationLists, any Error>?>(nil)
 
-    /// Reads the keys; those of a new database are made.
+    /// Reads the keys, or creates them in a new database.
     ///
     /// - Parameters:
     ///   - database: the database of one environment.
     ///   - master: unwraps the keys.
     ///   - clock: the time.
-    ///   - environment: that of the home; players belong to one.
-    /// - Throws: ``ServerError`` `server.home` when the database belongs to another environment.
+    ///   - environment: the home's environment; each player belongs to one.
+    /// - Throws: ``ServerError`` `server.home` if the database belongs to another environment.
     package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock, environment: ServiceEnvironment)
         async throws
     {

@@ -266,7 +266,7 @@ package struct LinkCodes: Sendable {
         )
     }
 
-    /// The letters of a code as they are stored; nil for a text that cannot be one.
+    /// The letters of a code as stored; nil if the text cannot be a code.
     static func letters(of typed: String) -> String? {
         guard typed.utf8.count <= 64 else { return nil }
         let code = typed.uppercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: " ") }

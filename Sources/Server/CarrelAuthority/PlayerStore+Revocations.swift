@@ -138,7 +138,7 @@ extension PlayerStore {
 
     /// The entries of both kinds of lists.
     package struct Revoked: Sendable {
-        /// Serial numbers of the signed list, without those of players that it names.
+        /// Serial numbers of the signed list, except certificates of players that it names.
         package let serials: [String]
         /// Players, licenses and keys of the signed list.
         package let rights: [(kind: String, id: String)]

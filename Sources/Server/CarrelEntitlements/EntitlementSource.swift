@@ -24,7 +24,7 @@ package protocol EntitlementSource: Sendable {
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
 
-    /// The health of the system behind it; nil for a local source.
+    /// The health of the upstream system; nil for a local source.
     var health: UpstreamHealth? { get }
 
     /// Whether a token is one of this source's, which then answers for it alone.

@@ -119,9 +119,9 @@ package struct Subscriptions: Sendable {
         )
     }
 
-    /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
+    /// Ends a subscription, immediately if no end is given. The account's apps must request new credentials.
     ///
-    /// One that ends earlier already stays as it is: ending never makes a subscription longer, however often it is asked for.
+    /// A subscription that already ends earlier is unchanged: ending never extends it, even if repeated.
     package func end(_ id: String, at end: Instant? = nil, by actor: AuditActor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in

@@ -91,7 +91,7 @@ final class CommunicationKeys: Sendable {
         }
     }
 
-    /// The service's own keys, then those of operators, the oldest first.
+    /// Lists the service's own keys, then operators' keys, the oldest first.
     func list(at now: Instant) async throws -> [Listed] {
         let own = try await own(at: now).map { Listed(id: $0.id, createdAt: nil, owner: nil) }
         let added = try await database.read { try LicenseStore.communicationKeys(in: $0) }

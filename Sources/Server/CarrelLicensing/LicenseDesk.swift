@@ -135,7 +135,7 @@ struct LicenseDesk {
         }
         if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction) {
             if let license = try LicenseStore.license(known.license, in: transaction) {
-                // a stream that lapsed lost its place among those of its message too
+                // a stream that lapsed also lost its place among the streams of its message
                 let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
                 if !grant.isReusable || (isLive(license) && !isLapsed) {
                     player = try owned(grant)

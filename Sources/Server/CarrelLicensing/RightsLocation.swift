@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// The address at which streams' tokens are redeemed, as it is written into them.
+/// The address for redeeming stream tokens, as written into the tokens.
 package final class RightsLocation: Sendable {
     /// The path of the rights location.
     package static let path = "/hms/ms3/rights/"
@@ -32,7 +32,7 @@ package final class RightsLocation: Sendable {
         return publicURL + Self.path
     }
 
-    /// All URLs by which the rights location is known, beside that of a request itself.
+    /// All known URLs of the rights location, in addition to a request's own.
     var urls: [String] {
         [url, publicURL.map { $0 + Self.path }].compactMap(\.self)
     }

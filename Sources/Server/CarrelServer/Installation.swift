@@ -38,7 +38,7 @@ enum Installation {
         try requireSame(try await thread.run { try blobs.join(installation: id) }, id, blobs)
     }
 
-    /// Refuses to create a database beside media: they belong to one that is missing.
+    /// Refuses to create a database in a home with media: they belong to a missing database.
     static func requireNoMedia(_ blobs: DirectoryBlobStore, beside home: Home) throws {
         guard try !blobs.isEmpty else { return }
         throw ServerError(

@@ -42,17 +42,17 @@ extension CarrelService {
         package var communicationKeys = 0
     }
 
-    /// Replaces a home's database, which is kept beside it, with a backup. No process may have the database open.
+    /// Replaces a home's database, which is kept next to it, with a backup. No process may have the database open.
     ///
-    /// All sessions and links of the backup end, and the secrets that sign tickets, credentials and tokens are deleted: some of them may
-    /// have ended after the backup. The next start makes new secrets. What devices depend on is carried over from the replaced database if it
-    /// can be read. All of this happens in a copy, before the home changes.
+    /// All sessions and links of the backup end, and the secrets that sign tickets, credentials and tokens are deleted: some of
+    /// them may have ended after the backup. The next start makes new secrets. Data that devices depend on is carried over from
+    /// the replaced database if it can be read. All of this is done in a copy, before the home changes.
     ///
     /// - Parameters:
     ///   - home: the home; its master key may be missing.
     ///   - path: a file that a backup wrote.
     ///   - clock: the clock.
-    /// - Returns: what ended, and what the backup lacks.
+    /// - Returns: the number of ended sessions and links, and what the backup lacks.
     /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey` for the backup
     ///   of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then unchanged.
     @discardableResult

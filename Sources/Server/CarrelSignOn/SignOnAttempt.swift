@@ -12,7 +12,7 @@ struct SignOnAttempt: Sendable {
     /// 16 random bytes.
     let id: [UInt8]
     let expiresAt: Instant
-    /// The path on this server to go on to.
+    /// The path on this server to return to.
     let returnPath: String
 
     /// Time limit of a sign-in at the provider.

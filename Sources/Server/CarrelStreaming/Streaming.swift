@@ -12,8 +12,8 @@ import CarrelPackager
 import CarrelThreads
 import CarrelWebAPI
 
-/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments made as they are asked for,
-/// keys for orders that are live.
+/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments generated on request, keys for
+/// active orders.
 package final class Streaming: Sendable {
     package let settings: StreamSettings
     package let orders: Orders

@@ -210,13 +210,13 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// Removes counters, so that those who were slowed down are let in: of an account, of a network, of both, or all. The counters of
-    /// wider networks, which only this process has, are removed too.
+    /// Removes counters of an account, of a network, of both, or all, so that throttled clients can sign in. Counters of wider
+    /// networks, which only this process has, are removed too.
     ///
     /// - Parameters:
-    ///   - name: the account's name as it is typed; nil for every account.
+    ///   - name: the account's name as typed; nil for every account.
     ///   - address: any address in the network; nil for every network.
-    ///   - subject: the id of the account, for the audit log; empty where there is none.
+    ///   - subject: the id of the account, for the audit log; empty if there is none.
     ///   - actor: the actor for the audit log.
     /// - Returns: the number of counters deleted from the database.
     /// - Throws: the database's error.
@@ -379,7 +379,7 @@ package struct SignInThrottle: Sendable {
         )
     }
 
-    /// The /64 of an IPv6 address, and an IPv4 address as it is.
+    /// The /64 of an IPv6 address, or an IPv4 address unchanged.
     package static func network(of address: String) -> String { prefix(of: address, bits: 64) ?? address }
 
     /// The first bits, a multiple of 16 up to 64, of an IPv6 address; nil for one of IPv4.

@@ -186,7 +186,7 @@ package struct Accounts: Sendable {
 
     // MARK: Back-office keys
 
-    /// A back-office key as it is listed; its text is known only to who created it.
+    /// A back-office key as listed; its text was shown only when it was created.
     package struct ServiceKey: Sendable, Equatable {
         package let id: String
         package let name: String

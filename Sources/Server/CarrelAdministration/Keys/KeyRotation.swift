@@ -31,9 +31,9 @@ package struct KeyRotation: Sendable {
 
     /// - Parameters:
     ///   - home: the home whose keyring changes.
-    ///   - database: the database that it is for.
-    ///   - clock: tells the time.
-    ///   - columns: all keys that are kept wrapped, beside the server's own secrets.
+    ///   - database: the home's database.
+    ///   - clock: the clock.
+    ///   - columns: all columns of wrapped keys, in addition to the server's own secrets.
     package init(home: Home, database: any Database, clock: any WallClock, columns: [WrappedKeys] = []) {
         self.home = home
         self.database = database

@@ -126,7 +126,7 @@ package struct Editions: Sendable {
         )
     }
 
-    /// Changes to an edition; nil and empty leave a member as it is.
+    /// Changes to an edition; a nil or empty member is left unchanged.
     package struct Change: Sendable {
         package var metadata = IngestOptions.Overrides()
         package var price: Edition.Price?

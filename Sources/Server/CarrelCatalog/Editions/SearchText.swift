@@ -22,7 +22,7 @@ package struct SearchText {
         language = metadata.language.map { String($0.lowercased().prefix { $0 != "-" && $0 != "_" }.prefix(8)) } ?? ""
     }
 
-    /// Words as they are looked for: in lower case, and not longer than a hundred characters.
+    /// Normalizes search words: lower case, at most 100 characters.
     package static func wanted(_ words: String) -> String {
         var out = String.UnicodeScalarView()
         out.append(contentsOf: words.lowercased().unicodeScalars.prefix(100))

@@ -26,8 +26,8 @@ package struct IngestService: Sendable {
         )
     }
 
-    /// Ingests an edition. Content that the product already has is recognised, and its metadata updated; other
-    /// content replaces that of the product.
+    /// Ingests an edition. Content that the product already has is recognized, and its metadata updated; other content replaces
+    /// the product's.
     package func ingest(
         _ path: String,
         _ options: EditionOptions,

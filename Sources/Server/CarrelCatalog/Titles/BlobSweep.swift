@@ -6,12 +6,12 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-/// Moves the blobs that nothing in the catalog uses to the trash: what replaced titles, other covers and killed processes leave behind.
-/// They are deleted a week later.
+/// Moves blobs that the catalog does not use to the trash: remains of replaced titles, replaced covers and killed processes. They
+/// are deleted a week later.
 ///
-/// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While a database that a restore
-/// replaced lies beside the restored one, all blobs stay: the older database cannot name what came after it. What it names moves back
-/// from the trash all the same.
+/// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While the database that a
+/// restore replaced is still next to the restored one, all blobs stay: the older database cannot name blobs that came after it.
+/// Blobs that it names still move back from the trash.
 package struct BlobSweep: Sendable {
     let database: any Database
     let blobs: any BlobStore

@@ -47,7 +47,7 @@ extension JSONObject {
         return (try object.blob("blob"), try object.requiredString("mediaType"))
     }
 
-    /// The metadata that overrides that of a source.
+    /// The metadata that overrides a source's.
     package func overrides(_ name: String) throws(ServerError) -> IngestOptions.Overrides {
         var overrides = IngestOptions.Overrides()
         guard let object = try part(name) else { return overrides }

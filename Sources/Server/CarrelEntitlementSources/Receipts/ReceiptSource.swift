@@ -70,7 +70,7 @@ package struct ReceiptSource: EntitlementSource {
         return try await decision(on: productID, holdings)
     }
 
-    /// The combined transactions of one account, or those of one purchase without an account.
+    /// The combined transactions of one account, or of one purchase without an account.
     package struct EntitlementSnapshot: Sendable {
         /// Tag of issued credentials, so that they end with the purchase.
         let tag: String
