@@ -14,7 +14,7 @@ actor HomeCatalog {
     private var client: HomeClient
 
     /// - Parameters:
-    ///   - options: the home, which is created where it is missing.
+    ///   - options: the home, which is created if it is missing.
     ///   - console: reports a created home.
     /// - Throws: the home's error.
     init(_ options: HomeOptions, _ console: Console) async throws {
@@ -39,7 +39,7 @@ actor HomeCatalog {
     }
 }
 
-/// The server of a home went while something was done beside it.
+/// The server of a home stopped during a command that uses it.
 struct ServerGone: ReportableError {
     let home: String
     let reason: String

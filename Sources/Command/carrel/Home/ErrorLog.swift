@@ -12,7 +12,7 @@ final class ErrorLog: Sendable {
 
     private let lines: LineWriter
 
-    /// - Parameter descriptor: where the lines go.
+    /// - Parameter descriptor: the destination of the lines.
     init(to descriptor: Int32 = STDERR_FILENO) {
         lines = LineWriter(name: "failure-log", to: descriptor, room: 1 << 20)
     }

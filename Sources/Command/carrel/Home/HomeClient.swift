@@ -20,8 +20,8 @@ struct HomeClient {
     private let transport: Transport
 
     /// - Parameters:
-    ///   - options: which home.
-    ///   - settings: what counts where no server runs.
+    ///   - options: selects the home.
+    ///   - settings: the settings to use if no server is running.
     ///   - console: reports a created home; nil makes a missing home an error.
     /// - Throws: the home's error.
     init(
@@ -99,12 +99,12 @@ struct HomeClient {
         }
     }
 
-    /// Seals what the home's audit log has, where no server runs.
+    /// Seals the home's audit log if no server is running.
     func seal() async {
         if case .here(let service) = transport { await Self.seal(service) }
     }
 
-    /// Seals what a command recorded where no server runs, whose loop would. What cannot be sealed, `audit verify` tells.
+    /// Seals what a command recorded, as the loop of a running server would. `audit verify` reports rows that cannot be sealed.
     private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 
     /// A request on the home's socket. It may take as long as the server lets an exchange take: a long log is read, or many keys

@@ -4,7 +4,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelProxy
 
-/// How servers of a stream may be asked.
+/// Options for requests to the servers of a stream.
 struct StreamOptions: ParameterGroup, Sendable {
     var allowsHTTP = false
     var allowsPrivateNetworks = false

@@ -70,7 +70,7 @@ struct VaultOptions: ParameterGroup, Sendable {
         return vault
     }
 
-    /// The kind of vault that was taken for a folder without a player; a token leaves no file of its own.
+    /// The recorded kind of vault for a folder without a player, because a token leaves no file.
     private static func recorded(in folder: String) throws -> VaultKind? {
         let path = "\(folder)/vault-kind"
         guard unsafe access(path, F_OK) == 0 else { return nil }
@@ -130,7 +130,7 @@ struct VaultOptions: ParameterGroup, Sendable {
     }
 }
 
-/// A file vault needs a passphrase, and there is no terminal to ask on.
+/// The error for a file vault that needs a passphrase without a terminal.
 private struct VaultProblem: ReportableError {
     var message: String { "the vault needs a passphrase" }
     var hint: String? { "set \(VaultOptions.passphraseVariable), or run this command on a terminal" }

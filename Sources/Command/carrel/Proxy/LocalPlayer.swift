@@ -13,7 +13,7 @@ struct LocalPlayer: Sendable {
         programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
     }
 
-    /// Whether one of the programs is there.
+    /// Whether one of the programs is installed.
     var isInstalled: Bool {
         let folders = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         return programs.contains { program in
@@ -77,7 +77,7 @@ struct LocalPlayer: Sendable {
         var input: String?
         let arguments: [String]
         switch name(program) {
-        // the address goes to standard input, where no command line shows it
+        // the address is passed on standard input, so that no command line shows it
         case "mpv": (arguments, input) = (["--playlist=-", "--really-quiet"], url + "\n")
         case "ffplay": arguments = ["-autoexit", "-loglevel", "warning", url]
         case "vlc", "cvlc": arguments = ["--play-and-exit", "--quiet", url]

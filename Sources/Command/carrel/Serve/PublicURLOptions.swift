@@ -24,21 +24,21 @@ struct PublicURLOptions: ParameterGroup, Sendable {
         ] + Parameter.group(\.options)
     }
 
-    /// The address of a path on the server: below what `--url` says, what the settings call the public address, where the server
-    /// that runs is reached, or where one would be.
+    /// Returns the address of a path on the server, relative to `--url`, the public URL of the settings, the address of the
+    /// running server, or the address that a server would have.
     ///
     /// - Parameters:
     ///   - path: with its first slash.
-    ///   - console: for warnings about settings.
+    ///   - console: gets warnings about settings.
     /// - Returns: the address.
-    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    /// - Throws: ``NoLinkOrigin`` if no host is known that browsers could reach.
     func address(of path: String, _ console: Console) throws -> String { try base(console).url + path }
 
-    /// The base URL, without a slash at the end, and whether it is only where a server would listen that does not run now.
+    /// The base URL, without a trailing slash, and whether it is only a guess because no server is running.
     ///
-    /// - Parameter console: for warnings about settings.
+    /// - Parameter console: gets warnings about settings.
     /// - Returns: both.
-    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    /// - Throws: ``NoLinkOrigin`` if no host is known that browsers could reach.
     func base(_ console: Console) throws -> (url: String, isGuess: Bool) {
         let (base, isGuess) = try url.map { ($0, false) } ?? usual(console)
         guard let base, !base.isEmpty else { throw NoLinkOrigin() }
