@@ -52,7 +52,7 @@ enum PDFChild {
         }
     }
 
-    /// Bytes of an answer.
+    /// Bytes of a response.
     private static let answerLimit = 64 << 20
     /// Milliseconds in which a child that said all has to end.
     static let patience: Int32 = 2000
@@ -64,7 +64,7 @@ enum PDFChild {
     ///   - cancellation: ends the child, and this; nil for none.
     ///   - patience: milliseconds in which a child that said all has to end.
     ///   - work: runs in the child.
-    /// - Returns: its answer.
+    /// - Returns: its response.
     /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer, `pdf.cancelled`.
     static func run(
         keeping descriptors: [Int32],

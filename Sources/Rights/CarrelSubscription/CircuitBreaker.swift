@@ -2,7 +2,8 @@
 
 package import CarrelBytes
 
-/// Stops requests to a system that does not answer: after some failures in a short time all are held back for a while, then one probes.
+/// Stops requests to a system that does not respond: after some failures in a short time, requests are held back for a while,
+/// then one probes.
 ///
 /// A pure value: it is told the time and what came of every question that it let pass.
 package struct CircuitBreaker: Sendable {
@@ -48,7 +49,7 @@ package struct CircuitBreaker: Sendable {
     /// When questions failed, within the window.
     private var failures: [Instant] = []
     private var pause: Duration
-    /// Counts the changes of state, so that an answer to a question of long ago changes nothing.
+    /// Counts the changes of state, so that a response to a question of long ago changes nothing.
     private var period = 0
 
     package init(_ limits: Limits = Limits()) {

@@ -3,7 +3,7 @@
 public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to verifying a subscription (Pugpig security interface, "Verify Subscription").
+/// The response to verifying a subscription (Pugpig security interface, "Verify Subscription").
 public struct SubscriptionAnswer: Sendable, Equatable {
     /// The state of a subscription.
     public enum State: String, Sendable, CaseIterable {
@@ -43,7 +43,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     /// state.
     public var issues: [String]?
 
-    /// Creates an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - state: the state of the subscription.
@@ -76,7 +76,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 }
 
-/// Writes the answer issue by issue, for those who have too many for one piece.
+/// Writes the response issue by issue, for those who have too many for one piece.
 public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool

@@ -2,7 +2,7 @@
 
 import CarrelXML
 
-/// Puts an answer together from its events, so that a long list of issues is never a tree.
+/// Puts a response together from its events, so that a long list of issues is never a tree.
 struct SubscriptionReading {
     private var head: SubscriptionAnswer?
     private var issues: [String]?

@@ -4,7 +4,7 @@ package import CarrelSubscription
 
 /// An upstream system that decides who may read what, by any protocol.
 package protocol UpstreamSystem: Sendable {
-    /// Signs in. A refusal is an answer, not an error.
+    /// Signs in. A refusal is a response, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
 
     /// Returns the successor of a token; throws `upstream.unsupported` if tokens cannot be renewed.

@@ -34,7 +34,7 @@ public struct VaultError: CodedError {
 }
 
 extension ErrorCode where Failure == VaultError {
-    /// Nothing answers: no device, no service, no module, or the files cannot be read or written.
+    /// Nothing responds: no device, no service, no module, or the files cannot be read or written.
     public static var unavailable: Self { Self("vault.unavailable") }
     /// The vault is locked.
     public static var locked: Self { Self("vault.locked") }

@@ -27,7 +27,7 @@ final class TPMConnection {
     /// - Parameters:
     ///   - tcti: how the TPM is reached, as tpm2-tools have it.
     ///   - auth: the authorization value of the vault's objects; nil for none.
-    /// - Throws: ``TPMFailure`` where nothing answers, or the TPM is full.
+    /// - Throws: ``TPMFailure`` where nothing responds, or the TPM is full.
     init(tcti: String, auth: Secret?) throws(TPMFailure) {
         self.auth = auth
         try check(unsafe Tss2_TctiLdr_Initialize(tcti, &transport), "Tss2_TctiLdr_Initialize")

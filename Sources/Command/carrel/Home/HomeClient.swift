@@ -72,7 +72,7 @@ struct HomeClient {
         return value
     }
 
-    /// Calls the API and hands on its answer, however long, piece by piece as it comes.
+    /// Calls the API and hands on its response, however long, piece by piece as it comes.
     ///
     /// - Throws: ``ServiceProblem`` with what the service said.
     func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
@@ -108,7 +108,7 @@ struct HomeClient {
     private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 
     /// A request on the home's socket. It may take as long as the server lets an exchange take: a long log is read, or many keys
-    /// are wrapped, before there is a word of an answer.
+    /// are wrapped, before there is a word of a response.
     static func request(
         _ method: HTTPMethod,
         _ target: String,
@@ -151,7 +151,7 @@ struct ServiceProblem: ReportableError {
 
     var message: String { problem["detail"]?.string ?? problem["title"]?.string ?? "the server answered with status \(status)" }
 
-    /// The code of the API, such as `request.not-found`; nil if the answer has none.
+    /// The code of the API, such as `request.not-found`; nil if the response has none.
     var reportedCode: String? { problem["code"]?.string }
 
     var exitStatus: ExitStatus {

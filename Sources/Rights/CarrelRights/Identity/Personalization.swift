@@ -119,7 +119,7 @@ package struct PersonalizationRequest: Sendable {
     }
 }
 
-/// The answer to a request for personalization.
+/// The response to a request for personalization.
 package struct PersonalizationResponse: Sendable {
     /// The player's id.
     package let player: String

@@ -13,10 +13,10 @@ import CarrelJSON
 package struct DPoPProof: Sendable, Equatable {
     /// The key that signed it.
     package let key: P256.PublicKey
-    /// `jti`: the sender uses each once. The answer repeats it.
+    /// `jti`: the sender uses each once. The response repeats it.
     package let id: String
     package let issuedAt: Instant
-    /// The digest of the text, which the answer repeats.
+    /// The digest of the text, which the response repeats.
     package let digest: [UInt8]
 
     /// How far `iat` may be from the time of the reader.
@@ -26,7 +26,7 @@ package struct DPoPProof: Sendable, Equatable {
     /// The thumbprint of the key (RFC 7638).
     package var thumbprint: String { JWK.p256(key).thumbprint }
 
-    /// A proof that was made, and what its answer repeats.
+    /// A proof that was made, and what its response repeats.
     package struct Made: Sendable, Equatable {
         /// The value of the field `DPoP`.
         package let text: String

@@ -103,7 +103,7 @@ package struct KeyRequest: Sendable, Equatable {
     ///   - certificate: the thumbprint of the player's certificate, which names the key.
     ///   - service: the key of the service.
     ///   - sign: signs with the player's key, R and S.
-    /// - Returns: the text to send, and the digest that the answer repeats.
+    /// - Returns: the text to send, and the digest that the response repeats.
     /// - Throws: an error of `sign`.
     package func sealed(
         certificate: [UInt8],
@@ -124,7 +124,7 @@ package struct KeyRequest: Sendable, Equatable {
     package struct Unverified: Sendable {
         /// The thumbprint of the certificate whose key must have signed it.
         package let certificate: [UInt8]
-        /// The digest that the answer repeats.
+        /// The digest that the response repeats.
         package let digest: [UInt8]
         private let message: TypedJWS.Unverified
         private let environment: String

@@ -23,7 +23,7 @@ package final class OpenIDClient: Sendable {
         var keys: (value: JWKSet, at: Instant)?
     }
 
-    /// The longest answer of a provider that is read, in bytes.
+    /// The longest response of a provider that is read, in bytes.
     static let maxAnswerBytes = 256 << 10
     private static let life = Duration.seconds(3600)
     private static let keyPause = Duration.seconds(60)
@@ -78,11 +78,11 @@ package final class OpenIDClient: Sendable {
     /// Exchanges the code that the browser brought back for the identity that signed in.
     ///
     /// - Parameters:
-    ///   - code: from the provider's answer.
-    ///   - issuer: who answered, by the answer's own word (RFC 9207 §2); nil when it does not say.
+    ///   - code: from the provider's response.
+    ///   - issuer: who answered, by the response's own word (RFC 9207 §2); nil when it does not say.
     ///   - attempt: what was sent.
     /// - Returns: the identity.
-    /// - Throws: `upstream.untrusted` when the answer is not to be trusted, or another ``UpstreamError``.
+    /// - Throws: `upstream.untrusted` when the response is not to be trusted, or another ``UpstreamError``.
     package func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {

@@ -10,7 +10,7 @@ struct OpenIDProvider: Sendable {
     let keySetAddress: String
     /// Whether the client's name and secret go into the form, because the provider does not take Basic authentication.
     let takesSecretInForm: Bool
-    /// Whether every answer to the browser has to name the issuer (RFC 9207 §3).
+    /// Whether every response to the browser has to name the issuer (RFC 9207 §3).
     let namesItself: Bool
 
     /// Reads the provider's description of itself.
