@@ -2,7 +2,7 @@
 
 public import CarrelBytes
 
-/// The response of an entitlement source while its upstream system is unreachable.
+/// The decision of an entitlement source while its upstream system is unreachable.
 public enum FailPolicy: Sendable, Equatable {
     /// Nothing: apps keep what they knew, and nothing new is opened.
     case closed
@@ -44,7 +44,7 @@ public enum FailPolicy: Sendable, Equatable {
 
         /// The state of the token.
         public var token: Token
-        /// When the system last gave or recognised the token.
+        /// When the system last issued or recognized the token.
         public var confirmedAt: Instant
         /// Whether the account was suspended in the system's last response.
         public var isSuspended: Bool
@@ -70,7 +70,7 @@ public enum FailPolicy: Sendable, Equatable {
     public enum Ruling: Sendable, Equatable {
         /// The token is not known.
         case notRecognised
-        /// It cannot be told.
+        /// It cannot be decided.
         case unavailable
         /// Granted because it was; with the lifetime of the credentials.
         case remembered(life: Duration)
@@ -100,13 +100,13 @@ public enum FailPolicy: Sendable, Equatable {
         }
     }
 
-    /// Whether a response about the subscription that was good at the time may be given again.
+    /// Whether a positive response about the subscription may be repeated.
     public func mayRepeat(_ answeredAt: Instant, of memory: Memory?, at now: Instant) -> Bool {
         guard case .lastKnownGood(let time) = self, let memory, memory.token == .live, !memory.isSuspended else { return false }
         return Self.lies(answeredAt, within: min(time, Self.longestMemory), of: now)
     }
 
-    /// Times to come count for nothing: the clock was set back.
+    /// Future times do not count: the clock was set back.
     private static func lies(_ instant: Instant, within time: Duration, of now: Instant) -> Bool {
         instant <= now && now - instant < time
     }

@@ -7,7 +7,7 @@ internal import CarrelXML
 public enum SignInAnswer: Sendable, Equatable {
     /// - globalAuthPassword: a second credential, for feeds.
     case token(String, globalAuthPassword: String? = nil)
-    /// - status: a machine's word, such as `notrecognised`.
+    /// - status: a machine-readable reason, such as `notrecognised`.
     case refused(status: String?, message: String?)
 
     /// The document, in UTF-8.

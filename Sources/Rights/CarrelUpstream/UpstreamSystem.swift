@@ -20,10 +20,10 @@ package protocol UpstreamSystem: Sendable {
     func signOut(_ token: String) async throws(UpstreamError)
 }
 
-/// A system's word on one product.
+/// A system's decision on one product.
 package enum Permission: Sendable, Equatable {
     case granted
-    /// - status: a machine's word, such as `notentitled`; it may be missing.
+    /// - status: a machine-readable reason, such as `notentitled`; optional.
     case refused(status: String?, message: String?)
 }
 

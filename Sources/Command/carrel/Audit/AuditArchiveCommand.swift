@@ -71,7 +71,7 @@ private final class ArchiveOutput: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Writes a piece; what fails is told by ``finish()``.
+    /// Writes a piece; ``finish()`` reports errors.
     func write(_ bytes: [UInt8]) {
         guard failure.withLock({ $0 }) == 0 else { return }
         var done = 0

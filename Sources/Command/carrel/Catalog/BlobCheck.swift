@@ -7,7 +7,7 @@ import Glibc
 /// Compares the blobs of a store with their digests, one after the other. Blocks.
 struct BlobCheck: Sendable {
     let store: DirectoryBlobStore
-    /// The folder with copies; nil where nothing is mended.
+    /// The folder with copies; nil if nothing is repaired.
     let source: String?
 
     /// A blob that is not sound.
@@ -63,7 +63,7 @@ struct BlobCheck: Sendable {
         } catch {
             switch error.code {
             case .notFound: return isNamed ? .missing : nil
-            // Bytes that the disk no longer gives (EIO) are as lost as bytes that it gives wrong.
+            // Unreadable bytes (EIO) are as lost as wrong ones.
             case .damaged, .unavailable: return .damaged
             default: throw error
             }

@@ -6,9 +6,10 @@ import CarrelHTTPClient
 import CarrelJSON
 import CarrelServer
 
-/// The catalog of a home, kept by its server or, where none runs, by this process.
+/// The catalog of a home, managed by its server or, if none is running, by this process.
 ///
-/// An ingest takes time, and servers are stopped and started meanwhile: each call goes to the process that has the database then.
+/// An ingest takes time, and servers may stop and start during it: each call goes to the process that has the database at that
+/// moment.
 actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient

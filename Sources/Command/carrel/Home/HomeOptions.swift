@@ -59,8 +59,8 @@ struct HomeOptions: ParameterGroup, Sendable {
     ///
     /// - Parameters:
     ///   - settings: the settings of the service.
-    ///   - console: reports a created home; nil makes a missing one an error.
-    /// - Returns: the service, ready to answer.
+    ///   - console: reports a created home; nil makes a missing home an error.
+    /// - Returns: the service, ready for requests.
     /// - Throws: the home's error.
     func openService(
         _ settings: CarrelService.Settings = CarrelService.Settings(),

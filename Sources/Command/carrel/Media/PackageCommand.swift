@@ -7,7 +7,7 @@ import CarrelMedia
 import CarrelMediaPackaging
 import CarrelThreads
 
-/// The protection that `carrel package` gives.
+/// The protection applied by `carrel package`.
 enum PackageProtection: String, CaseIterable, Sendable, TextValue {
     case cenc, cbcs, cens, cbc1
     case aes128 = "aes-128"

@@ -21,7 +21,7 @@ struct PackageInputs {
         let number: Int
     }
 
-    /// The file whose subtitles are taken: bit rates of one film have the same ones.
+    /// The file whose subtitles are used: different bit rates of one film have the same subtitles.
     private var textFiles: [TextChoice: String] = [:]
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?

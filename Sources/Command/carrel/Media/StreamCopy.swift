@@ -29,7 +29,7 @@ struct StreamCopy: Sendable {
     private(set) var files: [String] = []
     /// Warnings about content that the files lack.
     private(set) var warnings: [String] = []
-    /// Whether the stream says that it is protected.
+    /// Whether the stream declares protection.
     private(set) var isProtected = false
     private let folder: ScratchFolder
     private let client = HTTPClient()
@@ -75,7 +75,7 @@ struct StreamCopy: Sendable {
         } catch {
             await proxy.stop()
             if let error = error as? ProxyError { throw SourceFailure(error) }
-            // the listener knows why a request of this process failed
+            // the listener has the reason why a request of this process failed
             guard error is HTTPClientError || error is Refusal, let reason = failure.withLock({ $0 }) else { throw error }
             throw SourceFailure(reason)
         }

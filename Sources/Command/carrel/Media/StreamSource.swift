@@ -8,7 +8,7 @@ struct StreamSource {
     /// The name as typed by the user.
     let place: String
     let type: MediaSourceType
-    /// Whether it is a media playlist of this machine, whose segments can be read without a session.
+    /// Whether it is a local media playlist, whose segments can be read without a session.
     let isLocalPlaylist: Bool
 
     /// The path or address in messages, without secrets.

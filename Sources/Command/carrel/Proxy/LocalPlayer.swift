@@ -101,7 +101,7 @@ struct LocalPlayer: Sendable {
         return unsafe clinux_spawn(&pid, &words, environ, nil, [ends[0], STDERR_FILENO, STDERR_FILENO]) == 0 ? pid : nil
     }
 
-    /// Whether standard input is a pipe, whose end ends the command.
+    /// Whether standard input is a pipe, which ends the command when it is closed.
     static var inputIsPipe: Bool {
         var status = stat()
         return unsafe fstat(STDIN_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)

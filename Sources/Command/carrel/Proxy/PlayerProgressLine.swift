@@ -14,7 +14,7 @@ struct PlayerProgressLine: Sendable {
     init(_ console: Console, _ session: PlaylistProxy.Session) {
         line = LiveLine(console)
         self.session = session
-        // counts from here on
+        // start counting here
         if line.isShown { _ = session.progress() }
     }
 

@@ -228,7 +228,7 @@ struct CatCommand: Command {
     }
 }
 
-/// A PDF document whose rights are limited.
+/// The error for a PDF document with limited rights.
 private struct LimitedDocument: ReportableError {
     let message = "the rights to this document are limited, so that its file is not written"
     let hint: String? = "'carrel read' shows its pages"
@@ -236,7 +236,7 @@ private struct LimitedDocument: ReportableError {
 }
 
 extension CatCommand {
-    /// Whether a resource is a PDF document whose rights are limited.
+    /// Whether a resource is a PDF document with limited rights.
     private static func isLimited(_ resource: any Resource, _ rights: any UserRights) async throws(ResourceError) -> Bool {
         if rights.isUnlimited { return false }
         if resource.link.mediaType?.essence == "application/pdf" { return true }

@@ -60,7 +60,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
         return (origin, true)
     }
 
-    /// The note of a server that knows no host by which browsers reach it.
+    /// The placeholder of a server without a host that browsers can reach.
     static let nowhere = "-"
 
     /// The text that the server left in its lock file.
@@ -74,7 +74,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
     }
 }
 
-/// No link can be made, because no host is known that browsers could call and the server would answer for.
+/// The error for a link without a known host that browsers can reach and the server accepts.
 struct NoLinkOrigin: ReportableError {
     var message: String { "the server listens on every network, and no host name is set for links" }
     var hint: String? { "set http.public-url or http.allowed-hosts, or use --url for this link" }
