@@ -54,7 +54,7 @@ struct Transcoder {
         return out
     }
 
-    /// The first picture in the file, as it is; nil when there is none.
+    /// The first picture in the file, unchanged; nil if there is none.
     func picture() -> [UInt8]? {
         var out: [UInt8] = []
         try? run(

@@ -78,10 +78,10 @@ package struct SegmentIndex: Sendable, Hashable {
         return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))
     }
 
-    /// The exact size of a segment as it is sent.
+    /// The exact size of a segment as sent.
     ///
     /// - Parameters:
-    ///   - number: the media sequence number; traps when there is no such segment.
+    ///   - number: the media sequence number; traps if there is no such segment.
     ///   - form: how it carries its frames.
     ///   - encrypted: whether AES-128-CBC pads it to whole blocks (RFC 8216 §4.3.2.4).
     /// - Returns: bytes.

@@ -216,7 +216,8 @@ static void limit(int resource, rlim_t amount) {
     if (setrlimit(resource, &limit)) _exit(126);
 }
 
-/// From now on, and as far as this system can: no files but those of `kept`, no calls but those for bytes. Returns 0 or -1.
+/// Confines the process as far as this system can: only the descriptors in `kept`, and only system calls for memory and bytes.
+/// Returns 0 or -1.
 static int confine(const int *kept, int count) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
     uint64_t kinds;

@@ -82,7 +82,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - reference: absolute or relative.
-    ///   - base: the address of the document that contains it; nil or empty leaves the reference as it is.
+    ///   - base: the address of the document that contains it; nil or empty leaves the reference unchanged.
     /// - Returns: the address.
     package static func resolve(_ reference: String, against base: String?) -> String {
         guard let base, !base.isEmpty else { return reference }
@@ -127,7 +127,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         return Substring((isRooted ? "/" : "") + parts.joined(separator: "/"))
     }
 
-    /// The colon behind a scheme (RFC 3986 §3.1).
+    /// The colon after a scheme (RFC 3986 §3.1).
     private static func schemeEnd(_ text: Substring) -> Substring.Index? {
         for index in text.utf8.indices {
             switch text.utf8[index] {

@@ -6,7 +6,7 @@ package import CarrelBytes
 /// A list of certificates that their issuer took back (RFC 5280 §5, and the version 1 of X.509 from before it), read and not yet
 /// verified: ``isSigned(by:)`` verifies it.
 package struct RevocationList: Sendable, Equatable {
-    /// As it was published, in DER.
+    /// The published list, in DER.
     package let der: [UInt8]
     /// When it was made.
     package let thisUpdate: Instant

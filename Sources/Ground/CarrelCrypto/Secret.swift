@@ -27,7 +27,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
         }
     }
 
-    /// Copies `bytes`; the array itself stays as it is until its memory is used again.
+    /// Copies `bytes`; the array itself keeps them until its memory is reused.
     package convenience init(_ bytes: [UInt8]) {
         self.init(copying: bytes.rawSpan)
     }

@@ -14,13 +14,13 @@ package enum DurableFile {
         case required
     }
 
-    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name. Concurrent calls for one file, also of other
-    /// processes, wait for each other.
+    /// Writes a new file of mode 0600 next to the old one, syncs it, and renames it. Concurrent calls for one file, also from
+    /// other processes, wait for each other.
     ///
     /// - Parameters:
-    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` beside it, which the next call reuses.
+    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` next to it, which the next call reuses.
     ///   - bytes: the content.
-    ///   - keepsExisting: whether a file that is already there stays, such as one that another process made meanwhile.
+    ///   - keepsExisting: whether an existing file stays, such as one that another process created meanwhile.
     ///   - folderSync: how the name is made durable.
     /// - Throws: ``FileError`` `file.write` or `file.sync`.
     package static func replace(

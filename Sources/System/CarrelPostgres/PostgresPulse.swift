@@ -113,7 +113,7 @@ final class PostgresPulse: Sendable {
         do throws(StoreError) {
             return ask(try PostgresConnection(address, connectLimit: 2, answerLimit: Self.limit)) ?? Self.silence
         } catch {
-            // It answers, with a refusal: that it has no connection left, say. Those that are open may go on.
+            // It responds with a refusal, for example that it has no connection left. Open connections may continue.
             return Finding(trouble: error)
         }
     }

@@ -21,9 +21,9 @@ package protocol Database: Sendable {
     /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Runs `body`, which looks at many rows, like ``read(_:)`` on threads of its own, so that other reads never wait behind it.
+    /// Runs `body`, which reads many rows, like ``read(_:)`` on separate threads, so that other reads never wait for it.
     ///
-    /// - Throws: `store.busy` when too many wait, `CancellationError` when the task was cancelled before `body` started.
+    /// - Throws: `store.busy` if too many wait, `CancellationError` if the task was cancelled before `body` started.
     func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
     /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
@@ -46,7 +46,7 @@ package protocol Database: Sendable {
     /// - Throws: what is wrong: `store.unavailable`, `store.readOnly`, `store.full`. A server that hangs may take seconds to be found out.
     func probe() async throws
 
-    /// Throws unless the engine accepts the statement as it is; runs nothing.
+    /// Throws unless the engine accepts the statement verbatim; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
     /// Answers what was already asked, then closes. Later calls throw `store.closed`.

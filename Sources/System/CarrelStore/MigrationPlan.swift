@@ -53,9 +53,9 @@ package struct MigrationPlan: Sendable {
     /// Applies one migration inside a transaction that the caller has begun.
     ///
     /// - Parameters:
-    ///   - migration: the next one.
-    ///   - transaction: where it runs.
-    ///   - now: noted beside it.
+    ///   - migration: the next migration.
+    ///   - transaction: the transaction.
+    ///   - now: the time to record with it.
     /// - Throws: the engine's error for a statement.
     package func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
         for statement in migration.statements(for: engine) { try transaction.run(statement, []) }

@@ -25,7 +25,7 @@ struct EditionArchive {
         try ResourceName.refuseClashes(archive.entries.lazy.filter { !$0.isDirectory }.map(\.name), in: path)
     }
 
-    /// Refuses entries whose names lead elsewhere, in an archive that apps get as it is.
+    /// Refuses entries whose names leave the archive's folder: apps get the archive unchanged.
     func refuseEscapes() throws(IngestError) {
         guard let entry = archive.leftOut.first else { return }
         throw IngestError(.archive, source, entry.message, hint: "take it out of the archive, as by zip -d")

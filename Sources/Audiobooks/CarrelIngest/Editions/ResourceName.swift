@@ -20,7 +20,7 @@ enum ResourceName {
         return nil
     }
 
-    /// Names of files that folders and archives hold beside their content.
+    /// Whether a file of a folder or archive is not content, such as metadata of the system.
     static func isLitter(_ path: String) -> Bool {
         path.split(separator: "/").contains { part in
             part.hasPrefix(".") || part == "__MACOSX" || part == "Thumbs.db" || part == "desktop.ini"

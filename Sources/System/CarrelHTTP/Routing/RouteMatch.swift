@@ -7,7 +7,7 @@ public struct RouteMatch: Sendable {
     /// Why the request is refused before its handler; nil when it is not.
     public let problem: HTTPError?
     let parameters: PathParameters
-    /// Of a preflight of another origin: the methods of the open routes at its path, of which `route` is one.
+    /// For a preflight request of another origin: the methods of the open routes at its path, `route` among them.
     let preflight: [HTTPMethod]?
 
     init(

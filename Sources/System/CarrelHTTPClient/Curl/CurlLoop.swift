@@ -54,7 +54,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         send(.cancel(transfer))
     }
 
-    /// Goes on with a transfer that waited for its consumer or for its body.
+    /// Resumes a transfer that waited for its consumer or for its body.
     func resume(_ transfer: Transfer) {
         send(.resume(transfer))
     }

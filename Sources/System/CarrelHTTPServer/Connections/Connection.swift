@@ -30,7 +30,7 @@ final class Connection: Sendable {
     let requests = Atomic<UInt32>(0)
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
-    /// Of a listener that asks clients for a certificate; they live as long as the connection's TLS session.
+    /// The client's certificate, if the listener requests one; valid as long as the connection's TLS session.
     let credentials: TLSCredentials?
     private let certificate = Locked<ClientCertificate??>(nil)
     private let waiting = Locked<Waiting?>(nil)

@@ -4,9 +4,9 @@ import CarrelHTTP
 
 internal import CarrelThreads
 
-/// How many connections are open, in all and of each network.
+/// The number of open connections, in total and for each network.
 ///
-/// Those of Unix sockets are counted for themselves, so that the operator gets in whatever clients do.
+/// Connections of Unix sockets are counted separately, so that the operator can connect whatever clients do.
 final class ConnectionCounts: Sendable {
     private enum Origin {
         case unix
@@ -18,7 +18,7 @@ final class ConnectionCounts: Sendable {
         var unix = 0
         var network = 0
         var networks: [ClientNetwork: Int] = [:]
-        /// By descriptor.
+        /// The origins by descriptor.
         var origins: [Int32: Origin] = [:]
     }
 

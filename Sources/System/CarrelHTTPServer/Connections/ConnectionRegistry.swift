@@ -74,7 +74,7 @@ final class ConnectionRegistry: Sendable {
         connection?.hangUp()
     }
 
-    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes in the buffer stay there.
+    /// Triggers another edge event for libmicrohttpd, the end of the stream; bytes in the buffer stay there.
     private static func nudge(_ connection: Connection) {
         if connection.awaitsBytes { shutdown(connection.descriptor, Int32(SHUT_RD)) }
     }
