@@ -21,7 +21,7 @@ enum SourceKind {
         }
     }
 
-    /// The properties of the source's audio, for choosing what to transcode to; 0 where that is unknown.
+    /// The properties of the source's audio, for choosing what to transcode to; 0 if that is unknown.
     var source: (sampleRate: Int, channels: Int) {
         switch self {
         case .mp3(let format): (format.sampleRate, format.channels)

@@ -48,7 +48,7 @@ struct PlainSegment: ~Copyable {
 
     /// Makes more, as much as there is room for.
     ///
-    /// - Returns: false when all was made before.
+    /// - Returns: false if all was made before.
     mutating func makeMore() throws -> Bool {
         made.compact()
         if let more = try multiplexer?.makeMore(input, &position, end, into: &made) { return more }

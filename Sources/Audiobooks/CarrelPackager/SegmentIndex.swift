@@ -19,7 +19,8 @@ package struct SegmentIndex: Sendable, Hashable {
     package let encoderDelay: Int
     /// Samples at the end that the encoder added.
     package let padding: Int
-    /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low 24.
+    /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low
+    /// 24.
     let marks: [UInt64]
 
     let walk: FrameWalk
@@ -72,7 +73,7 @@ package struct SegmentIndex: Sendable, Hashable {
         )
     }
 
-    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil when there are none.
+    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil if there are none.
     package func segmentNumber(atSample sample: Int64) -> Int? {
         guard segmentCount > 0 else { return nil }
         return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))

@@ -4,7 +4,7 @@ import CarrelBytes
 package import CarrelCrypto
 import CarrelMultiBuffer
 
-// Segments that are wanted at the same moment: drafted one after the other, encrypted side by side.
+// Segments that are wanted at the same moment: drafted one after another, encrypted side by side.
 extension SegmentStream {
     /// Appends the whole segment before encryption, with its padding: ``length`` bytes, for which `out` must have room. After
     /// that, the stream can only ``encrypt(_:)`` the draft.

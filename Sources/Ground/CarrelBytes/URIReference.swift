@@ -32,7 +32,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         path = rest
     }
 
-    /// A part with its escapes replaced (RFC 3986 §2.1); nil when an escape is not one, or the bytes are not UTF-8.
+    /// A part with its escapes replaced (RFC 3986 §2.1); nil if an escape is not one, or the bytes are not UTF-8.
     package static func percentDecoded(_ text: some StringProtocol) -> String? {
         var out: [UInt8] = []
         var rest = Substring(text).utf8
@@ -107,7 +107,8 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         return String(path[...slash]) + other
     }
 
-    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root is dropped, at the beginning of a relative path it is kept.
+    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root is dropped, at the beginning of a relative path it is
+    /// kept.
     private static func withoutDots(_ path: Substring) -> Substring {
         guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
         let isRooted = path.utf8.first == UInt8(ascii: "/")

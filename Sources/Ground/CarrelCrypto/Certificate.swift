@@ -43,7 +43,7 @@ package final class Certificate: @unchecked Sendable {  // the library locks wha
 
     /// The key that the certificate is for.
     ///
-    /// - Throws: `crypto.key` when it is of a kind that ``PublicKey`` does not know.
+    /// - Throws: `crypto.key` if it is of a kind that ``PublicKey`` does not know.
     package func publicKey() throws(CryptoError) -> PublicKey {
         guard let key = unsafe X509_get_pubkey(certificate) else {
             ERR_clear_error()

@@ -13,7 +13,7 @@ package struct CertificateAuthority: Sendable {
     /// - Parameters:
     ///   - certificate: in DER, for `key`.
     ///   - key: its private key.
-    /// - Throws: `crypto.certificate` when the certificate is for another key, or cannot be read.
+    /// - Throws: `crypto.certificate` if the certificate is for another key, or cannot be read.
     package init(certificate: [UInt8], key: P256.PrivateKey) throws(CryptoError) {
         let read = try Certificate(der: certificate)
         guard read.subjectPublicKeyInfo == key.publicKey.subjectPublicKeyInfo, let name = read.commonName else {
@@ -31,7 +31,7 @@ package struct CertificateAuthority: Sendable {
     ///   - key: the private key.
     ///   - validity: both ends included, to the second.
     /// - Returns: the authority.
-    /// - Throws: `crypto.certificate` when the certificate cannot be made.
+    /// - Throws: `crypto.certificate` if the certificate cannot be made.
     package static func root(name: String, key: P256.PrivateKey, validity: ClosedRange<Instant>) throws(CryptoError)
         -> CertificateAuthority
     {

@@ -56,7 +56,7 @@ package enum DurableFile {
     /// - Parameters:
     ///   - path: the new file.
     ///   - bytes: the content.
-    /// - Throws: ``FileError`` `file.write` where there is a file already, which stays, or the content cannot be written.
+    /// - Throws: ``FileError`` `file.write` if there is a file already, which stays, or the content cannot be written.
     package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(.write, path) }
@@ -97,7 +97,7 @@ package enum DurableFile {
 
     /// Waits for the lock of an open file and empties it.
     ///
-    /// - Returns: false when the path leads to another file, or to none, by then.
+    /// - Returns: false if the path leads to another file, or to none, by then.
     private static func isEmptied(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw FileError(.write, path) }
@@ -108,7 +108,8 @@ package enum DurableFile {
         // the call before may have given this file its name, or removed it
         guard unsafe lstat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino else { return false }
         guard opened.st_nlink == 1, opened.st_uid == geteuid() else {
-            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not private
+            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not
+            // private
             guard unsafe unlink(path) == 0 else { throw FileError(.write, path) }
             return false
         }

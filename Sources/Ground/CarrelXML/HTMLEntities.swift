@@ -41,7 +41,7 @@ package enum HTMLEntities {
     /// - Parameters:
     ///   - text: what follows an ampersand.
     ///   - isAttribute: whether it is the value of an attribute, in which a reference needs its semicolon.
-    /// - Returns: the characters and where the reference ends; nil where none begins.
+    /// - Returns: the characters and where the reference ends; nil if none begins.
     package static func reference<Text: Collection<Unicode.Scalar>>(
         in text: Text,
         isAttribute: Bool = false

@@ -89,7 +89,7 @@ package struct XMLTag: ~Copyable {
     ///   - local: its local name.
     ///   - value: the value.
     ///   - isPlain: whether only one that is in no name space counts.
-    /// - Returns: false where there is no such attribute.
+    /// - Returns: false if there is no such attribute.
     package func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
         guard let bytes = unsafe bytes(local, isPlain: isPlain) else { return false }
         let span = value.utf8.span

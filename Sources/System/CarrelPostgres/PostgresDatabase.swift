@@ -13,7 +13,7 @@ package final class PostgresDatabase: Database {
     private let queue: PostgresQueue
     private let patience: Duration
     private let pulse: PostgresPulse
-    /// Why the last write that changes rows failed, where the server has no room or takes none; nil when it did not.
+    /// Why the last write that changes rows failed, where the server has no room or takes none; nil if it did not.
     private let writeTrouble = Locked(WriteTrouble())
 
     /// Connects and brings the schema up to date; if several programs start together, one does it and the others wait.
@@ -23,7 +23,7 @@ package final class PostgresDatabase: Database {
     ///   - migrations: the whole schema, step by step.
     ///   - connections: all connections that are open at the same time, at least 3: one checks whether the server responds, a
     ///     quarter of
-    ///     them (one or two) is for searches, and the others are for all other transactions, each with a thread of its own.
+    ///     them (one or two) is for searches, and the others are for all other transactions, each with a dedicated thread.
     ///   - patience: how long a write is retried before it fails with `store.busy`.
     ///   - clock: the clock for the time recorded with each applied migration.
     /// - Throws: `store.unavailable` if the server cannot be reached; schema errors like `SQLiteDatabase`.

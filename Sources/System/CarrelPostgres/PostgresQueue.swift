@@ -33,7 +33,7 @@ final class PostgresQueue: Sendable {
         }
     }
 
-    /// Runs `work` on threads of its own, unless the task is cancelled before; throws `store.busy` when too much waits.
+    /// Runs `work` on dedicated threads, unless the task is cancelled before; throws `store.busy` when too much waits.
     func search<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await counted {
             try await StoreError.refusing("too many searches wait") {

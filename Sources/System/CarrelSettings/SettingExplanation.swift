@@ -13,7 +13,7 @@ package struct SettingExplanation: Sendable, Equatable {
     package let isSecret: Bool
     /// The origin of its value.
     package let origin: SettingOrigin
-    /// The value without anything written; nil when there is none.
+    /// The value without anything written; nil if there is none.
     package let builtIn: String?
     /// Its purpose, as one sentence.
     package let help: String

@@ -23,7 +23,7 @@ package struct MigrationPlan: Sendable {
     /// - Parameters:
     ///   - migrations: in order, counting from 1 without a gap.
     ///   - engine: the engine they are applied to.
-    /// - Throws: `store.migration` when they do not.
+    /// - Throws: `store.migration` if they do not.
     package init(_ migrations: [Migration], for engine: DatabaseEngine) throws(StoreError) {
         for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
             throw StoreError(.migration, "migration \(index + 1) is missing or out of order")

@@ -14,7 +14,7 @@ package protocol Transaction {
     /// All rows of a statement whose result is known to be small.
     func rows(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> [Row]
 
-    /// The first row of a statement, or nil when there is none.
+    /// The first row of a statement, or nil if there is none.
     func row(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Row?
 
     /// Calls `body` with one row after the other, keeping none.

@@ -103,7 +103,7 @@ package struct ConfinedProgram: Sendable {
         Int32(max(0, min(ContinuousClock.now.duration(to: deadline) / .milliseconds(1), 1e6)))
     }
 
-    /// Passes on all that comes; false when it takes too long.
+    /// Passes on all that comes; false if it takes too long.
     private func drain(
         _ descriptor: Int32,
         until deadline: ContinuousClock.Instant,

@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails. Several files of
-/// one folder are copied together.
+/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails.
+/// Several files of one folder are copied together.
 ///
 /// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
 package final class FFmpegInput {
@@ -25,7 +25,7 @@ package final class FFmpegInput {
     private let descriptor: Int32
 
     /// - Parameter path: a regular file.
-    /// - Throws: `failed` when it cannot be read.
+    /// - Throws: `failed` if it cannot be read.
     package init(_ path: String) throws(TranscodingError) {
         descriptor = try Self.opened(path)
         paths = [Self.resolved(path)]
@@ -34,7 +34,7 @@ package final class FFmpegInput {
     /// - Parameters:
     ///   - names: of files whose media are played together, by one clock.
     ///   - folder: holds them, and nothing that ffmpeg may not read.
-    /// - Throws: `failed` when it cannot be read.
+    /// - Throws: `failed` if it cannot be read.
     package init(_ names: [String], in folder: String) throws(TranscodingError) {
         descriptor = try Self.opened(folder)
         let folder = Self.resolved(folder)
@@ -88,7 +88,7 @@ package final class FFmpegInput {
         package var kind = ""
         /// The name of the coding, as ffmpeg calls it.
         package var codec = ""
-        /// ISO 639-2, as the file has it; nil when undetermined.
+        /// ISO 639-2, as the file has it; nil if undetermined.
         package var language: String?
         /// Whether the setup of the decoder is there: AAC with ADTS headers has none.
         package var hasSetup = false

@@ -54,7 +54,7 @@ struct EditionArchive {
         }
     }
 
-    /// The whole of one entry of at most `limit` bytes; nil when there is none of that name.
+    /// The whole of one entry of at most `limit` bytes; nil if there is none of that name.
     func content(of name: String, limit: Int) throws(IngestError) -> [UInt8]? {
         guard let entry = archive.entries.first(where: { $0.name == name }) else { return nil }
         guard entry.size <= Int64(limit) else {

@@ -2,13 +2,13 @@
 
 import CarrelThreads
 
-/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn elsewhere, and
-/// nothing with `--json` or `--quiet`.
+/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn
+/// elsewhere, and nothing with `--json` or `--quiet`.
 package final class LiveLine: Sendable {
     private let console: Console
     private let isOver = Locked(false)
 
-    /// - Parameter console: of the command.
+    /// - Parameter console: the command's console.
     package init(_ console: Console) {
         self.console = console
     }

@@ -17,7 +17,7 @@ extension RequestBodySource {
 
 /// A request's body, read as it arrives: a consumer that waits makes the client wait.
 public struct RequestBody: Sendable {
-    /// The number of bytes the client announced; nil when it did not (chunked).
+    /// The number of bytes the client announced; nil if it did not (chunked).
     public let length: Int?
     private let source: (any RequestBodySource)?
 

@@ -35,7 +35,7 @@ final class Upload: Sendable {
         self.body = body
     }
 
-    /// Bytes in all; nil when that is not known.
+    /// Bytes in all; nil if that is not known.
     var length: Int64? {
         switch body {
         case .none: 0

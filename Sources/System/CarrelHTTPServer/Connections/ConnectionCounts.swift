@@ -10,7 +10,7 @@ internal import CarrelThreads
 final class ConnectionCounts: Sendable {
     private enum Origin {
         case unix
-        /// Nil where the limit of one network does not apply.
+        /// Nil if the limit of one network does not apply.
         case network(ClientNetwork?)
     }
 
@@ -52,9 +52,9 @@ final class ConnectionCounts: Sendable {
     /// Counts a connection over the network, unless there are too many.
     ///
     /// - Parameters:
-    ///   - descriptor: of the connection.
-    ///   - address: of its other end; nil when that has gone already.
-    /// - Returns: false when it has to be closed.
+    ///   - descriptor: the connection's descriptor.
+    ///   - address: of its other end; nil if that has gone already.
+    /// - Returns: false if it has to be closed.
     func admit(_ descriptor: Int32, from address: IPAddress?) -> Bool {
         let network = address.flatMap { $0.isLoopback || forwarding.trusts($0) ? nil : ClientNetwork($0) }
         return state.withLock { state in

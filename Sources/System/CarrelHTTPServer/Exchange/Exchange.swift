@@ -29,7 +29,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private(set) var method = ""
     private(set) var id = ""
     private(set) var peer: Peer
-    /// Nil when the request was refused before its target was trusted.
+    /// Nil if the request was refused before its target was trusted.
     private(set) var request: HTTPRequest?
     private(set) var match: RouteMatch?
     private var upload: UploadBody?
@@ -343,7 +343,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         wake()
     }
 
-    /// Notes that the client is gone; false when that is known.
+    /// Notes that the client is gone; false if that is known.
     func markAbandoned() -> Bool {
         !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
     }

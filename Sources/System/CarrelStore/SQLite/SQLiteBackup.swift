@@ -33,9 +33,9 @@ final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer'
         close()
     }
 
-    /// Copies some more pages; true when the copy is whole.
+    /// Copies some more pages; true if the copy is whole.
     func step(pages: Int32) throws(StoreError) -> Bool {
-        // Other processes that write all the time would start the copy again for ever: then the rest goes in one piece.
+        // Other processes that write all the time would start the copy again forever: then the rest goes in one piece.
         let status = unsafe sqlite3_backup_step(backup, restarts < restartLimit ? pages : -1)
         let remaining = unsafe sqlite3_backup_remaining(backup)
         if remaining > left { restarts += 1 }

@@ -7,10 +7,10 @@ extension SQLiteConnection {
     /// How long ``truncateLog()`` waits for readers, in milliseconds: nothing is written meanwhile.
     private static let truncatePatience = 250
 
-    /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are overwritten
-    /// there (`secure_delete`).
+    /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are
+    /// overwritten there (`secure_delete`).
     ///
-    /// - Returns: false where a reader or another process needs the log still.
+    /// - Returns: false if a reader or another process needs the log still.
     func truncateLog() -> Bool {
         wait(atMost: Self.truncatePatience)
         defer { wait(atMost: patience) }
