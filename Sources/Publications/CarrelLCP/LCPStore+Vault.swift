@@ -6,7 +6,7 @@ import CarrelStore
 package import CarrelVault
 
 extension LCPStore {
-    /// Opens the vault of a store; nil where there is none. It hears whether the store is sealed.
+    /// Opens the vault of a store; nil if there is none. It hears whether the store is sealed.
     package typealias VaultOpening = @Sendable (_ isSealed: Bool) async throws -> Vault?
 
     private static let keyContext = Array("carrel lcp store 1".utf8)

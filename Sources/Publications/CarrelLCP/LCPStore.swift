@@ -9,15 +9,16 @@ import CarrelThreads
 import Glibc
 
 /// The data of LCP on a device, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
-/// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
+/// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written
+/// to.
 ///
-/// With a vault, digests are encrypted under a key that the vault seals. Without one they are not: a process that can read the file can open
-/// the publications with it, as with the publications' reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
-/// left readable of its user, where it did.
+/// With a vault, digests are encrypted under a key that the vault seals. Without one they are not: a process that can read the
+/// file can open the publications with it, as with the publications' reader itself. Passphrases and content keys are not in it. A
+/// license that is kept is kept as it was signed: with what its provider left readable of its user, where it did.
 public final class LCPStore: PassphraseStore {
     typealias Opening = @Sendable () async throws -> Opened
 
-    /// An open database, and the seal of its digests; nil where they are in the clear.
+    /// An open database, and the seal of its digests; nil if they are in the clear.
     struct Opened: Sendable {
         let database: any Database
         let seal: DigestSeal?
@@ -54,7 +55,7 @@ public final class LCPStore: PassphraseStore {
     ///
     /// - Parameters:
     ///   - path: of the database's file.
-    ///   - vault: opens the vault; nil where there is none.
+    ///   - vault: opens the vault; nil if there is none.
     package convenience init(path: String, vault: @escaping VaultOpening) {
         self.init { try await Self.open(path, vault) }
     }
@@ -210,7 +211,7 @@ public final class LCPStore: PassphraseStore {
 
     /// The result of a request for a list.
     struct KeptList: Sendable {
-        /// Nil where none ever came.
+        /// Nil if none ever came.
         let list: RevocationList?
         /// When it came.
         let checked: Instant?
@@ -265,7 +266,7 @@ public final class LCPStore: PassphraseStore {
         return kept[1]
     }
 
-    /// Keeps a license in the place of one that cannot be replaced.
+    /// Keeps a license in place of one that cannot be replaced.
     ///
     /// - Parameters:
     ///   - license: the newer one.
@@ -314,7 +315,7 @@ public final class LCPStore: PassphraseStore {
     /// - Parameters:
     ///   - license: verified.
     ///   - before: the one in whose place it came, where another key may have signed it: the same holds for that.
-    ///   - refusal: what its provider has done with it for good; nil where it has not.
+    ///   - refusal: what its provider has done with it for good; nil if it has not.
     /// - Throws: `lcp.store`.
     func noteStanding(
         of license: LicenseDocument,

@@ -35,7 +35,7 @@ package struct Audit: Sendable {
         /// On what: an id.
         package let subject: String
         package let outcome: Outcome
-        /// Why, as a stable word; empty where the outcome says it all.
+        /// Why, as a stable word; empty if the outcome says it all.
         package let reason: String
         package let requestID: String
 
@@ -80,10 +80,10 @@ package struct Audit: Sendable {
         archive = AuditArchive(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that are over
-    /// are written first.
+    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that
+    /// are over are written first.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
+    /// - Throws: ``ServerError`` `conflict` if what was sealed before is gone or is another; nothing is sealed then.
     package func seal() async throws {
         var unwritten: (any Error)?
         do {

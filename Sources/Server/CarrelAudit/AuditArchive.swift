@@ -26,7 +26,7 @@ package struct AuditArchive: Sendable {
 
     /// Writes the sealed rows that the log has, in their order.
     ///
-    /// - Throws: ``ServerError`` `conflict` where a row is not what was sealed; what the database and `write` throw.
+    /// - Throws: ``ServerError`` `conflict` if a row is not what was sealed; what the database and `write` throw.
     package func write(_ write: (JSON) async throws -> Void) async throws {
         let start = try await database.read { [chain] in try chain.mark(.checkpoint, in: $0) }
         try await write(["format": .string(Self.format), "after": start.map(Self.json) ?? .null])
@@ -87,7 +87,7 @@ package struct AuditArchive: Sendable {
     ///
     /// - Parameters:
     ///   - lines: of rows.
-    ///   - start: the row before the first; nil where that is the first of all.
+    ///   - start: the row before the first; nil if that is the first of all.
     /// - Returns: whether they are what was sealed.
     /// - Throws: ``ServerError`` `invalid` for lines that are not rows.
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {

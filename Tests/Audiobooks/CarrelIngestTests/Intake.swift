@@ -89,7 +89,7 @@ struct Intake {
     }
 }
 
-/// The frequency of a tone, by how often it rises through zero; 0 where there are not so many samples.
+/// The frequency of a tone, by how often it rises through zero; 0 if there are not so many samples.
 func frequency(_ samples: [Int16], _ range: Range<Int>, rate: Int) -> Double {
     guard samples.indices.contains(range.lowerBound), range.upperBound <= samples.count else { return 0 }
     let part = samples[range]

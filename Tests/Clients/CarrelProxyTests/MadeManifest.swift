@@ -30,7 +30,7 @@ struct MadeManifest {
 
     struct Period {
         var start: Int
-        /// In seconds; nil where the manifest does not say.
+        /// In seconds; nil if the manifest does not say.
         var duration: Int?
         var tracks: [Track]
     }

@@ -132,7 +132,7 @@ struct `The tracks of a source` {
             #expect(first.contains("NAME=\"\(main)\",LANGUAGE=\"\(main)\""), "\(language ?? ""): \(lines)")
             await run.proxy.stop()
         }
-        // a caller learns of every language, also where one goes out with the pictures
+        // a caller learns of every language, also if one goes out with the pictures
         let run = try Self.run()
         let summary = try await run.proxy.makeURL(path, .singleFile).check()
         #expect(summary.audio.map(\.language) == ["en", "es"] && summary.audio.map(\.isDefault) == [true, false])

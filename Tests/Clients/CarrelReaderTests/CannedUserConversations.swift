@@ -104,7 +104,7 @@ struct `The canned users and a subscription client` {
         try await withClient(form: true) { first in
             try await withClient(form: true) { second in
                 let providers = SubscriptionProviders([first, second])
-                // `rubbish` is nobody to either; the first that recognises somebody keeps the second from being asked
+                // `rubbish` is nobody to either; the first that recognizes somebody keeps the second from being asked
                 await #expect(throws: ReaderError.self) { try await providers.signIn(name: "rubbish", password: "") }
                 #expect(try await providers.signIn(name: "activesome", password: "").client === first)
                 _ = try await second.signIn(name: "activeall", password: "")

@@ -37,7 +37,7 @@ struct StoreCrashWriter {
         }
     }
 
-    /// Kills this process with SIGKILL, from a thread of its own; 0 means never.
+    /// Kills this process with SIGKILL, from a dedicated thread; 0 means never.
     static func killLater(microseconds: UInt32) {
         guard microseconds > 0 else { return }
         startThread(name: "killer") {

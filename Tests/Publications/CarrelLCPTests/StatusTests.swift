@@ -447,7 +447,7 @@ struct StatusTests {
 }
 
 extension [UInt8] {
-    /// Puts a text in the place of another of the same length, wherever that is.
+    /// Puts a text in place of another of the same length, wherever that is.
     mutating func replace(_ text: String, with other: String) {
         let (old, new) = (Array(text.utf8), Array(other.utf8))
         for start in indices where self[start...].starts(with: old) { replaceSubrange(start..<start + old.count, with: new) }

@@ -32,7 +32,7 @@ package final class PackageWriter {
     /// Adds an entry that comes piece by piece.
     ///
     /// - Parameters:
-    ///   - name: of the entry.
+    ///   - name: the entry's name.
     ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode behind an initialization vector. Nil for the clear.
     ///   - pieces: the plain bytes.
     /// - Throws: ``WriteError``, or what encrypting throws.

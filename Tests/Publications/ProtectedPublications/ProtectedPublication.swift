@@ -4,10 +4,11 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelZlib
 
-/// A publication of any size that this makes: encrypted as Readium LCP says (§2, §3), with its license in it; or the same in the clear.
+/// A publication of any size that this makes: encrypted as Readium LCP says (§2, §3), with its license in it; or the same in the
+/// clear.
 package struct ProtectedPublication: Sendable {
     package let path: String
-    /// Nil when it is not protected.
+    /// Nil if it is not protected.
     package let license: [UInt8]?
     /// 32 bytes.
     package let contentKey: [UInt8]

@@ -23,7 +23,7 @@ struct `The slots of an account's devices` {
         return test
     }
 
-    /// Signs in a minute later; nil when there is no slot.
+    /// Signs in a minute later; nil if there is no slot.
     private func signIn(_ device: String, _ test: TestService) async throws -> String? {
         test.clock.advance(by: .seconds(60))
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])

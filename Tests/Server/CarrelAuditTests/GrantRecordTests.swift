@@ -33,7 +33,7 @@ struct `The record of credentials that were given out` {
         let test: TestService
         let token: String
 
-        /// Asks for a product's credentials, each time a little later; nil where the call failed.
+        /// Asks for a product's credentials, each time a little later; nil if the call failed.
         func ask(_ product: String) async throws -> Bool? {
             test.clock.advance(by: .milliseconds(1))
             let reply = try await test.ask("edition_credentials", ["token": token, "product_id": product])

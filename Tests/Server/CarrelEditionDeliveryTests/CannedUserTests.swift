@@ -301,7 +301,7 @@ struct `The canned users` {
         }
     }
 
-    /// How a reply differs from what is expected; nil when it does not.
+    /// How a reply differs from what is expected; nil if it does not.
     private func difference(_ reply: SubscriptionReply, _ said: Said) -> String? {
         said.matches(reply) ? nil : "\(reply.status) \(reply.xml), not \(said)"
     }
@@ -375,7 +375,7 @@ struct `The canned users` {
         #expect(answer.xml.contains("for 300 more seconds"))
     }
 
-    /// Signing in as one takes no password: what readers pay for stays shut to them, also where the environment is live.
+    /// Signing in as one takes no password: what readers pay for stays shut to them, also if the environment is live.
     @Test func `open the canned products, and no edition that readers pay for`() async throws {
         let test = try await TestService {
             $0.subscription.hasCannedUsers = true
@@ -412,7 +412,7 @@ struct `The canned users` {
 }
 
 extension SubscriptionReply {
-    /// The document with `R` in the place of its issues, if those are some of the canned users' in their order.
+    /// The document with `R` in place of its issues, if those are some of the canned users' in their order.
     fileprivate func withoutRandomIssues() -> SubscriptionReply {
         guard let start = xml.firstRange(of: "<issues>")?.upperBound, let end = xml.firstRange(of: "</issues>")?.lowerBound,
             start < end

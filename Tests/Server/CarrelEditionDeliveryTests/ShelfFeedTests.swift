@@ -63,7 +63,7 @@ struct `A reader's shelf` {
         return try JSON.parse(answer.body.rawSpan)
     }
 
-    /// The titles of a shelf's publications; nil where it is refused.
+    /// The titles of a shelf's publications; nil if it is refused.
     private func titles(_ test: TestService, _ headers: HTTPFields) async throws -> [String]? {
         let answer = try await test.send(.get, "/opds/v2/shelf", headers: headers)
         #expect(answer.headers["Vary"]?.contains("Authorization") == true)

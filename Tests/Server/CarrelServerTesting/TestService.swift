@@ -27,7 +27,7 @@ package struct TestService {
     package let directory: TemporaryDirectory
     package let clock: ManualClock
     package let service: CarrelService
-    /// Of its PostgreSQL database; nil where it keeps its state in SQLite.
+    /// Of its PostgreSQL database; nil if it keeps its state in SQLite.
     package let address: String?
     private let silence: Title?
 

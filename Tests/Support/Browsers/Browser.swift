@@ -18,8 +18,8 @@ package final class Browser: Sendable {
         self.options = options
     }
 
-    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage, cache and
-    /// permissions. When it is not installed the test is skipped and says so.
+    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage, cache
+    /// and permissions. When it is not installed the test is skipped and says so.
     ///
     /// - Parameters:
     ///   - kind: which one.
@@ -37,7 +37,8 @@ package final class Browser: Sendable {
         return Browser(kind, driver, options)
     }
 
-    /// Leaves the page, and keeps the browser for the next test. A test that does not come here, because it failed, ends the browser.
+    /// Leaves the page, and keeps the browser for the next test. A test that does not come here, because it failed, ends the
+    /// browser.
     package func close() async {
         await IdleBrowsers.keep(driver, kind, options)
     }
@@ -77,8 +78,8 @@ package final class Browser: Sendable {
     /// Runs the body of a function in the page and returns what it returns; a promise is awaited.
     ///
     /// - Parameters:
-    ///   - body: such as `return document.title`. It assigns to the page's variables as `window.name`: a bare name stays its own in
-    ///     Firefox.
+    ///   - body: such as `return document.title`. It assigns to the page's variables as `window.name`: a bare name stays its own
+    ///     in Firefox.
     ///   - arguments: what it finds in `arguments`.
     /// - Returns: the result; null where there is none.
     /// - Throws: ``BrowserError`` with `javascript error` when it throws.
@@ -126,7 +127,7 @@ package final class Browser: Sendable {
     /// Does something inside a frame of the page, as if the document in it were the page; then everything is in the page again.
     ///
     /// - Parameters:
-    ///   - selector: of the frame.
+    ///   - selector: the frame's selector.
     ///   - body: what is done there.
     /// - Returns: what `body` returns.
     /// - Throws: ``BrowserError``, or what `body` throws.
@@ -169,7 +170,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.clear(find(selector)))
     }
 
-    /// Presses and releases keys one after the other where the focus is; those in `holding` are down meanwhile.
+    /// Presses and releases keys one after another where the focus is; those in `holding` are down meanwhile.
     package func press(_ keys: String..., holding: [String] = []) async throws {
         func action(_ kind: String, _ key: String) -> JSON { ["type": .string(kind), "value": .string(key)] }
         let strokes = keys.flatMap { [action("keyDown", $0), action("keyUp", $0)] }

@@ -16,10 +16,10 @@ protocol BrowserDriver: AnyObject, Sendable {
     func messages() async throws -> [BrowserMessage]
     /// Closes the page, with all that it does, and opens a fresh tab.
     ///
-    /// - Throws: ``BrowserError``, also where the browser is not to be used again.
+    /// - Throws: ``BrowserError``, also if the browser is not to be used again.
     func leavePage() async throws
-    /// Deletes cookies, storage, cache, granted permissions and what pages logged, and shows the tab in its first size and as these
-    /// options say.
+    /// Deletes cookies, storage, cache, granted permissions and what pages logged, and shows the tab in its first size and as
+    /// these options say.
     func clearData(_ options: BrowserOptions) async throws
     /// Ends the browser.
     func quit() async

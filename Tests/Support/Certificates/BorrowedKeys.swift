@@ -13,7 +13,7 @@ final class BorrowedKeys: Sendable {
         Self.free.withLock { $0.merge(mine) { $0 + $1 } }
     }
 
-    /// A key that nothing uses any more; nil where there is none.
+    /// A key that nothing uses any more; nil if there is none.
     func take(bits: Int) -> [UInt8]? {
         guard let key = Self.free.withLock({ $0[bits]?.popLast() }) else { return nil }
         add(key, bits: bits)

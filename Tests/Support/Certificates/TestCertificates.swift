@@ -91,7 +91,7 @@ package struct TestCertificates: Sendable {
     ///   - digest: that is signed with.
     ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
     ///   - options: further ones of `openssl ca`.
-    ///   - extensions: of the list, as lines of openssl's x509v3_config.
+    ///   - extensions: the list's extensions, as lines of openssl's x509v3_config.
     /// - Returns: the list.
     /// - Throws: what openssl says.
     package func revocationList(
@@ -138,7 +138,7 @@ package struct TestCertificates: Sendable {
     /// - Parameters:
     ///   - header: JSON, which should name the algorithm.
     ///   - payload: any text.
-    ///   - name: of the key.
+    ///   - name: the key's name.
     /// - Returns: the three parts.
     /// - Throws: what openssl says.
     package func jws(header: String, payload: String, with name: String) async throws -> String {

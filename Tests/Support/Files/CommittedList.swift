@@ -7,9 +7,9 @@ package enum CommittedList {
     /// Compares a text with the committed file; UPDATE_GOLDEN=1 rewrites the file instead.
     ///
     /// - Parameters:
-    ///   - name: of the file.
+    ///   - name: the file's name.
     ///   - text: the text.
-    ///   - file: of the test.
+    ///   - file: the test's file.
     /// - Returns: whether they are the same.
     package static func matches(_ name: String, _ text: String, file: String = #filePath) -> Bool {
         let path = path(name, file)
@@ -24,8 +24,8 @@ package enum CommittedList {
     /// Lines `name: reason` of a committed file.
     ///
     /// - Parameters:
-    ///   - name: of the file.
-    ///   - file: of the test.
+    ///   - name: the file's name.
+    ///   - file: the test's file.
     /// - Returns: reasons by their names.
     package static func reasons(_ name: String, file: String = #filePath) -> [String: String] {
         var reasons: [String: String] = [:]

@@ -121,7 +121,7 @@ package final class PrivatePostgres: Sendable {
 
     /// Backs a database up with pg_dump.
     ///
-    /// - Parameter address: of the database, which may be in use.
+    /// - Parameter address: the database's address, which may be in use.
     /// - Returns: the path of the file.
     /// - Throws: ``ProcessError``.
     package func backUp(_ address: String) async throws -> String {

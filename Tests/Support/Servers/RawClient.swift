@@ -18,7 +18,7 @@ package struct RawResponse: Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// A client that sends exactly the bytes it is told to, on a thread of its own.
+/// A client that sends exactly the bytes it is told to, on a dedicated thread.
 package final class RawClient: Sendable {
     /// What went wrong.
     package enum Failure: Error { case connect, timeout, closed, notHTTP(String) }

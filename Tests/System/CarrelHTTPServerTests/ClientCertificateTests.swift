@@ -255,7 +255,7 @@ private struct Authorities {
             #expect(heard.isEmpty)
             let dripping = try RawClient(port: site.port)
             do {
-                // The head of a ClientHello, and its bytes one after the other.
+                // The head of a ClientHello, and its bytes one after another.
                 for byte: UInt8 in [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3] + [UInt8](repeating: 7, count: 500) {
                     try await dripping.send([byte])
                     try await Task.sleep(for: .milliseconds(20))

@@ -28,8 +28,8 @@ struct VaultPlace: Sendable {
 
     static let scrypt = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1)
 
-    /// A place for a vault of a kind, with the peer it needs; `isAlone` is for tests that kill processes, which leave their objects in a TPM
-    /// without a resource manager.
+    /// A place for a vault of a kind, with the peer it needs; `isAlone` is for tests that kill processes, which leave their
+    /// objects in a TPM without a resource manager.
     init(_ kind: VaultKind, isAlone: Bool = false) async throws {
         self.kind = kind
         switch kind {
@@ -97,7 +97,7 @@ func vaultProgram() throws -> String {
     return String(path)
 }
 
-/// The code of the error that a call throws; nil when it throws none.
+/// The code of the error that a call throws; nil if it throws none.
 func code<Value>(_ call: () async throws(VaultError) -> Value) async -> VaultError.Code? {
     do throws(VaultError) {
         _ = try await call()

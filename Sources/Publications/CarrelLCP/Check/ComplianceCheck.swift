@@ -33,8 +33,8 @@ struct ComplianceReport {
     private(set) var checks: [ComplianceCheck] = []
 
     /// - Parameters:
-    ///   - name: of the check.
-    ///   - failure: why it failed; nil when it passed.
+    ///   - name: the check's name.
+    ///   - failure: why it failed; nil if it passed.
     mutating func add(_ name: String, _ failure: String?) {
         checks.append(ComplianceCheck(name, failure.map { .failed($0) } ?? .passed))
     }

@@ -4,13 +4,14 @@ import CarrelBytes
 import CarrelCrypto
 
 extension ComplianceChecker {
-    /// Whether the provider's certificate was taken back, as far as can be told: a list that cannot be had fails nothing (LCP 1.0 §5.6.2).
+    /// Whether the provider's certificate was taken back, as far as can be told: a list that cannot be had fails nothing (LCP 1.0
+    /// §5.6.2).
     ///
-    /// Every list that the root signed may take it back. That it was not is said only by one of today, complete, with a digest that holds.
-    /// The lists that this device keeps, by which it opens publications, are a question of their own.
+    /// Every list that the root signed may take it back. That it was not is said only by one of today, complete, with a digest
+    /// that holds. The lists that this device keeps, by which it opens publications, are a question of their own.
     ///
     /// - Parameters:
-    ///   - license: verified but for this; nil where it is not.
+    ///   - license: verified but for this; nil if it is not.
     ///   - report: gets the answers.
     /// - Returns: whether the license is to be trusted.
     func checkRevocation(_ license: VerifiedLicense?, _ report: inout ComplianceReport) async -> Bool {
@@ -51,7 +52,7 @@ extension ComplianceChecker {
     /// Answers by lists that the root signed.
     ///
     /// - Parameters:
-    ///   - name: of the question.
+    ///   - name: the question's name.
     ///   - lists: that may take the certificate back.
     ///   - certificate: the provider's.
     ///   - doubt: why the lists are no word for it, if that is known.

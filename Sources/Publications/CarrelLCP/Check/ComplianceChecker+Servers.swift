@@ -191,7 +191,7 @@ extension ComplianceChecker {
     /// Servers may tell times in whole seconds.
     private static func nextSecond() async { try? await Task.sleep(for: .seconds(1)) }
 
-    /// When the license ends, as the server has it now; nil where it does not end.
+    /// When the license ends, as the server has it now; nil if it does not end.
     private func end(_ status: StatusDocument, _ server: LicenseServer) async throws(LCPError) -> Instant? {
         guard let link = status.licenseLink(profiles) else { throw LCPError(.malformedStatus, "there is no link to the license") }
         return try await server.license(at: link).verified(by: profiles).document.rights.end

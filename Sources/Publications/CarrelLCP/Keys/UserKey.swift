@@ -7,16 +7,16 @@ package import CarrelCrypto
 public struct UserKey: Sendable, Equatable {
     let secret: Secret
 
-    /// - Parameter passphrase: as it was typed; nothing is trimmed or normalised.
+    /// - Parameter passphrase: as it was typed; nothing is trimmed or normalized.
     public init(passphrase: String) {
         let bytes = Array(passphrase.utf8)
         secret = Secret(SHA256.hash(bytes.rawSpan))
     }
 
-    /// - Parameter digest: the SHA-256 of a passphrase. Nil where it has not 32 bytes.
+    /// - Parameter digest: the SHA-256 of a passphrase. Nil if it has not 32 bytes.
     public init?(digest: [UInt8]) { self.init(digest: Secret(digest)) }
 
-    /// - Parameter digest: Nil where it has not 32 bytes.
+    /// - Parameter digest: Nil if it has not 32 bytes.
     package init?(digest: Secret) {
         guard digest.count == SHA256.byteCount else { return nil }
         secret = digest

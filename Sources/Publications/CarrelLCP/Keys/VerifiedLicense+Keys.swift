@@ -8,9 +8,9 @@ extension VerifiedLicense {
     /// The content key, if the user key is the license's (LCP 1.0 §4.3).
     ///
     /// - Parameter userKey: of the passphrase that was given.
-    /// - Returns: 32 bytes; nil when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
-    ///   a key of another length than 32 bytes.
+    /// - Returns: 32 bytes; nil if the passphrase is another one.
+    /// - Throws: `lcp.content-key` if the passphrase is right and there is no key all the same; `lcp.profile` when the profile
+    ///   makes a key of another length than 32 bytes.
     package func contentKey(_ userKey: UserKey) throws(LCPError) -> Secret? {
         let key = try profile.key(userKey.secret)
         let id = Array(document.id.utf8)
@@ -27,17 +27,17 @@ extension VerifiedLicense {
     /// Whether a user key opens the license (LCP 1.0 §4.3).
     ///
     /// - Parameter userKey: of the passphrase that was given.
-    /// - Returns: false when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
-    ///   a key of another length than 32 bytes.
+    /// - Returns: false if the passphrase is another one.
+    /// - Throws: `lcp.content-key` if the passphrase is right and there is no key all the same; `lcp.profile` when the profile
+    ///   makes a key of another length than 32 bytes.
     public func isOpened(by userKey: UserKey) throws(LCPError) -> Bool { try contentKey(userKey) != nil }
 
     /// A member of the user's information, decrypted where it is encrypted. Not to be kept.
     ///
     /// - Parameters:
-    ///   - name: of the member, such as `email`.
+    ///   - name: the member's name, such as `email`.
     ///   - userKey: the one of the license, as ``isOpened(by:)`` tells.
-    /// - Returns: nil where there is none.
+    /// - Returns: nil if there is none.
     public func userField(_ name: String, _ userKey: UserKey) -> String? {
         guard let text = document.user.json[name]?.string else { return nil }
         guard document.user.encrypted.contains(name) else { return text }

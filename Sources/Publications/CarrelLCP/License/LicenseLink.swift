@@ -10,7 +10,7 @@ public struct LicenseLink: Sendable, Equatable {
     public let href: String
     /// Its relations to the license, such as `status`; extensions are URIs.
     public let relations: [String]
-    /// The media type of the target; nil when it is not declared or malformed.
+    /// The media type of the target; nil if it is not declared or malformed.
     public let mediaType: MediaType?
     /// The title of the target, for people.
     public let title: String?

@@ -4,7 +4,7 @@
 /// `onAskCredentials` of the streamer.
 public protocol LCPAuthenticating: Sendable {
     /// - Parameter license: what may be shown to the user.
-    /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil when the user gives none. A wrong one is asked for
+    /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil if the user gives none. A wrong one is asked for
     ///   again.
     func requestPassphrase(license: LCPAuthenticatedLicense) async -> String?
 }

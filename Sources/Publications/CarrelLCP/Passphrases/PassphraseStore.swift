@@ -17,8 +17,8 @@ public protocol PassphraseStore: Sendable {
     /// - Throws: `lcp.store`.
     func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError)
 
-    /// Remembers keys of the same owner. ``LCPStore`` remembers all of them or none; a store without a way of its own adds one after the
-    /// other, and some are known where it fails between.
+    /// Remembers keys of the same owner. ``LCPStore`` remembers all of them or none; a store without a way of its own adds one
+    /// after the other, and some are known where it fails between.
     func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
 }
 
@@ -32,7 +32,7 @@ extension PassphraseStore {
 public struct PassphraseOwner: Sendable, Hashable {
     /// A license that it opened; nil for one that came with a catalog.
     public let license: String?
-    /// The provider that issued the license; nil when it is not known.
+    /// The provider that issued the license; nil if it is not known.
     public let provider: String?
     /// Names the user at the provider.
     public let user: String?

@@ -5,7 +5,7 @@ public import CarrelPublication
 
 /// Opens publications that Readium LCP protects: with a passphrase, or restricted, when only metadata and cover can be seen.
 public struct LCPContentProtection: ContentProtection {
-    /// Asks for passphrases; nil where the streamer's `onAskCredentials` does.
+    /// Asks for passphrases; nil if the streamer's `onAskCredentials` does.
     public let authentication: (any LCPAuthenticating)?
     private let service: LCPService
 
@@ -126,7 +126,7 @@ public struct LCPContentProtection: ContentProtection {
         }
     }
 
-    /// The dialog; nil when none is allowed.
+    /// The dialog; nil if none is allowed.
     private func prompt(
         _ asset: PublicationAsset,
         _ allowUserInteraction: Bool,

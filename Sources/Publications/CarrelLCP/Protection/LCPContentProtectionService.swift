@@ -5,7 +5,7 @@ public import CarrelPublication
 
 /// The protection of a publication by Readium LCP.
 public final class LCPContentProtectionService: ContentProtectionService {
-    /// Nil where the license document cannot be read.
+    /// Nil if the license document cannot be read.
     public let license: LCPLicense?
     public let isRestricted: Bool
     public let error: (any Error)?

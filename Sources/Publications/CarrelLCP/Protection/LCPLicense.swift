@@ -31,17 +31,17 @@ public final class LCPLicense: Sendable {
 
     /// As it is now.
     public var document: LicenseDocument { state.withLock { $0.license.document } }
-    /// The server's last status; nil when it was not or could not be asked.
+    /// The server's last status; nil if it was not or could not be asked.
     public var status: StatusDocument? { state.withLock { $0.status } }
 
-    /// The characters that may still be copied on this device, in Unicode scalars; nil when copying is not limited.
+    /// The characters that may still be copied on this device, in Unicode scalars; nil if copying is not limited.
     ///
     /// Throws `lcp.store` when what was used cannot be read.
     public var charactersToCopyLeft: Int? {
         get async throws(LCPError) { try await remaining(.copy) }
     }
 
-    /// The pages that may still be printed on this device; nil when printing is not limited.
+    /// The pages that may still be printed on this device; nil if printing is not limited.
     ///
     /// Throws `lcp.store` when what was used cannot be read.
     public var pagesToPrintLeft: Int? {
@@ -62,7 +62,7 @@ public final class LCPLicense: Sendable {
 
     /// The result of a renewal.
     public enum Renewal: Sendable, Equatable {
-        /// The license was extended; nil where it has no end any more.
+        /// The license was extended; nil if it has no end any more.
         case renewed(until: Instant?)
         /// The user has to ask at this address in a browser; afterwards call ``LCPLicense/update()``.
         case page(String)

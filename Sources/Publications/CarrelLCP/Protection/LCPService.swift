@@ -41,9 +41,9 @@ public final class LCPService: Sendable {
 
     /// - Parameters:
     ///   - store: what the device remembers.
-    ///   - passphrases: where their digests are kept; in the store unless told otherwise.
-    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; nil for one that reaches nothing
-    ///     but public addresses (`AddressRule.publicOnly`).
+    ///   - passphrases: where their digests are kept; in the store by default.
+    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; nil for one that reaches
+    ///     nothing but public addresses (`AddressRule.publicOnly`).
     ///   - configuration: what the app decides.
     ///   - clock: by which licenses begin and end.
     public init(
@@ -119,8 +119,8 @@ public final class LCPService: Sendable {
         }
     }
 
-    /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not be
-    /// put into it.
+    /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not
+    /// be put into it.
     func newest(_ license: UnverifiedLicense) async -> UnverifiedLicense {
         guard let bytes = try? await store.license(for: license.document), let kept = try? UnverifiedLicense(bytes),
             kept.document.replaces(license.document),
@@ -131,7 +131,8 @@ public final class LCPService: Sendable {
         return kept
     }
 
-    /// Remembers how a license stands after its server was asked, for when it cannot be. What cannot be kept is found out again the next time.
+    /// Remembers how a license stands after its server was asked, for when it cannot be. What cannot be kept is found out again
+    /// the next time.
     ///
     /// - Parameters:
     ///   - license: verified.

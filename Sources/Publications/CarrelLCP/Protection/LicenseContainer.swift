@@ -34,7 +34,7 @@ struct LicenseContainer: Sendable {
     /// Replaces the license. Open resources go on reading.
     ///
     /// - Parameter license: newer than that one.
-    /// - Throws: `lcp.store` when it can be kept nowhere.
+    /// - Throws: `lcp.store` if it can be kept nowhere.
     func replace(_ license: VerifiedLicense) async throws(LCPError) {
         do throws(ResourceError) {
             try await inject(license)

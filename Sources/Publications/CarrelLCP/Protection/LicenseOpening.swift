@@ -9,14 +9,14 @@ struct LicenseOpening {
     let service: LCPService
     /// The app's credentials: a passphrase or its digest.
     let credentials: String?
-    /// Asks the user; nil when no dialog is allowed.
+    /// Asks the user; nil if no dialog is allowed.
     let ask: ((LCPAuthenticatedLicense) async -> String?)?
 
     /// The result of an opening.
     struct Outcome {
         /// The license that counts now.
         let license: UnverifiedLicense
-        /// The same, verified; nil where it is not.
+        /// The same, verified; nil if it is not.
         let verified: VerifiedLicense?
         /// Received from the server meanwhile.
         let isFresh: Bool

@@ -2,8 +2,8 @@
 
 import CarrelBytes
 
-/// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller performs
-/// each action and tells what came of it.
+/// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller
+/// performs each action and tells what came of it.
 ///
 /// The signature comes first, so that nothing is sent to the addresses of an unsigned document, and no question of it is
 /// shown. A certificate that was revoked still gets its chance of a fresh license under another one.
@@ -34,7 +34,7 @@ struct LicenseValidation {
     /// The cached status; counts where the server cannot be asked.
     private let standing: CachedLicenseStatus?
     private var verified: Result<VerifiedLicense, LCPError>?
-    /// The server's status; nil where it cannot be had.
+    /// The server's status; nil if it cannot be had.
     private(set) var status: StatusDocument?
     /// The license that takes the place of the first.
     private(set) var fresh: VerifiedLicense?

@@ -9,7 +9,7 @@ enum LicensedPackage {
     ///
     /// - Parameter fetcher: over the package.
     /// - Returns: nil for a package without one.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
         let place = LicenseLocation(in: try await fetcher.paths())
         guard place.isTaken else { return nil }
@@ -36,8 +36,8 @@ enum LicensedPackage {
     /// - Parameters:
     ///   - asset: what is being opened.
     ///   - fetcher: over it.
-    /// - Returns: nil where it is something else.
-    /// - Throws: what reading throws.
+    /// - Returns: nil if it is something else.
+    /// - Throws: errors of reading.
     static func document(alone asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
         guard fetcher is SingleResourceFetcher, let link = try await fetcher.links().first else { return nil }
         let isNamed = asset.mediaType?.essence == LicenseDocument.mediaType || asset.name.lowercased().hasSuffix(".lcpl")
@@ -65,7 +65,7 @@ enum LicensedPackage {
         ]
     }
 
-    /// The format of a package without its protection; nil where its content does not show it.
+    /// The format of a package without its protection; nil if its content does not show it.
     static func mediaType(of asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> MediaType? {
         let format = try await AssetOpener.sniff(asset, fetcher)
         return format.conforms(to: .epub) || format.conforms(to: .rwp) ? format.withoutLCP.mediaType : nil

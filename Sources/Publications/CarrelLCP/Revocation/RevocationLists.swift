@@ -52,7 +52,7 @@ struct RevocationLists: Sendable {
         try? await store.keep(list, from: url, at: now)
     }
 
-    /// The list at an address; nil where there is none, or something else.
+    /// The list at an address; nil if there is none, or something else.
     static func download(_ url: String, _ client: HTTPClient) async -> RevocationList? {
         var request = ClientRequest(
             url,
@@ -66,8 +66,8 @@ struct RevocationLists: Sendable {
 }
 
 extension RevocationList {
-    /// Whether it may take the place of another: not older, where both are as good; a good one takes that of a bad one whatever that
-    /// one declares about its age, because it is unsigned.
+    /// Whether it may take the place of another: not older, where both are as good; a good one takes that of a bad one whatever
+    /// that one declares about its age, because it is unsigned.
     fileprivate func isBetter(than other: RevocationList) -> Bool {
         hasWeakDigest == other.hasWeakDigest ? thisUpdate >= other.thisUpdate : !hasWeakDigest
     }

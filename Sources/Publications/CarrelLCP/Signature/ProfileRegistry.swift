@@ -6,8 +6,8 @@ public import CarrelPublication
 
 /// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
 ///
-/// The open profile is ``basic(adding:)``. Others differ in roots, algorithms and the transform; an app that has one under contract
-/// registers it.
+/// The open profile is ``basic(adding:)``. Others differ in roots, algorithms and the transform; an app that has one under
+/// contract registers it.
 public struct LCPProfile: Sendable {
     /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
     public typealias UserKeyTransform = @Sendable (_ userKey: [UInt8]) -> [UInt8]
@@ -27,7 +27,7 @@ public struct LCPProfile: Sendable {
     ///   - signatures: how licenses may be signed.
     ///   - contentKeyAlgorithms: URIs of how the content key may be encrypted.
     ///   - userKeyAlgorithms: URIs of how the passphrase may be hashed.
-    ///   - transform: makes the key that decrypts out of the digest of the passphrase; nil where that is the key.
+    ///   - transform: makes the key that decrypts out of the digest of the passphrase; nil if that is the key.
     public init(
         uri: String,
         anchors: [TrustAnchor],
@@ -46,7 +46,7 @@ public struct LCPProfile: Sendable {
 
     /// The key that decrypts, made out of a user key.
     ///
-    /// - Throws: `lcp.profile` when the profile makes a key of another length than 32 bytes.
+    /// - Throws: `lcp.profile` if the profile makes a key of another length than 32 bytes.
     func key(_ userKey: Secret) throws(LCPError) -> Secret {
         guard let transform else { return userKey }
         var digest = userKey.withBytes { [UInt8](copying: $0) }

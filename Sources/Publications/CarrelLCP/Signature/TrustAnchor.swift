@@ -27,7 +27,7 @@ public struct TrustAnchor: Sendable, Hashable {
 
     /// The keys of the certificates in a file, in DER or PEM.
     ///
-    /// - Throws: `lcp.certificate` when it holds none.
+    /// - Throws: `lcp.certificate` if it holds none.
     public static func all(in file: [UInt8]) throws(LCPError) -> [TrustAnchor] {
         do throws(CryptoError) {
             return try Certificate.all(in: file).map { TrustAnchor(name: "a certificate of the user's", certificate: $0) }

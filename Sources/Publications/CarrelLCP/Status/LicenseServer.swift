@@ -7,7 +7,7 @@ import CarrelHTTPClient
 /// Talks to license status servers (LSD 1.0 §3).
 struct LicenseServer: Sendable {
     let client: HTTPClient
-    /// How the device calls itself, for its user to recognise in a list.
+    /// How the device calls itself, for its user to recognize in a list.
     let deviceName: String
     /// BCP 47 tags, for the server's messages.
     let languages: [String]

@@ -48,14 +48,14 @@ public struct StatusDocument: Sendable {
     public struct Event: Sendable, Equatable {
         /// Such as `register`.
         public let type: String
-        /// The time of the event; nil when it is missing or malformed.
+        /// The time of the event; nil if it is missing or malformed.
         public let time: Instant?
     }
 
     static let mediaType = "application/vnd.readium.license.status.v1.0+json"
 
-    /// Reads one liberally: what is not needed may be missing, or a time that cannot be read, and links and media types that are not known are
-    /// passed over. What was revoked stays so however its day is written.
+    /// Reads one liberally: what is not needed may be missing, or a time that cannot be read, and links and media types that are
+    /// not known are passed over. What was revoked stays so however its day is written.
     ///
     /// - Throws: `lcp.status` for what is none.
     public init(_ bytes: [UInt8]) throws(LCPError) {
@@ -80,7 +80,7 @@ public struct StatusDocument: Sendable {
     /// may be of any.
     ///
     /// - Parameter profiles: that are known.
-    /// - Returns: nil where there is none that can be used.
+    /// - Returns: nil if there is none that can be used.
     func licenseLink(_ profiles: ProfileRegistry) -> LicenseLink? {
         let licenses = links.filter {
             $0.relations.contains("license")

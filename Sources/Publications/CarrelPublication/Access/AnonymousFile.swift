@@ -6,10 +6,10 @@ import Glibc
 
 /// A file without a name from the beginning, gone with its last descriptor.
 ///
-/// Up to ``memoryLimit`` it is in memory, and once it is filled no process can change it, this one included (`F_SEAL_WRITE`). A longer
-/// one is on the disk, where files have no seals: it is then readable by its owner alone and has no descriptor for writing, but
-/// another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, give it back its mode, and
-/// write. Such a process could as well write into the memory of this one.
+/// Up to ``memoryLimit`` it is in memory, and once it is filled no process can change it, this one included (`F_SEAL_WRITE`). A
+/// longer one is on the disk, where files have no seals: it is then readable by its owner alone and has no descriptor for
+/// writing, but another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, give it
+/// back its mode, and write. Such a process could as well write into the memory of this one.
 @safe
 final class AnonymousFile: Sendable {
     /// For writing, until it is sealed.
@@ -21,8 +21,8 @@ final class AnonymousFile: Sendable {
     static let memoryLimit: Int64 = 64 << 20
     private let isInMemory: Bool
 
-    /// Makes an empty file: in memory, or on the disk of `TMPDIR`, `/var/tmp` or `/tmp` where it is to be long and such a disk has
-    /// files without names.
+    /// Makes an empty file: in memory, or on the disk of `TMPDIR`, `/var/tmp` or `/tmp` where it is to be long and such a disk
+    /// has files without names.
     ///
     /// - Parameter length: bytes that it will have, about.
     /// - Throws: `resource.unavailable`.
@@ -58,7 +58,7 @@ final class AnonymousFile: Sendable {
 
     /// The file as a resource that is only read, sealed as far as it can be.
     ///
-    /// - Parameter link: of the resource.
+    /// - Parameter link: the resource's link.
     /// - Returns: the resource, which has a descriptor of its own.
     /// - Throws: `resource.unavailable`.
     func sealed(_ link: Link) throws(ResourceError) -> FileResource {

@@ -5,8 +5,8 @@ import CarrelThreads
 /// Reads ahead: for what is read in small pieces one after another from where each request is dear, such as a server.
 ///
 /// A read that goes on where an earlier one ended asks for twice as much as was asked for there, up to a limit; one that does not
-/// asks for the wanted bytes. Several readers in different places do not disturb each other, nor does one that goes before another: the bytes it
-/// has read stay for a while. Closing lets go of all that is kept.
+/// asks for the wanted bytes. Several readers in different places do not disturb each other, nor does one that goes before
+/// another: the bytes it has read stay for a while. Closing lets go of all that is kept.
 public final class BufferingResource: Resource {
     public var link: Link { resource.link }
     public var lengthHint: LengthHint? { resource.lengthHint }
@@ -51,7 +51,7 @@ public final class BufferingResource: Resource {
         /// - Parameters:
         ///   - end: the place.
         ///   - limit: bytes to keep of windows that were read to their end: for readers that are not so far.
-        /// - Returns: the length of the earlier read that ended here; nil where none did.
+        /// - Returns: the length of the earlier read that ended here; nil if none did.
         mutating func pass(_ end: Int64, limit: Int) -> Int? {
             guard let index = windows.lastIndex(where: { $0.end == end }) else { return nil }
             let count = windows[index].bytes.count

@@ -2,7 +2,7 @@
 
 /// Gives access to the resources of a container: a folder, an archive, a server.
 public protocol Fetcher: AnyObject, Sendable {
-    /// The links that it is known to hold; empty where they cannot be listed, as of a server.
+    /// The links that it is known to hold; empty if they cannot be listed, as of a server.
     ///
     /// - Returns: links whose addresses are relative to the container.
     /// - Throws: ``ResourceError``.
@@ -20,15 +20,15 @@ public protocol Fetcher: AnyObject, Sendable {
     /// - Returns: a resource that the caller closes.
     func get(_ link: Link) -> any Resource
 
-    /// How many bytes a resource takes in its container, packed and encrypted as it lies there, where that is known without asking:
-    /// from an archive's directory, or of a file.
+    /// How many bytes a resource takes in its container, packed and encrypted as it lies there, where that is known without
+    /// asking: from an archive's directory, or of a file.
     ///
     /// - Parameter link: as for `get(_:)`.
-    /// - Returns: nil where it is not known, as of a server.
+    /// - Returns: nil if it is not known, as of a server.
     func storedLength(of link: Link) -> LengthHint?
 
-    /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as a
-    /// resource over it is held.
+    /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as
+    /// a resource over it is held.
     func close()
 }
 

@@ -18,7 +18,7 @@ public final class FileResource: Resource {
     private static let threads = BlockingThreadPool(name: "carrel-files", count: 4)
 
     /// - Parameters:
-    ///   - link: of the resource.
+    ///   - link: the resource's link.
     ///   - path: a regular file; a link to one is followed.
     /// - Throws: `resource.not-found`, `resource.forbidden` without permission, `resource.unavailable`.
     public init(_ link: Link, path: String) throws(ResourceError) {
@@ -36,7 +36,7 @@ public final class FileResource: Resource {
     }
 
     /// - Parameters:
-    ///   - link: of the resource.
+    ///   - link: the resource's link.
     ///   - descriptor: of a regular file, open for reading; closed with the resource.
     ///   - byteCount: its size.
     init(_ link: Link, descriptor: Int32, byteCount: Int64) {

@@ -10,7 +10,7 @@ public final class HTTPFetcher: Fetcher {
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
 
     /// - Parameters:
-    ///   - base: the address of the manifest, which relative addresses are relative to; nil when only absolute ones occur.
+    ///   - base: the address of the manifest, which relative addresses are relative to; nil if only absolute ones occur.
     ///   - client: sends the requests.
     ///   - headers: fields of every request, such as a bearer token, and only to the origin of `base`.
     public init(

@@ -6,8 +6,8 @@ import CarrelThreads
 
 /// A resource of a server that answers range requests (RFC 9110 §14).
 ///
-/// The length is learnt by asking for the last bytes, which are kept: an archive's directory is there, and it takes one request to
-/// find it. A server that sends the whole instead of a range is refused, because a range may be all there is memory for.
+/// The length is learnt by asking for the last bytes, which are kept: an archive's directory is there, and it takes one request
+/// to find it. A server that sends the whole instead of a range is refused, because a range may be all there is memory for.
 public final class HTTPResource: Resource {
     public let link: Link
     private let url: String
@@ -27,7 +27,7 @@ public final class HTTPResource: Resource {
     private static let endSize: Int64 = 66 << 10
 
     /// - Parameters:
-    ///   - link: of the resource.
+    ///   - link: the resource's link.
     ///   - url: absolute.
     ///   - client: sends the requests.
     ///   - headers: fields of every request, asked for each time: a token that is renewed in between.

@@ -21,7 +21,7 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
         recreate = invalidate
     }
 
-    /// Makes the next child, puts it in the place of the current one, and then closes that. One that is the current one stays open.
+    /// Makes the next child, puts it in place of the current one, and then closes that. One that is the current one stays open.
     public func invalidate() {
         while true {
             let old = current

@@ -4,11 +4,12 @@ import CarrelBytes
 import CarrelXML
 
 extension Resource {
-    /// Reads a document as text: UTF-8, or UTF-16 where it begins as UTF-16 does (XML 1.0 appendix F). A byte order mark is left out.
+    /// Reads a document as text: UTF-8, or UTF-16 where it begins as UTF-16 does (XML 1.0 appendix F). A byte order mark is left
+    /// out.
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: all of the text.
-    /// - Throws: `resource.malformed` for bytes that are neither, `resource.too-large` when there are more; otherwise as
+    /// - Throws: `resource.malformed` for bytes that are neither, `resource.too-large` if there are more; otherwise as
     ///   `read(_:into:)`.
     public func readAsString(upTo limit: Int = 8 << 20) async throws(ResourceError) -> String {
         let bytes = try await read(upTo: limit)

@@ -5,7 +5,7 @@ public protocol Resource: AnyObject, Sendable {
     /// The link of the resource, as the manifest or the container has it.
     var link: Link { get }
 
-    /// The probable length in bytes, where it is known without work: declared, not counted. Nil when it is not declared.
+    /// The probable length in bytes, where it is known without work: declared, not counted. Nil if it is not declared.
     var lengthHint: LengthHint? { get }
 
     /// How many bytes it has, exactly. May have to read all of it once where its container does not tell.
@@ -47,7 +47,7 @@ extension Resource {
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: all bytes.
-    /// - Throws: `resource.too-large` when there are more; otherwise as `read(_:into:)`.
+    /// - Throws: `resource.too-large` if there are more; otherwise as `read(_:into:)`.
     public func read(upTo limit: Int) async throws(ResourceError) -> [UInt8] {
         let bytes = try await read(0..<Int64(limit) + 1)
         guard bytes.count <= limit else {

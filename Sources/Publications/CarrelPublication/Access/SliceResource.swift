@@ -11,7 +11,7 @@ final class SliceResource: Resource {
     private let head: Locked<[UInt8]>
 
     /// - Parameters:
-    ///   - link: of the part.
+    ///   - link: the part's link.
     ///   - whole: what it is a part of; stays open when this is closed.
     ///   - part: where it lies; the resource must have these bytes.
     ///   - head: its first bytes, where they are there already.

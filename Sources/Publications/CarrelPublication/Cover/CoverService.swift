@@ -4,7 +4,7 @@
 public protocol CoverService: PublicationService {
     /// The cover as it was published, in whatever size.
     ///
-    /// - Returns: nil when there is none that can be shown.
+    /// - Returns: nil if there is none that can be shown.
     /// - Throws: `resource.unavailable`, `resource.cancelled`; nil for a damaged image.
     func cover() async throws(ResourceError) -> Cover?
 }
@@ -52,7 +52,7 @@ extension CoverService {
 }
 
 extension Publication {
-    /// The picture that stands for the publication, of a restricted one too; nil when there is none.
+    /// The picture that stands for the publication, of a restricted one too; nil if there is none.
     public func cover() async throws(ResourceError) -> Cover? {
         try await findService((any CoverService).self)?.cover()
     }

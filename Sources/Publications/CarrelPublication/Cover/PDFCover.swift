@@ -8,8 +8,8 @@ enum PDFCover {
     private static let copyLimit: Int64 = 256 << 20
 
     /// - Parameter resource: the document, decrypted.
-    /// - Returns: nil where there is no such program, or it cannot draw the page, or cannot be confined.
-    /// - Throws: what reading throws.
+    /// - Returns: nil if there is no such program, or it cannot draw the page, or cannot be confined.
+    /// - Throws: errors of reading.
     static func draw(_ resource: any Resource) async throws(ResourceError) -> Cover? {
         let file: FileResource
         if let own = resource as? FileResource {

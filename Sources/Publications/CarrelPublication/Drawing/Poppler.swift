@@ -7,9 +7,9 @@ import Glibc
 
 /// Runs the programs of Poppler (`pdftoppm`, `pdftotext`) on a PDF document, where they are installed.
 ///
-/// Each runs as a child that the kernel holds to what it is for: it may read the one file and what programs, libraries and fonts are
-/// made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and output
-/// are limited. It ends when all callers have given up.
+/// Each runs as a child that the kernel holds to what it is for: it may read the one file and what programs, libraries and fonts
+/// are made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and
+/// output are limited. It ends when all callers have given up.
 package struct Poppler: Sendable {
     /// The folders in which programs are searched, as in PATH.
     private let path: String
@@ -143,7 +143,7 @@ package struct Poppler: Sendable {
         var reason: Failure? { state.withLock { $0.reason } }
 
         /// - Parameter spawn: starts the process and says which it is.
-        /// - Throws: `unavailable` where it did not, and the reason where it was ended before.
+        /// - Throws: `unavailable` if it did not, and the reason where it was ended before.
         func start(_ spawn: (inout Int32) -> Bool) throws(Failure) {
             let failure: Failure? = state.withLock { child in
                 var pid: Int32 = 0

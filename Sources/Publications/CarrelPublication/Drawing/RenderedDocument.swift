@@ -20,8 +20,8 @@ package final class RenderedDocument: Sendable {
     /// - Parameters:
     ///   - resource: the document, decrypted.
     ///   - poppler: draws it.
-    /// - Throws: `resource.unavailable` where Poppler is not installed, `resource.malformed` unless it is a PDF document, or what reading
-    ///   throws.
+    /// - Throws: `resource.unavailable` if Poppler is not installed, `resource.malformed` unless it is a PDF document, or what
+    ///   reading throws.
     package init(_ resource: any Resource, _ poppler: Poppler = Poppler()) async throws(ResourceError) {
         guard poppler.has("pdftoppm"), poppler.has("pdftotext") else {
             throw ResourceError(
@@ -44,8 +44,8 @@ package final class RenderedDocument: Sendable {
     ///   - page: from 1.
     ///   - size: pixels of the longer side, one of ``sizes``.
     /// - Returns: PNG.
-    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or bytes than it may have,
-    ///   `resource.malformed` for one that cannot be drawn, `resource.unavailable` where nothing can be drawn.
+    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or bytes than it may
+    ///   have, `resource.malformed` for one that cannot be drawn, `resource.unavailable` if nothing can be drawn.
     package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
         let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
         let bytes = try await run(words, upTo: Self.pictureLimit, "page \(page) cannot be drawn")

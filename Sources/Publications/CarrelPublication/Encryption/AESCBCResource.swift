@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An encrypted resource as a reader sees it: decrypted with AES-256 in CBC mode, and unpacked where it was deflated before it was
-/// encrypted (Readium LCP §3). Any range is decrypted from the block before it; nothing is decrypted whole.
+/// An encrypted resource as a reader sees it: decrypted with AES-256 in CBC mode, and unpacked where it was deflated before it
+/// was encrypted (Readium LCP §3). Any range is decrypted from the block before it; nothing is decrypted whole.
 ///
 /// Bytes that do not decrypt, or were never encrypted, fail with `resource.decryption`.
 public final class AESCBCResource: Resource {
@@ -12,7 +12,7 @@ public final class AESCBCResource: Resource {
 
     /// - Parameters:
     ///   - resource: the initialization vector and the cipher text; closed with this one.
-    ///   - key: of the publication.
+    ///   - key: the publication's key.
     ///   - isDeflated: whether it was deflated (RFC 1951) before it was encrypted.
     ///   - originalLength: the declared length in bytes before that. It may be wrong, and nothing is computed with it.
     public init(_ resource: any Resource, key: ContentKey, isDeflated: Bool, originalLength: LengthHint?) {

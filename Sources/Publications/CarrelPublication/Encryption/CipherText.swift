@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelThreads
 
-/// Bytes encrypted with AES-256 in CBC mode, behind their initialization vector, and padded as XML Encryption §5.2 does: the last byte
-/// says how many bytes at the end do not count, 1 to 16, and the others of them may be anything.
+/// Bytes encrypted with AES-256 in CBC mode, behind their initialization vector, and padded as XML Encryption §5.2 does: the last
+/// byte says how many bytes at the end do not count, 1 to 16, and the others of them may be anything.
 ///
 /// A read begins one block before its range; one that follows another goes on from the blocks that were kept. The length is known
 /// by the last block, which is decrypted once.
@@ -36,7 +36,7 @@ final class CipherText: Resource {
 
     /// - Parameters:
     ///   - encrypted: closed with this one.
-    ///   - key: of the publication.
+    ///   - key: the publication's key.
     init(_ encrypted: any Resource, key: ContentKey) {
         self.encrypted = encrypted
         self.key = key

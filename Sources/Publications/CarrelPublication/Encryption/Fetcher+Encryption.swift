@@ -3,14 +3,15 @@
 import CarrelJSON
 
 extension Fetcher {
-    /// The resources that a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the `encrypted` property of the
-    /// links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured fonts are among them.
+    /// The resources that a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the
+    /// `encrypted` property of the links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured
+    /// fonts are among them.
     ///
     /// The document is parsed once, however often this is called while a publication is opened.
     ///
     /// - Parameter warnings: hears of entries that are left out.
     /// - Returns: how each is encrypted, by where it is, however its address is escaped there.
-    /// - Throws: `resource.malformed` for a document that cannot be read; what reading throws.
+    /// - Throws: `resource.malformed` for a document that cannot be read; errors of reading.
     public func encryptedResources(
         warnings: (any WarningLogger)? = nil
     ) async throws(ResourceError) -> [ResourcePath: Encryption] {
@@ -50,7 +51,7 @@ extension ResourcePath {
     ///
     /// - Parameters:
     ///   - href: begins with `http://` or `https://`.
-    ///   - entries: of the package. Nil when the address's path is not one of them.
+    ///   - entries: the package's entries. Nil if the address's path is not one of them.
     init?(absolute href: String, in entries: Set<ResourcePath>) {
         guard href.hasPrefix("http://") || href.hasPrefix("https://") else { return nil }
         let authority = href.drop { $0 != ":" }.dropFirst(3)

@@ -4,7 +4,7 @@ extension TransformingFetcher {
     /// Decrypts the resources that a container declares encrypted by Readium LCP, and leaves the others alone.
     ///
     /// - Parameters:
-    ///   - key: of the publication.
+    ///   - key: the publication's key.
     ///   - properties: how each is encrypted, as ``Fetcher/encryptedResources(warnings:)`` finds it.
     /// - Returns: for `TransformingFetcher.init`. A resource whose cipher is not known fails with `resource.decryption`.
     public static func decrypting(with key: ContentKey, properties: [ResourcePath: Encryption]) -> Transformer {

@@ -2,7 +2,7 @@
 
 import CarrelJSON
 
-/// A person or an organisation that contributed to a publication.
+/// A person or an organization that contributed to a publication.
 public struct Contributor: Sendable, Equatable {
     /// The name as shown to readers.
     public var name: LocalizedString

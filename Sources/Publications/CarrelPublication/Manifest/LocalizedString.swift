@@ -6,7 +6,7 @@ import CarrelJSON
 public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// One translation.
     public struct Translation: Sendable, Hashable {
-        /// A BCP 47 tag; nil when it is not known.
+        /// A BCP 47 tag; nil if it is not known.
         public let language: String?
         /// The text in ``language``; not empty.
         public let text: String
@@ -15,7 +15,7 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         ///
         /// - Parameters:
         ///   - text: the text.
-        ///   - language: a BCP 47 tag; nil when it is not known.
+        ///   - language: a BCP 47 tag; nil if it is not known.
         public init(_ text: String, language: String? = nil) {
             self.text = text
             self.language = language
@@ -34,7 +34,7 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         self.init(text)
     }
 
-    /// - Parameter translations: of a language the first counts; those without a text do not. Nil when there is none.
+    /// - Parameter translations: of a language the first counts; those without a text do not. Nil if there is none.
     public init?(_ translations: [Translation]) {
         var seen: Set<String> = []
         self.translations = translations.filter { !$0.text.isEmpty && seen.insert($0.language ?? "und").inserted }

@@ -43,7 +43,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         public let value: String
     }
 
-    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil when it is none.
+    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil if it is none.
     public init?(_ text: some StringProtocol) {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
         let names = parts.removeFirst().split(separator: "/", omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ public import CarrelJSON
 
 /// Further members of a link: known ones have names here, the others are kept unparsed.
 public struct Properties: Sendable, Equatable {
-    /// Nil where nothing is set, as mostly.
+    /// Nil if nothing is set, as mostly.
     private var content: Content?
 
     /// Shared by copies, and never changed.
@@ -39,7 +39,7 @@ public struct Properties: Sendable, Equatable {
 
     public static func == (a: Properties, b: Properties) -> Bool { a.content === b.content || a.json == b.json }
 
-    /// How the resource is encrypted; nil when it is not.
+    /// How the resource is encrypted; nil if it is not.
     public var encryption: Encryption? {
         get { content.flatMap { $0.encryption ?? $0.members["encrypted"]?.object.flatMap(Encryption.init) } }
         set {

@@ -4,15 +4,15 @@ import CarrelHTTP
 
 /// The place of a resource in its publication: a relative path in normal form, decoded.
 ///
-/// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical equivalence,
-/// so that a name is found whichever way its accents are composed.
+/// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical
+/// equivalence, so that a name is found whichever way its accents are composed.
 public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// Parts joined by `/`, without one at the beginning; none of them is empty, `.` or `..`.
     public let string: String
 
     /// The path of an entry or a file, as it is named there.
     ///
-    /// - Parameter name: not percent-encoded. Nil when it leaves its container or holds a NUL.
+    /// - Parameter name: not percent-encoded. Nil if it leaves its container or holds a NUL.
     public init?(decoded name: some StringProtocol) {
         let text = String(name)
         if Self.isPlain(text.utf8.span, asAddress: false) {
@@ -36,8 +36,8 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// The path that an address leads to.
     ///
     /// - Parameters:
-    ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at the
-    ///     container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
+    ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at
+    ///     the container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
     ///   - base: the resource that contains the address. Nil: the root of the container.
     ///
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
@@ -82,7 +82,8 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
 
     private init(normal: String) { string = normal }
 
-    /// The path of an address that is one as it stands, without anything escaped; nil for others, which ``init(href:relativeTo:)`` reads.
+    /// The path of an address that is one as it stands, without anything escaped; nil for others, which
+    /// ``init(href:relativeTo:)`` reads.
     ///
     /// - Parameters:
     ///   - href: as it is written.
@@ -110,7 +111,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// The last part, such as `chapter.xhtml`.
     public var name: Substring { string[(string.lastIndex(of: "/").map(string.index(after:)) ?? string.startIndex)...] }
 
-    /// The file extension in lower case, without the point; nil when there is none.
+    /// The file extension in lower case, without the point; nil if there is none.
     public var fileExtension: String? {
         guard let point = name.lastIndex(of: "."), point > name.startIndex else { return nil }
         return name[name.index(after: point)...].lowercased()

@@ -63,7 +63,7 @@ public final class WarningList: WarningLogger {
 struct Warnings: Sendable {
     let logger: (any WarningLogger)?
 
-    /// The part being read, such as `"readingOrder"`; nil where messages name it.
+    /// The part being read, such as `"readingOrder"`; nil if messages name it.
     private var place: String?
 
     init(_ logger: (any WarningLogger)? = nil) {

@@ -3,8 +3,8 @@
 extension Publication {
     /// Finds the place that a link leads to.
     ///
-    /// - Parameter link: of the publication; its fragment becomes one of the place's.
-    /// - Returns: nil when it leads to no resource of the manifest.
+    /// - Parameter link: a link of the publication; its fragment becomes one of the place's.
+    /// - Returns: nil if it leads to no resource of the manifest.
     public func locate(_ link: Link) -> Locator? {
         guard let target = self.link(withHREF: link.href) else { return nil }
         let type = target.mediaType ?? link.mediaType ?? Format.unknown.mediaType
@@ -20,8 +20,9 @@ extension Publication {
     /// Finds a place again, such as one that was kept by another version of the publication.
     ///
     /// - Parameter locator: from anywhere.
-    /// - Returns: the same place, with address and media type as the reading order has them, and a fragment of the address among those
-    ///   of the place; where the reading order has no such resource, the place at the locator's `totalProgression`. Nil without one.
+    /// - Returns: the same place, with address and media type as the reading order has them, and a fragment of the address among
+    ///   those of the place; where the reading order has no such resource, the place at the locator's `totalProgression`. Nil
+    ///   without one.
     /// - Throws: ``ResourceError``, where the positions have to be found.
     public func locate(_ locator: Locator) async throws(ResourceError) -> Locator? {
         let path = ResourcePath(href: locator.href)

@@ -116,7 +116,7 @@ public struct AssetOpener: Sendable {
     ///   - asset: whose name and media type are hints.
     ///   - fetcher: over it.
     /// - Returns: its format, with the protection that it shows.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     package static func sniff(_ asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> Format {
         try await FormatSniffer(asset, fetcher).sniff()
     }

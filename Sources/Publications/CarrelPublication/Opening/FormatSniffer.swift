@@ -247,7 +247,7 @@ struct FormatSniffer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes of an entry; nil where it is too long, damaged, or needs a password.
+    /// The bytes of an entry; nil if it is too long, damaged, or needs a password.
     private func small(_ path: String, _ limit: Int) async throws(ResourceError) -> [UInt8]? {
         guard let path = ResourcePath(decoded: path) else { return nil }
         do throws(ResourceError) {

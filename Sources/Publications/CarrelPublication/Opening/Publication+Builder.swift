@@ -43,7 +43,7 @@ extension Publication {
             set((any CoverService).self) { DefaultCoverService($0) }
         }
 
-        /// Puts a service in the place of the one of its kind, or removes that.
+        /// Puts a service in place of the one of its kind, or removes that.
         ///
         /// - Parameters:
         ///   - kind: the protocol by which it is found, such as `ContentProtectionService.self`.
@@ -63,7 +63,7 @@ extension Publication {
         ///
         /// - Parameters:
         ///   - kind: as for `set(_:_:)`.
-        ///   - transform: gets what would have been made; nil when that made none.
+        ///   - transform: gets what would have been made; nil if that made none.
         public mutating func decorate<Kind>(
             _ kind: Kind.Type,
             _ transform: @escaping @Sendable ((any PublicationService)?, PublicationServiceContext) -> (any PublicationService)?

@@ -12,7 +12,7 @@ public final class Streamer: Sendable {
     ///   - parsers: asked in this order, before those that the streamer brings.
     ///   - ignoresDefaultParsers: whether it brings none.
     ///   - contentProtections: technologies of others, asked in this order, before those that belong to a format (ZIP and PDF
-    ///     passwords). The first that recognises an asset is the only one.
+    ///     passwords). The first that recognizes an asset is the only one.
     ///   - opener: how files and addresses are opened.
     ///   - onCreatePublication: changes every publication before it is made.
     ///   - onAskCredentials: asks the user for a password; nil to ask no one. A program at a terminal gives
@@ -36,15 +36,15 @@ public final class Streamer: Sendable {
     ///
     /// - Parameters:
     ///   - asset: what to open.
-    ///   - allowUserInteraction: whether the user may be asked, because the publication is to be read now; false when it is only
+    ///   - allowUserInteraction: whether the user may be asked, because the publication is to be read now; false if it is only
     ///     put on a shelf. Requests over the network are allowed either way.
     ///   - credentials: a password or passphrase that is known.
     ///   - sender: handed on to `onAskCredentials`, for its dialog.
     ///   - onCreatePublication: changes this publication before it is made.
     ///   - warnings: hears of mistakes in the publication.
     /// - Returns: the publication, open or restricted.
-    /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` where nothing can be read without the right ones, and
-    ///   the other codes.
+    /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` where nothing can be read without the right
+    ///   ones, and the other codes.
     public func open(
         asset: PublicationAsset,
         allowUserInteraction: Bool,

@@ -13,7 +13,7 @@ public enum TerminalDialog {
     /// - Parameters:
     ///   - dialog: what to ask.
     ///   - sender: not used.
-    /// - Returns: nil when there is no terminal, and when the line is empty. Ctrl-C is the process's signal, as elsewhere, and nil
+    /// - Returns: nil if there is no terminal, and when the line is empty. Ctrl-C is the process's signal, as elsewhere, and nil
     ///   where the process goes on.
     @Sendable
     public static func ask(_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String? {

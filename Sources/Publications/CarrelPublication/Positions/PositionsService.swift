@@ -58,13 +58,13 @@ extension PositionsService {
 }
 
 extension Publication {
-    /// The positions of each resource of the reading order; none where the publication is not cut into positions.
+    /// The positions of each resource of the reading order; none if the publication is not cut into positions.
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
         return try await service.positionsByReadingOrder()
     }
 
-    /// The number of positions of each resource of the reading order; 0 where the publication is not cut into positions.
+    /// The number of positions of each resource of the reading order; 0 if the publication is not cut into positions.
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in 0 } }
         return try await service.positionCountsByReadingOrder()

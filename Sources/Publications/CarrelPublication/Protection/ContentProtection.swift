@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
+/// A technology that protects publications, as the ``Streamer`` sees it: recognizes its own, unlocks what it may, and leaves what
 /// goes beyond reading (loans, payments) to the app.
 public protocol ContentProtection: Sendable {
     /// Opens an asset if it is protected by this technology.
@@ -12,7 +12,7 @@ public protocol ContentProtection: Sendable {
     ///   - credentials: a password or passphrase that the app has.
     ///   - sender: what the app gave to `Streamer.open`, for its dialogs.
     ///   - onAskCredentials: asks the user; only where `allowUserInteraction`.
-    /// - Returns: nil when the asset is not protected by this technology. Otherwise how to go on: with the key, or restricted.
+    /// - Returns: nil if the asset is not protected by this technology. Otherwise how to go on: with the key, or restricted.
     /// - Throws: when not even a restricted publication can be made of it.
     func open(
         _ asset: PublicationAsset,
@@ -52,7 +52,8 @@ public struct ProtectedAsset: Sendable {
     }
 }
 
-/// Asks the user for credentials: of the proposal's `callback`, the result takes the place; nil when the user does not want to give any.
+/// Asks the user for credentials: of the proposal's `callback`, the result takes the place; nil if the user does not want to give
+/// any.
 public typealias OnAskCredentialsCallback = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
 
 /// Its name before it had that of the proposal, which no release has had.

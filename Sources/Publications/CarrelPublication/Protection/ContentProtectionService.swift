@@ -7,9 +7,10 @@ public protocol ContentProtectionService: PublicationService {
     var isRestricted: Bool { get }
     /// Why it is restricted: a ``Publication/OpeningError`` of ours, or what a technology of others calls it.
     var error: (any Error)? { get }
-    /// The credentials that unlocked it, so that they need not be asked for again. A secret: the app keeps it in a vault or not at all.
+    /// The credentials that unlocked it, so that they need not be asked for again. A secret: the app keeps it in a vault or not
+    /// at all.
     var credentials: String? { get }
-    /// The rights to copy and print; none when the publication is restricted.
+    /// The rights to copy and print; none if the publication is restricted.
     var rights: any UserRights { get }
     /// For "Protected by …".
     var name: LocalizedString? { get }

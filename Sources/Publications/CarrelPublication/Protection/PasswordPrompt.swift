@@ -5,12 +5,12 @@ struct PasswordPrompt {
     /// Of the file.
     let name: String
     let sender: (any Sendable)?
-    /// Nil when no dialog is allowed.
+    /// Nil if no dialog is allowed.
     let ask: OnAskCredentialsCallback?
 
     /// - Parameters:
     ///   - known: tried first.
-    ///   - open: what the password opens; nil when it is wrong.
+    ///   - open: what the password opens; nil if it is wrong.
     /// - Returns: the right password and what it opens.
     /// - Throws: `opening.credentials-required` and `opening.incorrect-credentials` when no dialog is allowed,
     ///   `opening.cancelled` when the user gives none.

@@ -30,7 +30,7 @@ struct LinkIndex: Sendable {
     /// - Parameters:
     ///   - href: however it is spelled; its query and fragment do not count.
     ///   - manifest: whose index this is.
-    /// - Returns: nil when the manifest has no such link.
+    /// - Returns: nil if the manifest has no such link.
     func link(_ href: String, in manifest: Manifest) -> Link? {
         guard let path = ResourcePath(href: href) else { return outside[Self.address(href)] }
         guard let place = places[path] else { return inside[path] }

@@ -43,7 +43,7 @@ public final class Publication: Sendable {
     /// The link of the manifest that leads to the same resource as an address.
     ///
     /// - Parameter href: however it is spelled; its query and fragment do not count.
-    /// - Returns: nil when the manifest has none.
+    /// - Returns: nil if the manifest has none.
     public func link(withHREF href: String) -> Link? {
         let manifest = manifest
         return index.withLock { index in
@@ -64,7 +64,7 @@ public final class Publication: Sendable {
 
     /// The resource that a link leads to; of a restricted publication, its cover and what its services give, and nothing else.
     ///
-    /// - Parameter link: of the manifest, or with any address in the publication.
+    /// - Parameter link: a link of the manifest, or with any address in the publication.
     /// - Returns: a resource that the caller closes; one that may not or cannot be read fails when it is.
     public func get(_ link: Link) -> any Resource {
         for service in services {
@@ -97,8 +97,8 @@ public final class Publication: Sendable {
 
     /// Ends connections and lets go of what the services and containers hold. Reads in flight finish or fail.
     ///
-    /// The descriptor of a file is closed with the last object that could read from it: this publication, and resources that were got
-    /// from it and are still held.
+    /// The descriptor of a file is closed with the last object that could read from it: this publication, and resources that were
+    /// got from it and are still held.
     public func close() {
         for service in services { service.close() }
         fetcher.close()

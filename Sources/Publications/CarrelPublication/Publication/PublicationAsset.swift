@@ -14,7 +14,7 @@ public struct PublicationAsset: Sendable, Equatable {
     public let location: Location
     /// The media type, where it is known; the bytes decide.
     public var mediaType: MediaType?
-    /// A license document that is kept beside it, in the place of one in it; nil when there is none.
+    /// A license document that is kept beside it, in place of one in it; nil if there is none.
     public var license: [UInt8]?
 
     /// Creates an asset of this machine.
@@ -52,7 +52,7 @@ public struct PublicationAsset: Sendable, Equatable {
 }
 
 extension String {
-    /// The start of the path of an absolute address: after its scheme and its authority. Nil when it has none.
+    /// The start of the path of an absolute address: after its scheme and its authority. Nil if it has none.
     fileprivate var pathStart: Index? {
         guard let colon = firstIndex(of: ":"), self[index(after: colon)...].hasPrefix("//") else { return nil }
         return self[index(colon, offsetBy: 3)...].firstIndex(of: "/")

@@ -9,7 +9,7 @@ public protocol PublicationParser: Sendable {
     ///   - format: what sniffing found it to be.
     ///   - fetcher: its resources, unlocked.
     ///   - warnings: hears of what is wrong and could be read all the same.
-    /// - Returns: nil when the asset is of another format.
+    /// - Returns: nil if the asset is of another format.
     /// - Throws: when it is of this format and cannot be opened.
     func parse(
         _ asset: PublicationAsset,

@@ -21,7 +21,7 @@ extension PublicationService {
     public func close() {}
 }
 
-/// Makes a service for a publication; nil when that does not need it.
+/// Makes a service for a publication; nil if that does not need it.
 public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
 
 /// The parts of a publication that a service may use.

@@ -28,7 +28,7 @@ public struct ContentElement: Sendable, Equatable {
     public let role: Role
     /// The place of the piece; for text, all of its words are the highlight.
     public let locator: Locator
-    /// The words of text, or what a picture's `alt` says; nil where there are none.
+    /// The words of text, or what a picture's `alt` says; nil if there are none.
     public let text: String?
     /// Of a heading, 1 to 6 (`h1` to `h6`); nil for all else.
     public let headingLevel: Int?

@@ -13,7 +13,7 @@ struct MediaElement: Sendable, Equatable {
     let description: String?
 
     /// - Parameters:
-    ///   - name: of the element, in small letters.
+    ///   - name: the element's name, in small letters.
     ///   - tag: what stands between `<` and `>`. Nil for other elements, and for one without an address.
     init?(_ name: String, _ tag: ArraySlice<Unicode.Scalar>) {
         switch name {

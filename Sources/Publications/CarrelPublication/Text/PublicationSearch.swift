@@ -2,8 +2,8 @@
 
 import CarrelThreads
 
-/// Looks for words in the documents of a publication, a bounded piece of work at a time: in those of the reading order, then in those
-/// beside it, such as notes (`linear="no"` in EPUB).
+/// Looks for words in the documents of a publication, a bounded piece of work at a time: in those of the reading order, then in
+/// those beside it, such as notes (`linear="no"` in EPUB).
 package struct PublicationSearch: Sendable {
     let publication: Publication
 
@@ -80,7 +80,7 @@ package struct PublicationSearch: Sendable {
     /// Reads a document.
     ///
     /// - Parameter link: of ``documents``.
-    /// - Returns: the document; nil where it is missing, damaged or longer than ``documentLimit``.
+    /// - Returns: the document; nil if it is missing, damaged or longer than ``documentLimit``.
     /// - Throws: `resource.unavailable` and `resource.cancelled`; `QueueFull`.
     func document(_ link: Link) async throws -> Document? {
         let bytes: [UInt8]
@@ -101,7 +101,7 @@ package struct PublicationSearch: Sendable {
             .filter { $0.mediaType?.isHTML ?? false }
     }
 
-    /// A document whose hits are taken one after the other.
+    /// A document whose hits are taken one after another.
     struct Document: Sendable {
         let link: Link
         /// The length of the document with its markup.
@@ -171,7 +171,7 @@ package struct PublicationSearch: Sendable {
         }
     }
 
-    /// The words of a query as they are compared with documents; empty where it has none.
+    /// The words of a query as they are compared with documents; empty if it has none.
     static func folded(_ query: String) -> [UInt32] { DocumentText.plain(query).map(fold) }
 
     private static func fold(_ scalar: Unicode.Scalar) -> UInt32 {

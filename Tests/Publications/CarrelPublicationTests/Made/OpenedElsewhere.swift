@@ -22,7 +22,7 @@ struct OpenedElsewhere {
     let work: Double
 
     /// - Parameters:
-    ///   - path: of the file.
+    ///   - path: the file's path.
     ///   - reading: whether every resource is read to its end.
     ///   - seconds: of the processor's time, after which the system ends the process; nil for as many as it likes.
     /// - Throws: when the process traps, is ended, or takes longer than anything that ends.

@@ -3,7 +3,7 @@
 import CarrelArchive
 
 extension Fetcher {
-    /// The archive that all of it comes from; nil where it comes from something else.
+    /// The archive that all of it comes from; nil if it comes from something else.
     var underlyingArchive: ArchiveFetcher? {
         (self as? ArchiveFetcher) ?? (self as? any WrappingFetcher)?.wrapped.underlyingArchive
     }
@@ -116,7 +116,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     /// The entry at a path.
     func entry(at path: ResourcePath) -> Entry? { places[path].map { entries[$0] } }
 
-    /// The smallest of the entries that need a password and have content; nil when none does.
+    /// The smallest of the entries that need a password and have content; nil if none does.
     var smallestEncrypted: Entry? {
         entries.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
     }
@@ -124,8 +124,8 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     /// Whether any entry needs a password.
     var isEncrypted: Bool { entries.contains(where: \.isEncrypted) }
 
-    /// The directory of an archive that another process may be putting a license into: where the end was when the file was opened, there
-    /// is none any more once the new one is written (``LicenseInjection``), and the file has grown.
+    /// The directory of an archive that another process may be putting a license into: where the end was when the file was
+    /// opened, there is none any more once the new one is written (``LicenseInjection``), and the file has grown.
     private static func settledDirectory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
         for _ in 0..<4 {
             let length = try await archive.length()

@@ -46,7 +46,7 @@ final class InflatingResource: Resource {
 
     /// - Parameters:
     ///   - packed: raw deflate (RFC 1951); closed with this one.
-    ///   - length: bytes that come out; nil when it is not declared, and the stream's end decides.
+    ///   - length: bytes that come out; nil if it is not declared, and the stream's end decides.
     ///   - fault: what bytes that do not unpack mean.
     init(_ packed: any Resource, length: Int64? = nil, fault: ResourceError.Code = .malformed) {
         self.packed = packed

@@ -8,7 +8,7 @@ import CarrelThreads
 /// The metadata of an audio file.
 struct AudioDescription: Sendable {
     var tags = AudioTags()
-    /// Seconds; nil where only counting would tell.
+    /// Seconds; nil if only counting would tell.
     var duration: Double?
 }
 
@@ -35,16 +35,17 @@ struct AudioTagsReader {
 
     /// - Parameter resource: the file.
     /// - Returns: nothing of what is not understood.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     static func describe(_ resource: any Resource) async throws(ResourceError) -> AudioDescription {
         try await AudioTagsReader(resource, limit: 24 << 20, reachesEnd: true).read()
     }
 
-    /// The metadata of one of many files, in few bytes: without tags that hold large pictures, and of a packed one without its end.
+    /// The metadata of one of many files, in few bytes: without tags that hold large pictures, and of a packed one without its
+    /// end.
     ///
     /// - Parameter resource: the file.
     /// - Returns: nothing of what is not understood.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     static func outline(_ resource: any Resource) async throws(ResourceError) -> AudioDescription {
         let isPacked = try await (resource as? any PackedResource)?.deflated() != nil
         return try await AudioTagsReader(resource, limit: 1 << 20, reachesEnd: !isPacked).read()

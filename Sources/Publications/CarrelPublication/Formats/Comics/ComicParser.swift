@@ -85,7 +85,7 @@ struct ComicParser: PublicationParser {
         }
     }
 
-    /// Why a page cannot be shown; nil where nothing speaks against it.
+    /// Why a page cannot be shown; nil if nothing speaks against it.
     private static func fault(of link: Link, _ fetcher: any Fetcher) async -> Result<String?, ResourceError> {
         let resource = fetcher.get(link)
         defer { resource.close() }

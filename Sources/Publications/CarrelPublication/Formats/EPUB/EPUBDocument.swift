@@ -30,9 +30,9 @@ enum EPUBDocument {
     ///
     /// - Parameters:
     ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - fetcher: the container's fetcher.
     /// - Returns: its root element.
-    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    /// - Throws: `resource.malformed` for what is no XML; errors of reading.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
         var tree = XMLTree(limits: limits, documentType: .skipped, spaces: spaces)
         try await stream(path, fetcher) { (piece) throws(Malformed) in
@@ -46,8 +46,8 @@ enum EPUBDocument {
     ///
     /// - Parameters:
     ///   - path: where it is.
-    ///   - fetcher: of the container.
-    /// - Returns: its root element, and the limit that cut the document off; nil where it is whole.
+    ///   - fetcher: the container's fetcher.
+    /// - Returns: its root element, and the limit that cut the document off; nil if it is whole.
     /// - Throws: as `read(_:_:)`, but for documents that are too large.
     static func readBeginning(
         of path: ResourcePath,
@@ -72,9 +72,9 @@ enum EPUBDocument {
     ///
     /// - Parameters:
     ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - fetcher: the container's fetcher.
     ///   - take: gets each piece in order; returns whether to go on.
-    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    /// - Throws: `resource.malformed` if `take` throws; errors of reading.
     static func stream(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
@@ -88,7 +88,7 @@ enum EPUBDocument {
     /// - Parameters:
     ///   - resource: the document.
     ///   - take: gets each piece in order; returns whether to go on.
-    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    /// - Throws: `resource.malformed` if `take` throws; errors of reading.
     static func stream(_ resource: any Resource, _ take: (RawSpan) throws(Malformed) -> Bool) async throws(ResourceError) {
         var at: Int64 = 0
         var piece: [UInt8] = []

@@ -27,7 +27,8 @@ struct EncryptionDocument: Sendable {
     static let adept = "\(adeptNamespace)"
     static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
-    /// Limits for publications of 50,000 resources: nine elements and seven attributes each. Of all that only the addresses are kept.
+    /// Limits for publications of 50,000 resources: nine elements and seven attributes each. Of all that only the addresses are
+    /// kept.
     private static let limits = XMLLimits(
         bytes: 48 << 20,
         depth: 128,
@@ -36,8 +37,8 @@ struct EncryptionDocument: Sendable {
         text: 1 << 20,
         totalAttributes: 700_000
     )
-    /// Resources at most, and bytes of their addresses: with a package of few items their publication stays below 64 MiB. One that has
-    /// as many items takes more: 87 MiB with 50,000.
+    /// Resources at most, and bytes of their addresses: with a package of few items their publication stays below 64 MiB. One
+    /// that has as many items takes more: 87 MiB with 50,000.
     private static let entryLimit = 90_000
     private static let keptLimit = 8 << 20
     /// Bytes that an entry of LCP has, about.
@@ -57,7 +58,7 @@ struct EncryptionDocument: Sendable {
 
     /// An address that may be a name.
     private struct Unescaped {
-        /// The path by the rules of addresses; nil when it is outside the container.
+        /// The path by the rules of addresses; nil if it is outside the container.
         let address: ResourcePath?
         let name: ResourcePath
         let encryption: Encryption
@@ -147,7 +148,7 @@ struct EncryptionDocument: Sendable {
 
     /// Reads the document of a container, a piece at a time; an empty one where there is none.
     ///
-    /// - Parameter fetcher: of the container.
+    /// - Parameter fetcher: the container's fetcher.
     /// - Returns: what it says, with its fault if it has one.
     /// - Throws: `resource.unavailable` and `resource.cancelled`: another time it may be read.
     static func read(_ fetcher: any Fetcher) async throws(ResourceError) -> EncryptionDocument {

@@ -23,7 +23,7 @@ struct NavigationDocument {
     private var items: [Item] = []
     /// Depth of elements within the open label; nil outside of one.
     private var labelDepth: Int?
-    /// The limit at which reading ended before the document did; nil where all of it was read.
+    /// The limit at which reading ended before the document did; nil if all of it was read.
     private(set) var cutOff: Malformed?
 
     /// Bytes of a label after which nothing is added to it.
@@ -68,9 +68,9 @@ struct NavigationDocument {
     ///
     /// - Parameters:
     ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - fetcher: the container's fetcher.
     /// - Returns: its lists, up to a limit.
-    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    /// - Throws: `resource.malformed` for what is no XML; errors of reading.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> NavigationDocument {
         var document = NavigationDocument(at: path)
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
@@ -201,8 +201,8 @@ struct NavigationDocument {
         items = []
     }
 
-    /// The entry of an item, whose label is what it says in letters, or else with its picture. In the place of one without a label are those
-    /// below it; one that leads nowhere and has nothing below it is none.
+    /// The entry of an item, whose label is what it says in letters, or else with its picture. In the place of one without a
+    /// label are those below it; one that leads nowhere and has nothing below it is none.
     private func links(_ item: Item) -> [Link] {
         guard let label = Self.words(item.label) ?? Self.words(item.picture) ?? Self.words(item.title) else {
             return item.children
@@ -221,7 +221,7 @@ struct NavigationDocument {
 enum NavigationTarget {
     /// - Parameters:
     ///   - href: relative to the document.
-    ///   - path: of the document.
+    ///   - path: the document's path.
     /// - Returns: the address in the container, with its fragment; absolute ones as they are.
     static func href(_ href: String, in path: ResourcePath) -> String? {
         if ResourcePath.hasScheme(href) { return href }

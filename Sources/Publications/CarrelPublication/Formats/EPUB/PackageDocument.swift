@@ -61,10 +61,10 @@ struct PackageDocument {
     ///
     /// - Parameters:
     ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - fetcher: the container's fetcher.
     ///   - warnings: receives omissions.
     /// - Returns: what it says.
-    /// - Throws: `resource.malformed` for what is none; what reading throws.
+    /// - Throws: `resource.malformed` for what is none; errors of reading.
     static func read(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The PDF documents of a package that need a password of their own. A publication has one protection: their passwords cannot be asked for.
+/// The PDF documents of a package that need a password of their own. A publication has one protection: their passwords cannot be
+/// asked for.
 enum LockedDocuments {
     /// Documents that are looked at: two small parts of each are read.
     private static let limit = 100
 
     /// - Parameters:
-    ///   - manifest: of the package.
+    ///   - manifest: the package's manifest.
     ///   - fetcher: its resources, unlocked.
     ///   - warnings: hears of a locked document that a reader can do without.
     /// - Throws: `resource.forbidden` for one of the reading order that nothing can be read instead of; `resource.cancelled`.

@@ -30,7 +30,7 @@ struct PDFParser: PublicationParser {
         return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
     }
 
-    /// The metadata of a document; nil when a password or a technology that was not opened closes it.
+    /// The metadata of a document; nil if a password or a technology that was not opened closes it.
     private static func description(_ source: PDFSource) async throws(ResourceError) -> PDFDescription? {
         do throws(ResourceError) {
             return try await source.describe()

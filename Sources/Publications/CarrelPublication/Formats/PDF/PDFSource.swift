@@ -14,7 +14,7 @@ struct PDFSource {
     private static let nameLimit: Int64 = 256 << 10
     private static let threads = BlockingThreadPool(name: "carrel-pdf", count: 2)
 
-    /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
+    /// The document that an asset of one file is; nil if that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
     /// reading throws.
     init?(_ fetcher: any Fetcher) async throws(ResourceError) {
         guard let single = fetcher as? SingleResourceFetcher else { return nil }
@@ -22,7 +22,7 @@ struct PDFSource {
         file = try await single.file(upTo: Self.copyLimit)
     }
 
-    /// How the document is encrypted; nil when it is not.
+    /// How the document is encrypted; nil if it is not.
     ///
     /// - Parameter password: empty for none.
     /// - Returns: as libqpdf sees it.
@@ -35,7 +35,7 @@ struct PDFSource {
     /// The name of what encrypts a document that has no password, by the security handler that it names (ISO 32000-2 §7.6.2).
     ///
     /// - Returns: words for "protected by …".
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     func foreignProtection() async throws(ResourceError) -> String {
         let length = try await file.length()
         for part in [0..<min(length, Self.nameLimit), max(0, length - Self.nameLimit)..<length] {

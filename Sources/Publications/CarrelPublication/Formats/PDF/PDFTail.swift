@@ -17,9 +17,9 @@ enum PDFTail {
     /// - Parameters:
     ///   - resource: the document; two small parts of it are read, and all of it where they show an encryption.
     ///   - trials: the rest of the budget.
-    /// - Returns: false where the password is empty, because viewers open that without asking, and for what is no PDF document; true
+    /// - Returns: false if the password is empty, because viewers open that without asking, and for what is no PDF document; true
     ///   for an encrypted one where nothing is left to try with.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     static func needsPassword(_ resource: any Resource, _ trials: inout Trials) async throws(ResourceError) -> Bool {
         guard try await saysEncrypted(resource) else { return false }
         let length = try await resource.length()

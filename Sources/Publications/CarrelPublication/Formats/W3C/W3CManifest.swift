@@ -89,7 +89,7 @@ struct W3CManifest {
         return LocalizedString(all)
     }
 
-    /// Persons and organisations have a `name`, which may be by language.
+    /// Persons and organizations have a `name`, which may be by language.
     private static func contributors(_ json: JSON) -> JSON {
         .array(
             (json.array ?? [json]).map { value in

@@ -25,7 +25,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         self.database = database
     }
 
-    /// Throws where a statement does not fit the tables, as what a step makes is missing.
+    /// Throws if a statement does not fit the tables, as what a step makes is missing.
     private func require(_ statement: SQL, _ values: [SQLValue], _ migration: String) async throws(UserRightsError) {
         try await step { [database] in
             do {

@@ -13,8 +13,8 @@ public struct MeteredUserRights: UserRights {
 
     /// - Parameters:
     ///   - publication: names the source of the rights, such as the identifier of a license.
-    ///   - copy: Unicode scalars that may be copied altogether; nil when that is not limited. Less than 0 is none.
-    ///   - print: pages that may be printed altogether; nil when that is not limited.
+    ///   - copy: Unicode scalars that may be copied altogether; nil if that is not limited. Less than 0 is none.
+    ///   - print: pages that may be printed altogether; nil if that is not limited.
     ///   - store: remembers what was used.
     public init(publication: String, copy: Int?, print: Int?, store: any UserRightsStore) {
         self.publication = publication
@@ -28,7 +28,7 @@ public struct MeteredUserRights: UserRights {
     /// How much of a right is left.
     ///
     /// - Parameter right: which one.
-    /// - Returns: in the unit of the right; nil when it is not limited.
+    /// - Returns: in the unit of the right; nil if it is not limited.
     /// - Throws: ``UserRightsError``.
     public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
         guard let limit = limits[right] else { return nil }

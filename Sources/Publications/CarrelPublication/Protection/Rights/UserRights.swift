@@ -11,11 +11,11 @@ public protocol UserRights: Sendable {
     /// How much of a right is left.
     ///
     /// - Parameter right: which one.
-    /// - Returns: in the unit of the right, Unicode scalars or pages; nil when it is not limited.
+    /// - Returns: in the unit of the right, Unicode scalars or pages; nil if it is not limited.
     /// - Throws: ``UserRightsError`` when the store cannot be asked; nothing is granted then.
     func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int?
 
-    /// Whether copying is possible at all; false when all is used up. To show a button.
+    /// Whether copying is possible at all; false if all is used up. To show a button.
     var canCopy: Bool { get async }
     /// Whether a text may be copied now. Consumes nothing.
     func canCopy(_ text: String) async -> Bool
@@ -23,11 +23,12 @@ public protocol UserRights: Sendable {
     ///
     /// - Parameters:
     ///   - text: all of it is counted.
-    ///   - requestID: names the request, so that a repeated one for the same text consumes nothing again and is answered as before.
+    ///   - requestID: names the request, so that a repeated one for the same text consumes nothing again and is answered as
+    ///     before.
     /// - Returns: whether the text may be copied.
     func copy(_ text: String, requestID: String?) async -> Bool
 
-    /// Whether printing is possible at all; false when all is used up.
+    /// Whether printing is possible at all; false if all is used up.
     var canPrint: Bool { get async }
     /// Whether a number of pages may be printed now. Consumes nothing.
     func canPrint(pageCount: Int) async -> Bool

@@ -20,8 +20,8 @@ public protocol UserRightsStore: Sendable {
     ///   - limit: how much may be used altogether.
     ///   - requestID: names the request. One that was granted and comes again is granted and uses nothing; the last
     ///     thousand are known. Nil for one that is never repeated.
-    ///   - content: a digest of what the request is for, such as of the text to copy; nil where the amount is all there is. Only a request for the
-    ///     same is the same request.
+    ///   - content: a digest of what the request is for, such as of the text to copy; nil if the amount is all there is. Only a
+    ///     request for the same is the same request.
     /// - Returns: whether it was granted. Once this says so, the use is kept, whatever happens to the process or the machine.
     /// - Throws: ``UserRightsError``; nothing was used then, as far as the store can tell.
     func use(
