@@ -21,7 +21,7 @@ public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     /// Returns the resource as a local file: itself, or an unnamed copy created at first use.
     ///
     /// - Parameter limit: the maximum size of a copy in bytes.
-    /// - Returns: a file that stays open as long as it is referenced.
+    /// - Returns: a file that stays open while it is referenced.
     /// - Throws: `resource.too-large`, or errors of reading.
     func file(upTo limit: Int64) async throws(ResourceError) -> FileResource {
         if let file = resource as? FileResource { return file }
