@@ -53,7 +53,7 @@ package struct PrivateFile: Sendable {
         return try body()
     }
 
-    /// Writes a new file beside the old one, to the disk, and puts it in its place.
+    /// Writes and syncs a temporary file, then renames it over the old one.
     package func save(_ bytes: [UInt8]) throws(ReaderError) {
         guard bytes.count <= limit else { throw ReaderError(.store, "the \(name) would be too long") }
         do {
@@ -63,7 +63,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes it, if it is there.
+    /// Removes the file, if it exists.
     package func remove() throws(ReaderError) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
     }

@@ -3,7 +3,7 @@
 public import CarrelBytes
 public import CarrelUpstream
 
-/// Why a reader cannot do what it was asked to.
+/// The reason for a failure of a reader.
 public struct ReaderError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<ReaderError>
@@ -12,7 +12,7 @@ public struct ReaderError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The provider's word for why it refused, such as `notentitled`; nil where it had none.
+    /// The provider's reason for a refusal, such as `notentitled`; nil if it gave none.
     public let status: String?
     /// The provider's message for the subscriber.
     public let providerMessage: String?

@@ -5,10 +5,10 @@ import CarrelSubscription
 import CarrelThreads
 public import CarrelUpstream
 
-/// An app's subscription with one provider: signs in, asks what the account has, gets credentials for editions.
+/// An app's subscription with one provider: signs in, requests the account's entitlements, gets credentials for editions.
 ///
-/// It keeps the token and the provider's last answer, never a password. When the provider does not answer, or answers with
-/// a status other than 2xx, the last state stays in force.
+/// It keeps the token and the provider's last response, never a password. If the provider does not respond, or responds with a
+/// status other than 2xx, the last state stays in force.
 public actor SubscriptionClient {
     /// The app's name for the provider.
     public nonisolated let name: String
@@ -30,12 +30,12 @@ public actor SubscriptionClient {
     }
 
     /// - Parameters:
-    ///   - name: what the app calls the provider.
-    ///   - calls: where the provider is.
-    ///   - store: where token and last answer are kept; one for each provider.
+    ///   - name: the app's name for the provider.
+    ///   - calls: the calls to the provider.
+    ///   - store: keeps the token and the last response; one per provider.
     ///   - device: names this installation of the app, for providers that limit devices.
-    ///   - clock: tells when an answer came.
-    /// - Throws: `reader.store` when the stored data cannot be read.
+    ///   - clock: tells when a response arrived.
+    /// - Throws: `reader.store` if the stored data cannot be read.
     public init(
         name: String,
         calls: SubscriptionCalls,
@@ -63,7 +63,7 @@ public actor SubscriptionClient {
     /// The provider's last answer; nil before the first.
     public var state: SubscriptionState? { stored.state }
 
-    /// The `Authorization` field for the provider's feeds, where it gave a credential for them.
+    /// The `Authorization` field for the provider's feeds, if the provider issued a credential for them.
     public var feedAuthorization: String? {
         guard let token = stored.token, let password = stored.globalAuthPassword else { return nil }
         return EditionAccess.basic(token, password)
@@ -78,13 +78,13 @@ public actor SubscriptionClient {
         stored.token != nil && stored.state?.allows(product) == true
     }
 
-    /// Signs in, and asks what the account has. A previous session ends, and the provider is told so.
+    /// Signs in and requests the account's entitlements. A previous session ends, and the provider is notified.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - password: as it was typed.
-    /// - Returns: what the account has, as ``refresh()`` does.
-    /// - Throws: `reader.refused`, after which all is as before; `reader.unavailable`.
+    ///   - name: the name as typed.
+    ///   - password: the password as typed.
+    /// - Returns: the entitlements, as from ``refresh()``.
+    /// - Throws: `reader.refused`, which changes nothing; `reader.unavailable`.
     public func signIn(name: String, password: String) async throws(ReaderError) -> Refresh {
         let answer: SignInAnswer
         do throws(UpstreamError) {
@@ -99,7 +99,7 @@ public actor SubscriptionClient {
             fresh.token = token
             fresh.globalAuthPassword = password
             let former = stored.token
-            refreshing = nil  // it asks for the token from before
+            refreshing = nil  // it uses the previous token
             try await keep(fresh)
             if let former, former != token { try? await calls.signOut(former) }
             return try await refresh()

@@ -2,7 +2,7 @@
 
 /// The providers that an app gets editions from, in the order in which they were added.
 ///
-/// The first that claims a product, by its last answer, is asked for it; the last one where none does.
+/// A product is requested from the first provider whose last response lists it, or from the last provider if none does.
 public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
@@ -13,7 +13,7 @@ public struct SubscriptionProviders: Sendable {
         self.clients = clients
     }
 
-    /// The provider to ask for a product.
+    /// The provider for a product.
     public func provider(for product: String) async -> SubscriptionClient {
         for client in clients where await client.claims(product) { return client }
         return clients[clients.count - 1]

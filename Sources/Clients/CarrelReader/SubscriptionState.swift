@@ -20,8 +20,8 @@ public struct SubscriptionState: Sendable, Equatable {
         self.verifiedAt = verifiedAt
     }
 
-    /// Whether the account may read a product: one that is listed where products are, whatever the state; any, otherwise, while it
-    /// is active. The provider has the last word when credentials are asked for.
+    /// Whether the account may read a product. If the provider lists products, only a listed one, whatever the state; otherwise
+    /// any product while the account is active. The provider decides when credentials are requested.
     public func allows(_ product: String) -> Bool {
         answer.issues?.contains(product) ?? (answer.state == .active)
     }

@@ -23,7 +23,7 @@ public struct Trace: Sendable, CustomStringConvertible {
     public struct Field: Sendable, Hashable, CustomStringConvertible {
         /// A word in lower camel case.
         public let name: String
-        /// The value as it is shown.
+        /// The value to show.
         public let value: Value
 
         /// - Parameters:

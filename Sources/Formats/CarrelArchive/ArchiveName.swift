@@ -4,7 +4,7 @@
 package enum ArchiveName {
     private static let lengthLimit = 4096
 
-    /// A name with `/` between its parts, also where the program that wrote it put the backslashes of its system there (APPNOTE §4.4.17.1).
+    /// The name with `/` as the separator, even if the program that wrote it used backslashes (APPNOTE §4.4.17.1).
     package static func withSlashes(_ raw: [UInt8]) -> [UInt8] {
         raw.contains(UInt8(ascii: "\\")) ? raw.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 } : raw
     }

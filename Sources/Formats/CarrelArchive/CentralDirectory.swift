@@ -102,8 +102,8 @@ package struct CentralDirectory {
         return record
     }
 
-    /// As far as the directory itself tells: no entry shares bytes with another or with the directory. What unpacks to more than the
-    /// archive could hold does so mostly by giving the same bytes many times.
+    /// Checks from the directory alone that no entry overlaps another or the directory. A zip bomb mostly reuses the same bytes
+    /// many times.
     ///
     /// - Throws: `archive.overlap`.
     package func checkExtents() throws(ArchiveError) {
@@ -122,7 +122,8 @@ package struct CentralDirectory {
         guard end <= start else { throw ArchiveError(.overlap, "entries reach into the directory") }
     }
 
-    /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
+    /// Checks that every entry has a header at its offset, with the same name, and overlaps neither another entry nor the
+    /// directory.
     func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0
         for record in records.sorted(by: { $0.offset < $1.offset }) {

@@ -6,7 +6,7 @@ package import CarrelBytes
 package enum MPDReload: Sendable, Hashable {
     /// It does not change.
     case never
-    /// When segments behind those that it has are needed, and when an event of the stream says so (@minimumUpdatePeriod of zero).
+    /// When segments after the listed ones are needed, and when an in-band event signals it (@minimumUpdatePeriod of zero).
     case whenNeeded
     /// This long after it was requested.
     case after(Duration)
@@ -19,10 +19,10 @@ extension MPD {
         return period > .zero ? .after(period) : .whenNeeded
     }
 
-    /// The address of the next MPD: the first `Location`, or that of this one.
+    /// Returns the address of the next MPD: the first `Location`, or this MPD's address.
     ///
     /// - Parameter url: the address of this MPD.
-    /// - Returns: the address, resolved against that of this one.
+    /// - Returns: the address, resolved against `url`.
     package func location(url: String) -> String {
         guard let first = locations.first, !first.isEmpty else { return url }
         return URIReference.resolve(first, against: url)
@@ -58,13 +58,14 @@ extension MPD {
         return min(lower, upper)..<max(first.start, upper)
     }
 
-    /// The time at which a client begins to play a dynamic MPD: behind the edge by @suggestedPresentationDelay, within the window.
+    /// The time at which a client starts to play a dynamic MPD: @suggestedPresentationDelay before the live edge, within the
+    /// window.
     ///
     /// - Parameters:
     ///   - now: the instant, by the MPD's own clock.
-    ///   - timings: the MPD's.
-    ///   - delay: how far behind the edge where the MPD does not say.
-    /// - Returns: the first time of a static MPD; nil where nothing can be played yet.
+    ///   - timings: the MPD's timings.
+    ///   - delay: the default distance from the live edge.
+    /// - Returns: the start time for a static MPD; nil if nothing can be played yet.
     package func startTime(at now: Instant, _ timings: [Timing], delay: Duration) -> Duration? {
         guard let window = window(at: now, timings) else { return nil }
         guard let edge = time(at: now) else { return window.lowerBound }
@@ -74,10 +75,10 @@ extension MPD {
 }
 
 extension [MPD.Timing] {
-    /// The place of the period at a time, in O(log n): the last one that has begun and has not ended.
+    /// The index of the period at a time, in O(log n): the last one that has begun and has not ended.
     ///
     /// - Parameter time: from the beginning of the presentation.
-    /// - Returns: nil before the first one, in a gap and behind the end; periods whose start is not known do not count.
+    /// - Returns: nil before the first period, in a gap and after the end; periods with an unknown start are ignored.
     package func index(at time: Duration) -> Int? {
         var (low, high) = (0, count)
         while low < high {

@@ -18,10 +18,10 @@ package struct MPD: Sendable, Hashable {
     package var availabilityEndTime: Instant?
     package var publishTime: Instant?
     package var mediaPresentationDuration: Duration?
-    /// Nil when the MPD does not change.
+    /// The minimum time between updates; nil if the MPD does not change.
     package var minimumUpdatePeriod: Duration?
     package var minBufferTime: Duration?
-    /// Nil for all that was ever there.
+    /// The depth of the time-shift buffer; nil if unlimited.
     package var timeShiftBufferDepth: Duration?
     package var suggestedPresentationDelay: Duration?
     package var maxSegmentDuration: Duration?
@@ -47,7 +47,7 @@ package struct MPD: Sendable, Hashable {
     /// A period's place in the presentation.
     package struct Timing: Sendable, Hashable {
         package var start: Duration
-        /// Nil while the end is not known.
+        /// The duration; nil while unknown.
         package var duration: Duration?
         /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of the
         /// one before, and no segments to play.

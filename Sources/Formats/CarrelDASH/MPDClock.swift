@@ -23,7 +23,7 @@ package struct MPDClock: Sendable, Hashable {
     }
 
     package let method: Method
-    /// Addresses, or names of servers, in the order of preference; those of HTTP as written, relative to the MPD.
+    /// Addresses, or names of servers, in order of preference; HTTP addresses verbatim, relative to the MPD.
     package let servers: [String]
     /// The time that the element tells.
     package let time: Instant?

@@ -3,10 +3,10 @@
 package import CarrelBytes
 import CarrelXML
 
-/// An MPD with references to elements elsewhere, and what becomes of it when they are fetched (ISO/IEC 23009-1 §5.5.3).
+/// An MPD with references to remote elements, which are replaced as they are fetched (ISO/IEC 23009-1 §5.5.3).
 ///
-/// Periods, adaptation sets, event streams and segment lists may be references. What is inserted has no reference of its own, so that
-/// each is resolved once.
+/// Periods, adaptation sets, event streams and segment lists may be references. An inserted element contains no references, so
+/// that each is resolved once.
 package struct MPDReferences: Sendable {
     private let bytes: [UInt8]
     /// In the order of the document; those inside others among them.
@@ -23,7 +23,7 @@ package struct MPDReferences: Sendable {
     /// - Parameters:
     ///   - bytes: the whole document, in UTF-8.
     ///   - url: its address.
-    /// - Throws: where the XML is not well-formed or not in UTF-8, and for too many references.
+    /// - Throws: if the XML is not well-formed or not UTF-8, or there are too many references.
     package init(_ bytes: [UInt8], url: String = "") throws(Malformed) {
         self.bytes = bytes
         let visitor = ReferenceVisitor(url: url, limit: Self.countLimit)

@@ -6,7 +6,7 @@ import CarrelBytes
 struct MarkupScanner {
     /// A tag by its place.
     struct Tag {
-        /// From `<` to behind `>`.
+        /// From `<` up to and including `>`.
         let range: Range<Int>
         let isStart: Bool
         /// Whether the element has no content: `<a/>`.

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// Finds the elements of an MPD that have references, with the bases in force where they stand.
+/// Finds the elements of an MPD that are references, with their effective base URLs.
 final class ReferenceVisitor: XMLVisitor {
     struct Found {
         /// Its number in the document.
@@ -13,7 +13,7 @@ final class ReferenceVisitor: XMLVisitor {
     }
 
     private(set) var found: [Found] = []
-    /// The base of each open element, and whether it has one of its own.
+    /// The base of each open element, and whether it was declared there.
     private var bases: [(url: String, isOwn: Bool)]
     private var number = -1
     private var text = ""
@@ -32,7 +32,7 @@ final class ReferenceVisitor: XMLVisitor {
     func start(_ tag: borrowing XMLTag) {
         number += 1
         let base = bases.last?.url ?? ""
-        // one too many is refused by who asked
+        // keeps one above the limit, which the caller then refuses
         if found.count <= limit, let link = MPDLink(of: tag) { found.append(Found(element: number, link: link, base: base)) }
         takesText = tag.isNamed("BaseURL")
         text = ""
@@ -55,7 +55,7 @@ final class ReferenceVisitor: XMLVisitor {
     }
 }
 
-/// Checks that a remote element has only elements of one name beside one another, and no reference.
+/// Checks that a remote element contains only siblings of one name, and no reference.
 final class EntityVisitor: XMLVisitor {
     private let name: String
     private var depth = 0

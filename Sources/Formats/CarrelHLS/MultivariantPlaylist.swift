@@ -44,7 +44,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
         package var kind: String { attributes["TYPE"]?.text ?? "" }
         package var groupID: String { attributes["GROUP-ID"]?.text ?? "" }
         package var name: String { attributes["NAME"]?.text ?? "" }
-        /// Nil when the variant itself has the rendition.
+        /// The address; nil if the variant itself contains the rendition.
         package var uri: String? { attributes["URI"]?.text }
         package var language: String? { attributes["LANGUAGE"]?.text }
         package var isDefault: Bool { attributes.isYes("DEFAULT") }
@@ -85,7 +85,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
         package var content: Content
         /// The language of the text (RFC 5646).
         package var language: String?
-        /// Attributes beside those above.
+        /// Attributes other than those above.
         package var otherAttributes = AttributeList()
         var source = Provenance<PlaylistPassage>()
 

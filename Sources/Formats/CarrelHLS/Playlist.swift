@@ -12,15 +12,15 @@ package enum Playlist: Sendable, Hashable {
     /// Most bytes of a playlist.
     private static let byteLimit = 64 << 20
 
-    /// Reads a playlist (RFC 8216 §4), strictly: what the specification says a playlist MUST be is checked.
+    /// Reads a playlist strictly: every MUST of the specification is checked (RFC 8216 §4).
     ///
-    /// Unknown tags and comments are passed over, as §6.3.1 asks, and written again in their places.
+    /// Unknown tags and comments are ignored, as §6.3.1 requires, and written again at their positions.
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - limit: most segments or variants.
+    ///   - limit: maximum number of segments or variants.
     /// - Returns: the playlist.
-    /// - Throws: what is wrong, and at which line's first byte.
+    /// - Throws: the fault, at the first byte of its line.
     package static func parse(_ bytes: RawSpan, limit: Int = 200_000) throws(Malformed) -> Playlist {
         try read(bytes, limit: limit).playlist
     }

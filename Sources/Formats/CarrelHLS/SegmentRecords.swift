@@ -12,7 +12,7 @@ struct SegmentRecords: Sendable {
         var uri: TextRange
         /// The text after EXTINF's comma.
         var title: TextRange
-        /// The beginning of its lines, which end where those of the next begin.
+        /// The beginning of its lines, which end at the next segment's.
         var lines: UInt32
         /// The place of its date, of ``dateLength`` bytes.
         var date: UInt32
@@ -20,7 +20,7 @@ struct SegmentRecords: Sendable {
         var state: Int32 = 0
         /// The place of its details; negative for none.
         var details: Int32 = -1
-        /// The place of its address, where that is not in the text as it is; negative for one that is.
+        /// Index of the resolved URI; negative if it appears verbatim in the text.
         var address: Int32 = -1
         var dateLength: UInt8
         private var flags: UInt8 = 0

@@ -32,7 +32,7 @@ package struct JWKSet: Sendable {
         }
     }
 
-    /// The key that a header names; where it names none, the only one for its algorithm.
+    /// The key that a header names or, if it names none, the only key for its algorithm.
     ///
     /// - Returns: nil when there is no such key, or more than one.
     package func key(for header: JWSHeader) -> PublicKey? {

@@ -38,7 +38,7 @@ package enum TypedJWS {
 
     /// An object that was read and not yet verified.
     package struct Unverified: Sendable {
-        /// Which key signed it; nil only where the kind has none.
+        /// The ID of the signing key; nil only if the kind has none.
         package let keyID: String?
         /// The key of the header; only in kinds that have one.
         package let key: JWK?
@@ -113,7 +113,7 @@ package enum TypedJWS {
         ///
         /// - Parameters:
         ///   - kind: the kind of object.
-        ///   - keyID: which key signs it; nil only where the kind has none.
+        ///   - keyID: the ID of the signing key; nil only if the kind has none.
         ///   - key: the key of the header, in kinds that have one.
         ///   - payload: the content.
         package init(_ kind: Kind, keyID: String? = nil, key: JWK? = nil, payload: [UInt8]) {

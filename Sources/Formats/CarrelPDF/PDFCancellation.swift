@@ -5,7 +5,7 @@ import Glibc
 
 /// Ends the reading of a document from another thread.
 package final class PDFCancellation: Sendable {
-    /// Readable once it is cancelled. Below zero where there are too many open files: then nothing can be ended.
+    /// Readable after cancellation. Negative if there are too many open files: then nothing can be cancelled.
     let descriptor = clinux_eventfd()
 
     package init() {}

@@ -6,16 +6,17 @@ import CarrelFiles
 import CarrelJSON
 import Glibc
 
-/// Work in a child process, whose answer comes back as JSON.
+/// Runs a job in a child process, which returns its result as JSON.
 ///
-/// The child goes on with a copy of this process. It has one thread, so the work must not wait for a lock that another thread
-/// held at that moment: what the Swift runtime makes at the first use of a type is made beforehand (``rehearse()``).
+/// The child continues with a copy of this process. It has one thread, so the job must not wait for a lock that another thread
+/// held at the time of the fork: whatever the Swift runtime creates at the first use of a type is created in advance
+/// (``rehearse()``).
 enum PDFChild {
     /// The limits of the work.
     struct Limits: Sendable {
         /// Bytes more than the process has.
         let memory: Int
-        /// Of processor time. A child that waits is ended after four times as many and half a minute.
+        /// Processor time. A waiting child is killed after four times as long and half a minute.
         let milliseconds: Int
         /// Bytes of a file that is written, which may lie in memory.
         let written: Int

@@ -29,7 +29,7 @@ extension ErrorCode where Failure == PDFError {
     package static var password: Self { Self("pdf.password") }
     /// It is encrypted in a way that is not supported.
     package static var unsupported: Self { Self("pdf.unsupported") }
-    /// It asks for more work than it may have.
+    /// It needs more work than is allowed.
     package static var tooLarge: Self { Self("pdf.too-large") }
     /// The disk or the memory failed.
     package static var unavailable: Self { Self("pdf.unavailable") }

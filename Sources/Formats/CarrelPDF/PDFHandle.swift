@@ -9,7 +9,7 @@ import CQPDF
 final class PDFHandle {
     private(set) var data: qpdf_data?
 
-    /// Work that a document may ask for: objects that are looked at.
+    /// Work budget of a document: the number of objects visited.
     private var budget = 4_000_000
 
     /// Opens a file.
@@ -64,9 +64,9 @@ final class PDFHandle {
         guard budget >= 0 else { throw PDFError(.tooLarge, "the document asks for too much work") }
     }
 
-    /// Writes the document without encryption; what is in its streams stays as it is.
+    /// Writes the document without encryption; the contents of its streams are unchanged.
     ///
-    /// - Parameter path: of a file that exists and is empty.
+    /// - Parameter path: an existing empty file.
     /// - Throws: ``PDFError``.
     func writeDecrypted(to path: String) throws(PDFError) {
         // libqpdf keeps the address of the name until it has written

@@ -57,7 +57,7 @@ struct PDFOutline {
         return found
     }
 
-    /// The target of an entry: its destination, or that of an action that goes to one (§12.3.2, §12.6.4.2).
+    /// The target page of an entry: of its destination, or of an action that goes to one (§12.3.2, §12.6.4.2).
     private mutating func page(of item: borrowing PDFObject, _ root: borrowing PDFObject) throws(PDFError) -> Int? {
         let destination = item["/Dest"]
         if !destination.isNull { return try page(destination, root) }

@@ -27,7 +27,7 @@ enum PDFPageLabels {
             runs.append(Run(first: first, style: value["/S"].name, prefix: prefix, start: start))
         }
         guard !runs.isEmpty else { return [] }
-        // pages before the first run are counted as they are
+        // pages before the first run have plain numbers
         if runs[0].first > 0 { runs.insert(Run(first: 0, style: "/D", prefix: "", start: 1), at: 0) }
         var labels: [String] = []
         labels.reserveCapacity(pageCount)

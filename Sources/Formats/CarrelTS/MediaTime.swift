@@ -37,7 +37,7 @@ public enum MediaTime {
     @inlinable
     package static func ticks(_ time: Int64, timescale: Int64) -> Int64 {
         var (seconds, rest) = time.quotientAndRemainder(dividingBy: max(1, timescale))
-        // times before zero are rounded as those behind it
+        // negative times are rounded in the same direction as positive ones
         if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
         return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / max(1, timescale)
     }

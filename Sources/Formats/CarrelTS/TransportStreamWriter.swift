@@ -5,8 +5,8 @@ import Glibc
 
 /// Writes one segment of a transport stream with one audio stream: first the tables, then PES packets in order.
 ///
-/// The same input gives the same bytes. Continuity counters go on from segment to segment, although each segment is made alone:
-/// those of the tables follow from the segment's number, that of the audio is given.
+/// The output is deterministic. Continuity counters continue from segment to segment, although each segment is made
+/// independently: the tables' counters follow from the segment's number, the audio counter is a parameter.
 package struct TransportStreamWriter: Sendable {
     private let streamType: AudioStreamType
     private let sampleRate: Int

@@ -49,7 +49,7 @@ extension ErrorCode where Failure == MediaError {
     public static var unverifiedKey: Self { Self("media.unverified-key") }
     /// Its protection or its coding is not one that Carrel knows.
     public static var unsupported: Self { Self("media.unsupported") }
-    /// The license asks for controls of the output that a plain file does not have.
+    /// The license requires output controls that a plain file does not have.
     public static var outputControl: Self { Self("media.output-control") }
     /// A file cannot be read.
     public static var unavailable: Self { Self("media.unavailable") }

@@ -10,7 +10,7 @@ import CarrelMP4
 
 /// The contents of an MP4 file as JSON.
 enum MP4Inspection {
-    /// Samples of all tracks that are counted: those of a day of audio and pictures.
+    /// Limit of samples counted over all tracks: enough for a day of audio and video.
     static let sampleLimit = 10_000_000
     /// Segment indexes that are described.
     private static let indexLimit = 100

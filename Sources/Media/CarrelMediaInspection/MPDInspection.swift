@@ -141,7 +141,7 @@ enum MPDInspection {
         if let rate = properties.frameRate { object["frameRate"] = .string(rate) }
         if let rate = properties.audioSamplingRate { object["sampleRate"] = .string(rate) }
         object["addressing"] = .string(stream.information?.kind.rawValue ?? "BaseURL")
-        // a live presentation may go on without an end
+        // a live presentation may be unbounded
         if let count = try stream.segments(&timelines).count { object["segments"] = .integer(count) }
         if !stream.keyIDs.isEmpty { object["keyIds"] = .texts(stream.keyIDs) }
         return .object(object)

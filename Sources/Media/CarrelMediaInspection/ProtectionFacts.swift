@@ -7,7 +7,7 @@ import CarrelMP4
 
 /// The protection of a file as JSON, the same of every kind of file.
 struct ProtectionFacts {
-    /// Whether nothing is protected; nil where that is not known.
+    /// Whether nothing is protected; nil if unknown.
     var isClear: Bool?
     /// Names of the technologies.
     var kinds: [String] = []

@@ -67,7 +67,7 @@ struct TransportStreamInspection {
             try inspection.read(packets - tailPackets..<packets, reader)
         } else {
             try inspection.read(0..<packets, reader)
-            // bytes behind the last packet
+            // bytes after the last packet
             if inspection.layout.lead == 0, reader.length % Int64(distance) != 0 {
                 let rest = try reader.readAll(Int64(packets * distance)..<reader.length)
                 try inspection.demuxer.consume(rest.rawSpan)
@@ -143,7 +143,7 @@ struct TransportStreamInspection {
 
     private func json(_ size: Int64, _ file: MediaFile, isWhole: Bool) -> JSON {
         var facts: JSONObject = ["kind": "ts", "size": .integer(size), "packetSize": .integer(layout.distance)]
-        // of a stream that is far away, faults and units are those of its beginning and its end
+        // for a remote stream, faults and units are counted at its beginning and its end only
         if !isWhole { facts["readWhole"] = false }
         if let duration { facts["duration"] = .real(duration) }
         if let program {
@@ -184,7 +184,7 @@ struct TransportStreamInspection {
         return descriptors.first { $0.tag == 0x65 }?.content.first
     }
 
-    /// Seconds from the first to the last presentation time; by the clock where no time can be read.
+    /// Seconds from the first to the last presentation time; by the program clock if no presentation time can be read.
     private var duration: Double? {
         let times = streams.compactMap(\.times)
         if let first = times.map(\.lowerBound).min(), let last = times.map(\.upperBound).max() {

@@ -66,11 +66,11 @@ package struct Packager {
     /// Writes all files of the package.
     ///
     /// - Parameters:
-    ///   - folder: gets them.
-    ///   - thumbnails: thumbnails that were written into the folder; nil without any.
-    ///   - progress: gets the bytes of samples written so far, and those of all; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `unwritable`, `malformed`; what the reader and `progress` throw.
+    ///   - folder: the destination.
+    ///   - thumbnails: thumbnails already written to the folder; nil for none.
+    ///   - progress: gets the sample bytes written so far, and their total; it may throw to end the work.
+    /// - Returns: the files written.
+    /// - Throws: `unwritable`, `malformed`; the errors of the reader and `progress`.
     package func write(
         to folder: PackageFolder,
         thumbnails: PackagedThumbnails? = nil,

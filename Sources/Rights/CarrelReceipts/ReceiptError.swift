@@ -11,7 +11,7 @@ package struct ReceiptError: CodedError {
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String
-    /// Which environment it is of, where that is what is wrong and a store has it.
+    /// The environment of the receipt, if it is the wrong one of a store that has several.
     package let environment: StoreEnvironment?
 
     package init(_ code: Code, _ message: String, environment: StoreEnvironment? = nil) {

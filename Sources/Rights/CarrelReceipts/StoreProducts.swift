@@ -9,7 +9,7 @@ package struct StoreProducts: Sendable {
         /// The store's product, or with `*` at its end, all that begin so.
         package let pattern: String
         package let plan: String
-        /// How long it runs from the purchase on where the store does not say; nil for what the store says alone.
+        /// The validity from the purchase on, if the store gives no end; nil to use only the store's.
         package let life: Duration?
 
         package init(pattern: String, plan: String, life: Duration? = nil) {
@@ -29,7 +29,7 @@ package struct StoreProducts: Sendable {
 
         package let thing: Thing
         package let startsAt: Instant
-        /// Nil for ever.
+        /// The end of the entitlement; nil if unlimited.
         package let endsAt: Instant?
     }
 

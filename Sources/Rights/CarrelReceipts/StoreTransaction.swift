@@ -26,7 +26,7 @@ package struct StoreTransaction: Sendable, Equatable {
     /// The purchase that it renews or restores: the same for as long as a subscription lives.
     package let originalID: String
     package let purchasedAt: Instant
-    /// Nil for what does not end.
+    /// The expiry; nil if it does not expire.
     package let expiresAt: Instant?
     /// When the store gave the money back, or a family stopped sharing.
     package let revokedAt: Instant?
@@ -36,17 +36,17 @@ package struct StoreTransaction: Sendable, Equatable {
     package let signedAt: Instant
 
     /// - Parameters:
-    ///   - environment: where it was bought.
+    ///   - environment: the store environment of the purchase.
     ///   - bundleID: the app.
-    ///   - productID: what was bought.
-    ///   - kind: of what kind.
-    ///   - transactionID: this purchase or renewal.
-    ///   - originalID: the first of its line.
-    ///   - purchasedAt: when.
-    ///   - expiresAt: its end, where it has one.
-    ///   - revokedAt: when it was taken back.
-    ///   - isUpgraded: whether another took its place.
-    ///   - signedAt: when the store said so.
+    ///   - productID: the product.
+    ///   - kind: the product's kind.
+    ///   - transactionID: the ID of this purchase or renewal.
+    ///   - originalID: the ID of the first purchase in the series.
+    ///   - purchasedAt: the time of purchase.
+    ///   - expiresAt: the expiry, if it has one.
+    ///   - revokedAt: the time of revocation, if revoked.
+    ///   - isUpgraded: whether an upgrade replaced it.
+    ///   - signedAt: when the store signed it.
     package init(
         environment: StoreEnvironment,
         bundleID: String,

@@ -10,7 +10,7 @@ struct AnswerDocument {
 
     private let bytes: [UInt8]
 
-    /// Takes white space before the declaration, and ISO 8859-1 or windows-1252 where they are declared.
+    /// Accepts white space before the declaration, and ISO 8859-1 or windows-1252 if declared.
     init(_ bytes: [UInt8]) throws(Malformed) {
         guard bytes.count <= Self.limits.bytes else {
             throw Malformed("the answer is longer than \(Self.limits.bytes) bytes", at: Self.limits.bytes)
@@ -82,7 +82,7 @@ struct AnswerDocument {
         return String(text[first...last])
     }
 
-    /// A refusal's status in one spelling: `NOT_ENTITLED` is `notentitled`. Words that are not known stay as they are.
+    /// A refusal's status in normalized spelling: `NOT_ENTITLED` is `notentitled`. Unknown words are unchanged.
     static func status(_ text: String?) -> String? {
         guard let text = text.map(trimmed), !text.isEmpty else { return nil }
         let plain = String(text.lowercased().filter { !"_- ".contains($0) })

@@ -32,7 +32,7 @@ package struct Entitlement: Sendable {
         package let effect: Effect
         /// Why, as a sentence without a period.
         package let reason: String
-        /// When a rule that grants ceases to; nil where no date says so.
+        /// When a granting rule expires; nil if no date limits it.
         package let until: Instant?
 
         package init(rule: String, effect: Effect, reason: String, until: Instant? = nil) {

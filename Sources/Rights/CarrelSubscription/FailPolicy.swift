@@ -46,7 +46,7 @@ public enum FailPolicy: Sendable, Equatable {
         public var token: Token
         /// When the system last gave or recognised the token.
         public var confirmedAt: Instant
-        /// Whether the account was suspended when the system was last asked.
+        /// Whether the account was suspended in the system's last response.
         public var isSuspended: Bool
         /// The time of the last grant of the product to the account, if the last answer about it was a grant.
         public var grantedAt: Instant?

@@ -43,7 +43,7 @@ package struct Subscription: Sendable, Equatable {
     package let id: String
     package let plan: Plan
     package let startsAt: Instant
-    /// Nil while it runs until it is ended.
+    /// The end of the plan; nil if it runs until it is cancelled.
     package let endsAt: Instant?
     /// When it was revoked, as if it had never been; nil while it counts.
     package let revokedAt: Instant?
@@ -79,7 +79,7 @@ package struct Purchase: Sendable, Equatable {
     package let id: String
     package let productID: String
     package let kind: Kind
-    /// Nil for ever.
+    /// The end; nil if unlimited.
     package let endsAt: Instant?
 
     package init(id: String, productID: String, kind: Kind = .purchase, endsAt: Instant? = nil) {

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct Product: Sendable, Equatable {
     package enum State: String, Sendable, CaseIterable { case draft, published, withdrawn }
 
-    /// The id that apps ask for; the edition's id in the feed.
+    /// The ID that apps request; the edition's ID in the feed.
     package let id: String
     package let issuedAt: Instant
     package let isFree: Bool

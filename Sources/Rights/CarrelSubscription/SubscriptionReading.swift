@@ -6,7 +6,7 @@ import CarrelXML
 struct SubscriptionReading {
     private var head: SubscriptionAnswer?
     private var issues: [String]?
-    /// Nil when the document was something else.
+    /// The response; nil if the document was something else.
     var answer: SubscriptionAnswer? {
         var answer = head
         answer?.issues = issues

@@ -6,7 +6,8 @@ package import CarrelRights
 
 /// The document that an action token's `ResourceLocation` leads to (`/hms/bb/configuration`): where the service's operations are.
 ///
-/// Marlin's own configuration document is not public. This shape is Carrel's, in a name space of its own, and only Carrel's readers read it.
+/// Marlin's own configuration document is not public. This format is Carrel's, in its own namespace, and only Carrel's readers
+/// read it.
 package struct BroadbandConfiguration: Sendable, Hashable {
     /// The name space of the root.
     package static let namespace = "urn:carrel:broadband:configuration:1"
@@ -38,7 +39,7 @@ package struct BroadbandConfiguration: Sendable, Hashable {
         deregistration: String
     ) throws(RightsError) {
         for location in [personalization, registration, licenseAcquisition, deregistration] {
-            // the same bounds as those of an action token's place
+            // the same bounds as for the location in an action token
             _ = try ActionToken.Configuration(serviceID: serviceID, version: version, location: location)
         }
         self.serviceID = serviceID

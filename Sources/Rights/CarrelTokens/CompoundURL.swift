@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelHTTP
 package import CarrelRights
 
-/// The address of protected content and of the right to play it, in the shape of Marlin Simple Secure Streaming.
+/// The address of protected content with the right to play it, in the format of Marlin Simple Secure Streaming.
 ///
-/// It is a rights location with a business token (the S-URL), `#`, and the percent-encoded location of the content (the C-URL). A fragment
-/// never leaves the client (RFC 9110 §4.2.5), so the rights service does not learn where the content is. The shape is followed for
-/// compatibility: this is not Marlin's own implementation, and nothing in it is certified.
+/// It consists of a rights location with a business token (the S-URL), `#`, and the percent-encoded location of the content (the
+/// C-URL). A fragment never leaves the client (RFC 9110 §4.2.5), so the rights service does not learn the content's location. The
+/// format is used for compatibility: this is not Marlin's own implementation, and it is not certified.
 package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme that the rights location is written with. Both mean HTTP over TLS.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
@@ -89,7 +89,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The rights location to connect to, token included: always `https`.
     package var rightsURL: String { "https://" + location }
 
-    /// The URL as it is written, its content location with every character but unreserved ones escaped (RFC 3986 §2.3).
+    /// The URL as text, with all but unreserved characters of its content location escaped (RFC 3986 §2.3).
     package var description: String { scheme.rawValue + "://" + location + "#" + PercentEncoding.encode(contentURL) }
 
     /// Takes a rights location apart.
@@ -119,7 +119,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Checks a content location and returns it as it is.
+    /// Checks a content location and returns it unchanged.
     static func content(_ text: String) throws(RightsError) -> String {
         guard text.utf8.count <= maxByteCount / 2, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
             let address = ServiceAddress(text), ["http", "https", "hls"].contains(address.scheme)

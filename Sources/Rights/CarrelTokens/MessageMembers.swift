@@ -33,7 +33,7 @@ struct MessageMembers: Equatable {
         try read(name) { json in json.string.flatMap { BusinessRules.isText($0, upTo: maxByteCount) ? $0 : nil } }
     }
 
-    /// A list of texts; empty where there is none.
+    /// A list of strings; empty if absent.
     func texts(_ name: String) throws(RightsError) -> [String] {
         let texts: [String]?? = try read(name) { json in
             json.array.flatMap { array in
@@ -71,7 +71,7 @@ struct MessageMembers: Equatable {
         try read(name) { json in json.object.map { MessageMembers($0) } }
     }
 
-    /// A list of objects; nil where there is none.
+    /// A list of objects; nil if absent.
     func objects(_ name: String) throws(RightsError) -> [MessageMembers]? {
         try read(name) { json in
             json.array.flatMap { array in

@@ -3,10 +3,10 @@
 package import CarrelBytes
 import CarrelRights
 
-/// Why the token service refuses a request, with the number that its clients know.
+/// The reason why the token service refuses a request, with the error number that its clients know.
 ///
-/// The numbers and their meaning are those of the public documents of ExpressPlay's token API; the texts, the recommendations and the
-/// statuses are Carrel's. Never holds a value of the request.
+/// The numbers and their meaning follow the public documents of ExpressPlay's token API; the texts, recommendations and statuses
+/// are Carrel's. It never holds a value of the request.
 package struct TokenRefusal: CodedError {
     /// The number of the refusal, which never changes its meaning.
     package let reason: Reason

@@ -5,9 +5,9 @@ import CarrelHTTP
 public import CarrelHTTPClient
 public import CarrelSubscription
 
-/// Makes the five calls of Pugpig's security interface: the side of the app, or of a server that asks another.
+/// Makes the five calls of Pugpig's security interface, as an app or as a server that calls another.
 ///
-/// It follows no redirects, and takes an answer only with a status of 2xx, whole and within the limits.
+/// It follows no redirects, and accepts a response only with a 2xx status, complete and within the limits.
 public struct SubscriptionCalls: Sendable {
     /// The longest answer that is taken, in bytes.
     public static let maxAnswerBytes: Int64 = 8 << 20
@@ -18,10 +18,10 @@ public struct SubscriptionCalls: Sendable {
     private let exchange: UpstreamExchange
 
     /// - Parameters:
-    ///   - endpoints: where to ask.
-    ///   - client: makes the requests.
-    ///   - timeouts: how long one call may take.
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    ///   - endpoints: the URLs to call.
+    ///   - client: sends the requests.
+    ///   - timeouts: the time limit of one call.
+    /// - Throws: `upstream.address` if a URL cannot be used.
     public init(
         _ endpoints: SubscriptionEndpoints,
         client: HTTPClient,
@@ -67,7 +67,7 @@ public struct SubscriptionCalls: Sendable {
         try await ask(endpoints.credentials, [(.token, token), (.product, product)], CredentialsAnswer.parse)
     }
 
-    /// Ends a token; does nothing where there is no such call.
+    /// Ends a token; does nothing if the system has no such call.
     public func signOut(_ token: String) async throws(UpstreamError) {
         guard let address = endpoints.signOut else { return }
         do throws(UpstreamError) {

@@ -11,7 +11,7 @@ public struct UpstreamError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was a response.
     public let status: Int?
 
     package init(_ code: Code, _ message: String, status: Int? = nil) {

@@ -7,7 +7,7 @@ package protocol UpstreamSystem: Sendable {
     /// Signs in. A refusal is an answer, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
 
-    /// The successor of a token; throws `upstream.unsupported` where there is none.
+    /// Returns the successor of a token; throws `upstream.unsupported` if tokens cannot be renewed.
     func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer
 
     /// The entitlements of the token's account.

@@ -3,7 +3,7 @@
 package import CarrelCrypto
 import CarrelThreads
 
-/// A back end with a thread of its own, on which all its calls block.
+/// A back end whose blocking calls run on a dedicated thread.
 package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only the one thread of `threads` touches `blocking`
     package let kind: VaultKind
     package let level: VaultLevel

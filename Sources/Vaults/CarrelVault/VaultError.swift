@@ -2,7 +2,7 @@
 
 public import CarrelBytes
 
-/// Why a vault did not do what it was asked to. Never holds a key, a passphrase or a PIN.
+/// The reason for a failure of a vault. It never contains a key, a passphrase or a PIN.
 public struct VaultError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<VaultError>
@@ -38,9 +38,9 @@ extension ErrorCode where Failure == VaultError {
     public static var unavailable: Self { Self("vault.unavailable") }
     /// The vault is locked.
     public static var locked: Self { Self("vault.locked") }
-    /// The vault or the key is gone, or it never was there.
+    /// The vault or the key does not exist, or was deleted.
     public static var absent: Self { Self("vault.absent") }
-    /// A vault was to be made where there is one.
+    /// A vault already exists where one was to be created.
     public static var exists: Self { Self("vault.exists") }
     /// The passphrase or PIN is wrong.
     public static var pin: Self { Self("vault.pin") }

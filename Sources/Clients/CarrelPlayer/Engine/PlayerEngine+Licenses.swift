@@ -16,19 +16,20 @@ public struct RedeemedLicense: Sendable, Equatable {
     public let contentID: String
     /// When it ends; nil for never.
     public let until: Instant?
-    /// Whether it is in the store. A stream's license is for now, and in no store.
+    /// Whether it is in the store. A streaming license is never stored.
     public let isStored: Bool
 }
 
 extension PlayerEngine {
-    /// Keeps a license that came some other way, such as with a download.
+    /// Stores a license that was not redeemed here, such as one that came with a download.
     ///
     /// - Parameters:
-    ///   - data: as the service signed it.
+    ///   - data: the signed license.
     ///   - tag: the app's own text, at most 255 bytes.
-    ///   - priority: of several licenses for one content, the greatest is used.
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.rejected` for one that is not the service's, not for this player, for a stream, or older than the known one.
+    ///   - priority: the license with the highest priority for a content is used.
+    /// - Returns: the stored license.
+    /// - Throws: `player.rejected` for a license from another service, for another player, for a stream, or older than the stored
+    ///   one.
     @discardableResult
     public func addLicense(_ data: String, tag: String = "", priority: Int = 0) async throws(PlayerError) -> StoredLicense {
         let license: License
@@ -97,10 +98,10 @@ extension PlayerEngine {
         }
     }
 
-    /// Renews a license of the store: new terms, a larger sequence number; the service learns of the plays.
+    /// Renews a stored license: gets new terms with a larger sequence number, and reports the plays to the service.
     ///
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.no-license` for an unknown one; ``PlayerError``.
+    /// - Returns: the stored license.
+    /// - Throws: `player.no-license` for an unknown license; ``PlayerError``.
     @discardableResult
     public func renew(_ id: String) async throws(PlayerError) -> StoredLicense {
         try await transaction(.license) { () throws(PlayerError) in
@@ -136,9 +137,9 @@ extension PlayerEngine {
         return await sendReleases()
     }
 
-    /// Removes a license from this device without giving it back: the service goes on counting it.
+    /// Removes a license from this device without returning it: the service still counts it.
     ///
-    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    /// - Throws: `player.no-license` for an unknown license; `player.store`.
     public func removeLicense(_ id: String) async throws(PlayerError) {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }
     }
@@ -284,14 +285,14 @@ extension PlayerEngine {
 // MARK: - The exchange
 
 extension PlayerEngine {
-    /// Sends a request for keys, and verifies the answer.
+    /// Sends a key request and verifies the response.
     ///
     /// - Parameters:
     ///   - session: the kind of request.
-    ///   - contentID: of the content; empty for that of the token.
-    ///   - url: where licenses are acquired; nil for the player's own server.
-    ///   - complete: adds token or license.
-    /// - Returns: the license, and its text.
+    ///   - contentID: the content ID; empty to use the token's.
+    ///   - url: the license acquisition URL; nil for the player's own server.
+    ///   - complete: adds the token or the license.
+    /// - Returns: the license and its text.
     /// - Throws: ``PlayerError``.
     func exchange(
         _ session: KeyRequest.Session,
@@ -305,7 +306,8 @@ extension PlayerEngine {
         }
     }
 
-    /// Does something again, once: where the service has replaced the key that a request was encrypted to, or does not know the certificate.
+    /// Runs an operation, and repeats it once if the service replaced its encryption key or does not know the player's
+    /// certificate.
     func withCurrentKeys<Value>(_ body: () async throws(PlayerError) -> Value) async throws(PlayerError) -> Value {
         do throws(PlayerError) {
             return try await body()
@@ -361,13 +363,13 @@ extension PlayerEngine {
         return (license, answer)
     }
 
-    /// A request with a fresh nonce, signed and encrypted.
+    /// Makes a request with a fresh nonce, signed and encrypted.
     ///
     /// - Parameters:
     ///   - session: the kind of request.
-    ///   - contentID: of the content; empty for that of the token.
-    ///   - complete: adds token or license.
-    /// - Returns: the text to send with the digest that the answer repeats, and the request.
+    ///   - contentID: the content ID; empty to use the token's.
+    ///   - complete: adds the token or the license.
+    /// - Returns: the text to send, the digest that the response must repeat, and the request.
     /// - Throws: ``PlayerError``.
     func request(
         _ session: KeyRequest.Session,

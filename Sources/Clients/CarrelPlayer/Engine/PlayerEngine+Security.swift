@@ -33,7 +33,7 @@ extension PlayerEngine {
             trust = try ServiceTrust(try answer(), anchor: anchor)
         }
         if trust.anchor != anchor { try await store.setAnchor(trust.anchor) }
-        // The first time is that of the answer: a store begins with no clock.
+        // A store starts without a clock: the first time is taken from the response.
         let host = host
         if let time = try? TrustedTime(try answer().time, keys: trust.keys),
             try await store.clock().read(on: host).instant < time.instant
@@ -193,7 +193,7 @@ extension PlayerEngine {
         try? await updateRevocations()
     }
 
-    /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.
+    /// Reads a message of the service. If it is signed with an unknown key, fetches the service's current keys and retries once.
     func verified<Value>(_ read: (ServiceTrust) throws(RightsError) -> Value) async throws(RightsError) -> Value {
         do {
             let trust = try await trust()

@@ -47,7 +47,7 @@ extension PlayerEngine {
 
     /// Renews the lease of a stream.
     ///
-    /// - Throws: `player.ended` where the service takes it up no more; the stream is over then.
+    /// - Throws: `player.ended` if the service refuses to renew it; the stream has then ended.
     package func renewStream(_ id: String) async throws(PlayerError) {
         guard let held = streams[id] else { throw PlayerError(.ended, "the stream is over") }
         let known = held.record

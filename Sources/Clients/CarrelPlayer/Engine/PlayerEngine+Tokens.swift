@@ -38,7 +38,7 @@ extension PlayerEngine {
         }
     }
 
-    /// A license for the store; where the token is for a stream, a stream's.
+    /// Redeems a token for a stored license or, if the token is for a stream, a streaming license.
     private func redeemForStore(
         _ token: String,
         at url: String?,
@@ -53,11 +53,12 @@ extension PlayerEngine {
         }
     }
 
-    /// Joins this device to a portal's user, or takes it away from one, by an action token of registration or deregistration.
+    /// Links this device to a portal's user, or unlinks it, by a registration or deregistration token.
     ///
     /// - Parameter text: the action token (XML).
     /// - Returns: the user and the link.
-    /// - Throws: ``PlayerError``: `player.token` for another token, `player.device-limit` where the user has no place for another device.
+    /// - Throws: ``PlayerError``: `player.token` for another kind of token, `player.device-limit` if the user has reached the
+    ///   device limit.
     @discardableResult
     public func register(_ text: String) async throws(PlayerError) -> PlayerLink {
         guard case .action(let action) = try ServiceToken(text).content, action.operation != .licenseAcquisition else {
@@ -176,7 +177,7 @@ extension PlayerEngine {
         return try await server().with(HTTPClient(configuration: configuration)).post(url.rightsURL, proof: proof)
     }
 
-    /// The service's root after its current keys were fetched; nil where it is the same, or they lead to none that is trusted.
+    /// Fetches the service's current keys and returns its root; nil if the root is unchanged or not trusted.
     private func newerRoot(than root: [UInt8]) async -> [UInt8]? {
         do throws(PlayerError) {
             try await updateKeys()

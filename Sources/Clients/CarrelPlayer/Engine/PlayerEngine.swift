@@ -10,9 +10,10 @@ import CarrelThreads
 public import CarrelVault
 import Glibc
 
-/// A copy of an app on this device: personalised once by a server, with keys in a vault and a certificate that the server issued.
+/// An installation of an app on this device: personalized once by a server, with keys in a vault and a certificate that the
+/// server issued.
 ///
-/// A player is not certified by any other vendor's scheme: its certificates are those of a Carrel server.
+/// A player is not certified by another vendor's scheme: its certificates are issued by a Carrel server.
 public actor PlayerEngine {
     /// The app as the server's lists show it.
     public struct App: Sendable {
@@ -42,7 +43,7 @@ public actor PlayerEngine {
         public let level: VaultLevel
         /// The kind of vault that has them.
         public let vault: VaultKind
-        /// The base URL of the server that personalised it; empty where a file did that does not name it.
+        /// The base URL of the server that personalized it; empty if it was personalized from a file that names none.
         public let server: String
         /// When its certificate should be renewed, and when it ends.
         public let renewAt: Instant
@@ -84,7 +85,7 @@ public actor PlayerEngine {
     /// The obligations of licenses that this app meets.
     private(set) var capabilities: HostCapabilities
 
-    /// The obligations that the engine meets by itself: it counts plays, and refuses export and print where a license forbids them.
+    /// The obligations that the engine meets itself: it counts plays, and refuses export and print if a license forbids them.
     private static var ownCapabilities: HostCapabilities {
         var own = HostCapabilities()
         own.obligations = [
@@ -113,15 +114,16 @@ public actor PlayerEngine {
     static let agreementKey = "player.agree"
     private static let files = BlockingThreadPool(name: "player-store", count: 1)
 
-    /// Reads the player of a folder.
+    /// Opens the player in a folder.
     ///
     /// - Parameters:
-    ///   - folder: of this installation alone; it is there, and only its owner can read it.
-    ///   - vault: keeps the keys; of a personalised player, the one that it was personalised with.
-    ///   - app: for the server's lists.
-    ///   - client: for the calls to the server.
-    ///   - listener: hears of every transaction.
-    /// - Throws: `player.store` when the folder's file cannot be read, `player.vault` for another kind of vault than the player's.
+    ///   - folder: the existing folder of this installation alone, readable by its owner only.
+    ///   - vault: the vault with the keys; for a personalized player, the vault it was personalized with.
+    ///   - app: the app's name and version, for the server's lists.
+    ///   - client: the HTTP client for calls to the server.
+    ///   - listener: gets every transaction.
+    /// - Throws: `player.store` if the folder's file cannot be read, `player.vault` if the player was personalized with another
+    ///   kind of vault.
     public init(
         folder: String,
         vault: Vault,
@@ -202,9 +204,9 @@ public actor PlayerEngine {
         PrivateFile(path: "\(folder)/player.json", limit: 16 << 20, name: "file with the player's certificate")
     }
 
-    /// The personalised player of a folder, without its vault; nil where there is none.
+    /// Returns the identity of the personalized player in a folder, without its vault; nil if there is none.
     ///
-    /// - Throws: `player.store` when the folder's file cannot be read.
+    /// - Throws: `player.store` if the folder's file cannot be read.
     public static func identity(of folder: String) throws(PlayerError) -> Identity? {
         try load(file(of: folder)).flatMap { identity($0) }
     }
@@ -225,15 +227,16 @@ public actor PlayerEngine {
         return kind
     }
 
-    /// Gets a certificate for this copy, once: later calls return the same player, and renew its certificate when that is due.
+    /// Obtains the certificate of this installation. Later calls return the same player, and renew its certificate when that is
+    /// due.
     ///
-    /// It can be called again after any failure, or when the process was killed: the keys and the player stay the same.
+    /// It can be called again after any failure, or after the process was killed: the keys and the player stay the same.
     ///
     /// - Parameters:
-    ///   - server: the base URL, https; or http on this machine.
-    ///   - session: a session token of an account, which the player is linked to; nil for no link.
-    ///   - isForced: whether the server is asked though the certificate is young, such as to link the player, or because the player's file is
-    ///     older than its store (`player.outdated`): then the answer must be as new as the store.
+    ///   - server: the base URL: https, or http on this machine.
+    ///   - session: the session token of an account to link the player to; nil for no link.
+    ///   - isForced: whether the server is called although the certificate is young, for example to link the player, or because
+    ///     the player's file is older than its store (`player.outdated`): the response must then be as new as the store.
     /// - Returns: the player.
     /// - Throws: ``PlayerError``.
     @discardableResult
@@ -321,7 +324,7 @@ public actor PlayerEngine {
         let signing: P256.PublicKey?
         let agreement: P256.PublicKey?
         do throws(VaultError) {
-            // With a certificate the keys are there; new ones would belong to no player.
+            // The keys of a certificate must already exist; new keys would not match it.
             if isPersonalized {
                 signing = try await vault.publicKey(named: Self.signingKey)
                 agreement = try await vault.publicKey(named: Self.agreementKey)
@@ -394,9 +397,10 @@ public actor PlayerEngine {
         }
     }
 
-    /// Changes the player's file: as it is on the disk now, alone among all processes, so that no change undoes another.
+    /// Changes the player's file under an exclusive lock: it is read again first, so that processes do not undo each other's
+    /// changes.
     ///
-    /// - Parameter change: gets the state on the disk; a new one where there is none.
+    /// - Parameter change: gets the state on the disk, or a new one if there is none.
     /// - Throws: `player.store`.
     func update(_ change: @escaping @Sendable (inout PlayerState) -> Void) async throws(PlayerError) {
         let (file, usual) = (file, state ?? newState(""))

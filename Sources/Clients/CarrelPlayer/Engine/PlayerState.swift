@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelRights
 
-/// The file of a player beside the vault. It contains no secret.
+/// The state file of a player, stored next to the vault. It contains no secret.
 struct PlayerState: Sendable {
     /// The base URL of the server.
     var server: String

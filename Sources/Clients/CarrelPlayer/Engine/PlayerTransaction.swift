@@ -44,6 +44,6 @@ public enum PlayerTransaction: Sendable {
     ///   - status: of the answer.
     ///   - duration: of the call.
     case call(_ method: String, _ url: String, status: Int?, duration: Duration)
-    /// A transaction ended; the error is nil where it succeeded.
+    /// A transaction ended; the error is nil on success.
     case ended(Kind, PlayerError?)
 }

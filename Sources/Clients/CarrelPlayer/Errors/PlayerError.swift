@@ -12,7 +12,7 @@ public struct PlayerError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The server's own code for why it refused, such as `personalization.device-limit`; nil where it did not answer.
+    /// The server's error code, such as `personalization.device-limit`; nil if it did not respond.
     public let serverCode: String?
 
     /// Why an evaluation denied the use; nil for other failures.

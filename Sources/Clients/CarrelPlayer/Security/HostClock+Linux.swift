@@ -13,7 +13,7 @@ extension HostClock {
         return HostClock(wall: wall.now, bootID: bootID, sinceBoot: since)
     }
 
-    /// Names this boot; empty where the kernel does not say.
+    /// The ID of this boot; empty if the kernel does not provide one.
     private static let bootID: String = {
         let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

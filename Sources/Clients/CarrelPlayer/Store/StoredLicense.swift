@@ -12,7 +12,7 @@ public struct StoredLicense: Sendable, Equatable {
     public let data: String
     /// When it ends, by its terms and its first play; nil for never.
     public let expiresAt: Instant?
-    /// Of several licenses for one content, the one with the greatest priority is used.
+    /// The license with the highest priority for a content is used.
     public let priority: Int
     /// When it came into the store.
     public let addedAt: Instant

@@ -21,14 +21,14 @@ final class DASHPresentation: Presentation {
     private let fragmentOrigin = Locked<Duration?>(nil)
     private let lists = Locked(LiveLists())
 
-    /// Whether segments of pictures and audio go out together, as a manifest has them.
+    /// Whether the manifest lets video and audio segments be multiplexed.
     private struct Alignment {
         /// When the manifest was requested.
         var manifest: ContinuousClock.Instant
         var decision: Task<Bool, any Error>
     }
 
-    /// The alignment of the newest manifest that was asked for it.
+    /// The alignment of the newest manifest checked so far.
     private struct AlignmentState {
         var newest: Alignment?
         var isEnded = false
@@ -87,7 +87,7 @@ final class DASHPresentation: Presentation {
 
     var kind: SourceSummary.Kind { .dash }
 
-    /// The protections of the first pictures and the first audio: those of other tracks are the same, or their segments tell.
+    /// The protection of the first video and the first audio track. Other tracks share it, or their segments declare their own.
     func protections() async throws -> [MediaProtection] {
         let manifest = try await reader.current()
         return try await settings.threads.compute { [self] () throws -> [MediaProtection] in
@@ -123,7 +123,7 @@ final class DASHPresentation: Presentation {
             outline.warnings = manifest.refusedElements.map { .remoteElement($0) }
             return outline
         }
-        // what is not cut alike cannot go out together
+        // segments with different boundaries cannot be multiplexed
         guard tracks.plan.isMultiplexed, try await !isAligned(manifest, tracks) else { return outline(tracks) }
         guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
@@ -131,9 +131,9 @@ final class DASHPresentation: Presentation {
         return outline(apart)
     }
 
-    /// Whether segments of pictures and audio go out together: decided once for each manifest and all that wait for it.
+    /// Whether video and audio segments can be multiplexed. Computed once per manifest, for all waiting requests.
     ///
-    /// - Throws: ``Superseded`` when another request wants it of a newer manifest; ``ProxyError``.
+    /// - Throws: ``Superseded`` if another request needs the result for a newer manifest; ``ProxyError``.
     private func isAligned(_ manifest: Manifest, _ tracks: DASHTracks) async throws -> Bool {
         let lister = await lister(manifest, tracks)
         let decision = try alignment.withLock { state in
@@ -316,7 +316,7 @@ final class DASHPresentation: Presentation {
         }
     }
 
-    /// The stream of a rendition in a period; where that does not have it, in the nearest one before, or behind.
+    /// The stream of a rendition in a period, or in the nearest period that has the rendition, earlier ones first.
     private func stream(_ name: SegmentName, _ manifest: Manifest) async throws -> MPDStream {
         try await settings.threads.compute { [self] in try findStream(name, manifest) }
     }
@@ -359,7 +359,7 @@ final class DASHPresentation: Presentation {
     }
 
     func next(after name: SegmentName) async -> SegmentName? {
-        // who looks for a place goes on anywhere
+        // a player that seeks through I-frames does not continue with the next one
         if name.rendition.isPictures { return nil }
         guard let manifest = try? await reader.known(), let found = try? await find(name, manifest) else { return nil }
         let now = await reader.now
@@ -381,7 +381,7 @@ final class DASHPresentation: Presentation {
         return next
     }
 
-    /// The segment of a stream behind another, where it exists.
+    /// The next segment of the stream, if it exists.
     private func place(behind found: Found, _ manifest: Manifest, _ now: Instant) async throws -> SegmentPlaces.Place? {
         let segments = try manifest.segments(of: found.stream)
         let index = Int(clamping: found.place.index) + 1
@@ -410,7 +410,7 @@ final class DASHPresentation: Presentation {
     }
 
     func file(of name: SegmentName) async throws -> RangedFile {
-        // subtitles go out as WebVTT, which has other lengths
+        // subtitles are served as WebVTT, whose length differs
         guard !name.rendition.isText else { throw SegmentName.unknown }
         let manifest = try await reader.known()
         let (stream, index) = try await settings.threads.compute { [self] () async throws -> (MPDStream, StreamIndex) in

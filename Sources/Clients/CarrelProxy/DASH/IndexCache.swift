@@ -45,8 +45,8 @@ actor IndexCache {
     ///
     /// - Parameters:
     ///   - stream: the representation.
-    ///   - segments: those of the MPD.
-    /// - Returns: nil where the MPD names the segments itself, or the one file has no index.
+    ///   - segments: the addressing in the MPD.
+    /// - Returns: nil if the MPD lists the segments itself, or the single file has no index.
     /// - Throws: ``ProxyError``.
     func index(of stream: MPDStream, _ segments: MPDSegments) async throws -> StreamIndex? {
         guard stream.information?.kind ?? .base == .base, segments.count == 1, let whole = segments[0], whole.byteRange == nil,
@@ -60,7 +60,7 @@ actor IndexCache {
     /// - Parameters:
     ///   - url: the file's address.
     ///   - range: where the index is.
-    /// - Returns: the index, and those that it leads to.
+    /// - Returns: the index, with the indexes that it references.
     /// - Throws: ``ProxyError``.
     func index(at url: String, _ range: Range<Int64>) async throws -> StreamIndex {
         let key = "\(range.lowerBound)-\(range.upperBound) \(url)"

@@ -67,11 +67,11 @@ struct Manifest: Sendable {
         return time >= end
     }
 
-    /// The time at which pictures or audio should have a segment that follows the last one here: only the next manifest has it.
+    /// The time at which video or audio needs a segment after the last one listed here: only the next manifest has it.
     ///
     /// The work grows with the timelines of the tracks, and is done once.
-    /// - Parameter tracks: pictures and audio that are played.
-    /// - Returns: by the manifest's clock; nil while segments go on without an end.
+    /// - Parameter tracks: the video and audio tracks that are played.
+    /// - Returns: the time by the manifest's clock; nil if segments are unbounded.
     /// - Throws: `CancellationError`.
     func spentTime(of tracks: [Track]) throws -> Instant? {
         if let known = cache.spent.withLock({ $0 }) { return known }
@@ -127,7 +127,7 @@ struct Manifest: Sendable {
     /// Gives back the memory of what was made of the manifest, which is made again when it is needed.
     func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
-    /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
+    /// The stream that continues a track in a period: the track itself, or the nearest of its kind.
     func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
         let periods = TrickMode.main(of: track.set) == nil ? playedPeriods : fastPeriods
         guard let place = MPDSelection.match(track.representation, of: track.set, in: periods[period]) else { return nil }

@@ -9,7 +9,7 @@ struct ManifestClock: Sendable {
     /// An MPD that a cache keeps tells the time at which it was made: it may be older by this.
     private static let staleness = Duration.seconds(10)
 
-    /// The time now: that of this machine where no clock has told it.
+    /// The current time: this machine's, unless a clock was read.
     var now: Instant { known.map { Self.time($0, at: .now) } ?? .now() }
 
     private static func time(_ known: (time: Instant, at: ContinuousClock.Instant), at moment: ContinuousClock.Instant) -> Instant
@@ -24,7 +24,7 @@ struct ManifestClock: Sendable {
     ///   - moment: when it was that time.
     mutating func set(_ time: Instant, at moment: ContinuousClock.Instant) { known = (time, moment) }
 
-    /// Takes the time that an MPD tells, unless a cache explains why it is behind.
+    /// Takes the time from an MPD, unless a stale cached copy explains why it is late.
     ///
     /// - Parameters:
     ///   - time: the time.

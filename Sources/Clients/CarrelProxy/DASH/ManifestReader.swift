@@ -13,7 +13,7 @@ actor ManifestReader {
     private let spentTime: @Sendable (Manifest) async -> Instant?
     private var held: Manifest?
     private var running: Task<Manifest, any Error>?
-    /// When the MPD was asked for last, and whether that failed.
+    /// Time and outcome of the last request for the MPD.
     private var asked: ContinuousClock.Instant?
     private var failure: (any Error)?
     private var clock = ManifestClock()
@@ -21,21 +21,21 @@ actor ManifestReader {
     private var olderSince: ContinuousClock.Instant?
     private let longestReturn: Duration
     private var isEnded = false
-    /// When a clock is asked again.
+    /// When the clock is read next.
     private var clockDue = ContinuousClock.now
 
-    /// A clock that was read is read again after this: those of machines drift and jump.
+    /// Interval between readings of a clock, because clocks drift and jump.
     private static let clockPeriod = Duration.seconds(300)
     /// Bytes of an MPD, at most.
     private static let limit = 16 << 20
-    /// An MPD is not read again before this, also where it wants to, or the origin fails.
+    /// Shortest interval between reloads of an MPD, even if it declares less or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
     /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
     private static let earlyDivisor = 4
     /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
     private static let patience = Duration.seconds(2)
     private static let clockPatience = Duration.seconds(3)
-    /// Servers that are asked for the time, at most, and the time that they take together: the playlist waits for them.
+    /// Limits for time servers: number of requests, and total time. The playlist waits for them.
     private static let clockLimit = 4
     private static let clocksPatience = Duration.seconds(6)
 
@@ -65,12 +65,12 @@ actor ManifestReader {
     /// The time by the MPD's clock.
     var now: Instant { clock.now }
 
-    /// The MPD as it is now, or as it was less than its update period ago.
+    /// Returns the current MPD, or one read less than its update period ago.
     ///
-    /// The last MPD goes on to be played while the origin is away.
-    /// - Parameter isList: whether a player wants a list of segments: an MPD that has none for the next moments is read before its update
-    ///   period is over.
-    /// - Returns: the MPD, and where it was found.
+    /// The last MPD is used while the origin is unavailable.
+    /// - Parameter isList: whether a player requests a list of segments. An MPD with no segments for the next moments is then
+    ///   reloaded before its update period ends.
+    /// - Returns: the MPD with its address.
     /// - Throws: ``ProxyError``.
     func current(isList: Bool = false) async throws -> Manifest {
         if let held, !(await isDue(held, isList: isList)) { return self.held ?? held }

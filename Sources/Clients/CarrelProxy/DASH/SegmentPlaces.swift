@@ -59,7 +59,7 @@ struct SegmentPlaces: Sendable {
             guard let segment = segments.timed(at: index) else { break }
             places.append(Place(segment))
         }
-        // a segment without a duration goes on to the end of its period
+        // a segment without a duration lasts until the end of its period
         if let last = places.indices.last, places[last].duration <= .zero, let duration = stream.period.duration {
             places[last].duration = stream.period.start + duration - places[last].start
         }
@@ -94,19 +94,19 @@ struct SegmentPlaces: Sendable {
         return over ? segment.time : time
     }
 
-    /// The segment that an address names: at its place, or, where a reload has moved it, at its time.
+    /// The segment that an address names, by its index, or by its time if a reload shifted the indexes.
     static func segment(_ segments: MPDSegments, index: Int, time: Int64) -> MPDSegment? {
         if let segment = segments[index], name(of: segment) == time { return segment }
         // places move as a timeline loses its first segments: times rise with places
         var (low, high) = (0, segments.count ?? 1)
         if segments.count == nil {
-            // a timeline without an end goes on at least up to the time
+            // an unbounded timeline lasts at least until this time
             while high < 1 << 40, let last = segments.timed(at: high - 1), name(of: last) < time { high *= 2 }
         }
         while low < high {
             let middle = (low + high) / 2
             guard let segment = segments.timed(at: middle) else {
-                // behind the last time that there is
+                // after the last time of the timeline
                 high = middle
                 continue
             }

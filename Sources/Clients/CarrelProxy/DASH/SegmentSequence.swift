@@ -26,7 +26,7 @@ struct SegmentSequence: Sendable {
             period == other.period ? middle <= other.start && start < other.start : period < other.period
         }
 
-        /// Whether this one goes on from another.
+        /// Whether this period continues another.
         func continues(_ other: Key) -> Bool {
             guard period == other.period else { return false }
             let distance = start > other.end ? start - other.end : other.end - start
@@ -39,12 +39,12 @@ struct SegmentSequence: Sendable {
 
     init() {}
 
-    /// Numbers for a list beside another one of the same source: segments of one period have the same discontinuity number in all
-    /// renditions (RFC 8216 §6.2.4).
+    /// Numbers a second list of the same source: segments of a period have the same discontinuity number in all renditions (RFC
+    /// 8216 §6.2.4).
     ///
     /// - Parameters:
     ///   - other: the numbers of the other list.
-    ///   - list: the first one that gets these.
+    ///   - list: the first list with these numbers.
     init(beside other: SegmentSequence, _ list: SegmentList) {
         guard let period = list.segments.first?.name.period else { return }
         let known = other.last.lastIndex { $0.period <= period }.map { other.last[...$0] } ?? []

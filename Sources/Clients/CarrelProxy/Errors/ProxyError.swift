@@ -17,15 +17,15 @@ public struct ProxyError: CodedError {
     public let message: String
     /// Whether the same request may succeed a moment later.
     var isTransient = false
-    /// The next step where the kind of failure does not tell it.
+    /// The next step, if it is not determined by the code.
     private let ownRecommendation: String?
-    /// The time after which the origin wants the request again, where it has too many of them.
+    /// The origin's `Retry-After` delay, after too many requests.
     var pause: Duration?
 
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period.
-    ///   - recommendation: a sentence; nil for that of the code.
+    ///   - recommendation: a sentence; nil for the default of the code.
     package init(_ code: Code, _ message: String, recommendation: String? = nil) {
         self.code = code
         self.message = message
@@ -70,7 +70,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var usage: Self { Self("proxy.usage") }
     /// The content is not protected, and the policy wants it to be.
     public static var clearContent: Self { Self("proxy.clear-content") }
-    /// The license asks for controls of the output that a plain stream does not have.
+    /// The license requires output controls that a plain stream does not have.
     public static var outputControl: Self { Self("proxy.output-control") }
     /// The origin does not serve byte ranges.
     public static var noRanges: Self { Self("proxy.no-ranges") }

@@ -23,7 +23,7 @@ struct SegmentDecryption: Sendable {
         _ initialization: [UInt8],
         _ keys: some ContentKeySource
     ) async throws -> MediaSegmentDecrypter {
-        // fragments name their keys themselves; a key line says where one is that no id leads to
+        // fragments name their keys themselves; a key line gives the address of a key that cannot be found by its id
         if !initialization.isEmpty, key.map({ [.sampleAES, .sampleAESCTR].contains($0.method) }) ?? true {
             do {
                 return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
@@ -54,12 +54,12 @@ struct SegmentDecryption: Sendable {
         }
     }
 
-    /// Subtitles as WebVTT: a file as it is, but for its time map, and the timed text of fragments.
+    /// Returns subtitles as WebVTT: a file with only its time map changed, or the timed text of fragments.
     ///
     /// - Parameters:
-    ///   - limit: bytes of the segment, at most.
-    ///   - isRemuxed: whether the media beside them get another clock.
-    ///   - threads: make the text.
+    ///   - limit: maximum size of the segment in bytes.
+    ///   - isRemuxed: whether the accompanying media get another clock.
+    ///   - threads: the threads that make the text.
     /// - Returns: the text.
     /// - Throws: ``ProxyError``.
     func text(limit: Int, isRemuxed: Bool, _ threads: SessionThreads) async throws -> [UInt8] {

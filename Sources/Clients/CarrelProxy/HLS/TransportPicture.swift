@@ -11,7 +11,7 @@ struct TransportPicture: Sendable {
     /// Resolved.
     let url: String
     let range: Range<Int64>?
-    /// The initialization section; empty where the playlist has none.
+    /// The initialization section; empty if the playlist has none.
     let tables: [UInt8]
 
     /// Bytes of tables in front of a picture, at most.

@@ -8,7 +8,7 @@ import CarrelThreads
 ///
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 final class KeyUse: Sendable {
-    /// That of the response whose bytes this task makes.
+    /// The key use of the response whose bytes this task makes.
     @TaskLocal static var current: KeyUse?
 
     private struct State {
@@ -34,7 +34,7 @@ final class KeyUse: Sendable {
         }
     }
 
-    /// Notes the end of the rights by which the response goes out.
+    /// Records the expiry of the rights under which the response is sent.
     func note(_ rights: StreamRights) {
         state.withLock { state in
             if let end = rights.end { state.end = min(state.end ?? end, end) }
@@ -45,7 +45,7 @@ final class KeyUse: Sendable {
     /// Forgets the end of keys, so that renewed ones count.
     func renew() { state.withLock { $0.end = nil } }
 
-    /// Adds the keys that others asked for.
+    /// Adds the keys that other tasks requested.
     func join(_ uses: [KeyUse]) { state.withLock { $0.joined += uses.filter { $0 !== self } } }
 
     /// When the first key ends; nil when none does.

@@ -32,7 +32,7 @@ public struct ProxyOptions: Sendable {
     public enum Clients: Sendable, Hashable {
         /// Processes of the user that this process runs as.
         case user
-        /// Of those, this process and what it started.
+        /// Only this process and the processes that it started.
         case ownProcesses
     }
 
@@ -60,9 +60,9 @@ public struct ProxyOptions: Sendable {
     public var hasTokenInHeader = false
     /// Whether addresses name their source in the query field `source`.
     public var usesLongURLs = false
-    /// Whether audio goes out beside the pictures.
+    /// Whether audio is served as a separate rendition.
     public var demuxesAudio = false
-    /// Whether segments go out as AES-128 under a key of the session.
+    /// Whether segments are encrypted with AES-128 under a session key.
     public var encryptsOutput = false
     /// Whether a new address ends the session before it.
     public var isSingleSession = false

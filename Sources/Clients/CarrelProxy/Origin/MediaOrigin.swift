@@ -132,7 +132,7 @@ struct MediaOrigin: Sendable {
 
     // MARK: - Requests
 
-    /// Checks that an address may be requested at all; the client judges where it leads.
+    /// Checks that an address may be requested at all; the client checks each redirect.
     private func check(_ url: String) throws(ProxyError) {
         guard let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
             throw ProxyError(.address, "'\(Self.shown(url))' is not an address of a server")
@@ -250,13 +250,13 @@ struct MediaOrigin: Sendable {
         }
     }
 
-    /// Sends a request with fields of its own, and collects the response, whatever its status.
+    /// Sends a request with additional header fields and returns the whole response, whatever its status.
     ///
     /// - Parameters:
     ///   - url: absolute.
-    ///   - body: of a POST request; nil for GET.
-    ///   - fields: further header fields.
-    ///   - limit: bytes of the body at most.
+    ///   - body: the body of a POST request; nil for GET.
+    ///   - fields: additional header fields.
+    ///   - limit: maximum size of the body in bytes.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``.
     func fetch(
@@ -285,7 +285,7 @@ struct MediaOrigin: Sendable {
         }
     }
 
-    /// Whether a response has the part that was asked for.
+    /// Whether a response has the requested range.
     private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
         guard let range, let field = response.headers["Content-Range"] else { return false }
         return HTTPSource.range(field) == range
@@ -310,10 +310,10 @@ struct MediaOrigin: Sendable {
     /// Reads a small resource whole.
     ///
     /// - Parameters:
-    ///   - reference: an address, or a path of a local origin; resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - limit: bytes at most.
-    /// - Returns: the bytes, and the address behind redirects.
+    ///   - reference: a resolved address, or a path of a local origin.
+    ///   - range: the requested range; nil for all.
+    ///   - limit: maximum size in bytes.
+    /// - Returns: the bytes, and the address after redirects.
     /// - Throws: ``ProxyError``.
     func load(_ reference: String, range: Range<Int64>? = nil, limit: Int) async throws(ProxyError) -> (
         bytes: [UInt8], url: String

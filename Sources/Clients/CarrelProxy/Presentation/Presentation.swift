@@ -30,15 +30,15 @@ protocol Presentation: Sendable {
 
     /// Opens a segment.
     ///
-    /// - Parameter name: of a segment that a list had.
-    /// - Returns: its bytes, made as they are taken.
+    /// - Parameter name: the name of a listed segment.
+    /// - Returns: its bytes, produced on demand.
     /// - Throws: ``ProxyError``.
     func open(_ name: SegmentName) async throws -> ServedMedia
 
-    /// The segment behind another, which a player will ask for next.
+    /// The segment after another: the player's likely next request.
     ///
-    /// - Parameter name: of a segment that a list had.
-    /// - Returns: nil behind the last one, and where the next one of a live source does not exist yet.
+    /// - Parameter name: the name of a listed segment.
+    /// - Returns: nil after the last one, or if a live source does not have the next one yet.
     func next(after name: SegmentName) async -> SegmentName?
 
     /// Opens the initialization segment of a rendition, of fragmented output.
@@ -48,11 +48,11 @@ protocol Presentation: Sendable {
     /// - Throws: ``ProxyError``.
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia
 
-    /// The file in which the segments of a rendition lie, of fragmented output.
+    /// The file that contains the segments of a rendition, for fragmented output.
     ///
-    /// - Parameter name: with the period and the rendition.
-    /// - Returns: where its segments are.
-    /// - Throws: ``ProxyError``: `proxy.missing` where segments are resources of their own.
+    /// - Parameter name: names the period and the rendition.
+    /// - Returns: the file with the ranges of its segments.
+    /// - Throws: ``ProxyError``: `proxy.missing` if segments are separate resources.
     func file(of name: SegmentName) async throws -> RangedFile
 
     /// Ends the requests that no response waits for: the session has ended.
@@ -60,10 +60,10 @@ protocol Presentation: Sendable {
 }
 
 extension Presentation {
-    /// Nothing goes on by itself.
+    /// No background work to end.
     func end() {}
 
-    /// Nil: nothing is opened ahead of files that are read in ranges.
+    /// Returns nil: files that are read by ranges need no prefetching.
     func next(after name: SegmentName) async -> SegmentName? { nil }
 
     /// Segments are resources of their own.
@@ -74,14 +74,14 @@ extension Presentation {
 package struct RenditionName: Sendable, Hashable {
     /// Pictures.
     package var video: Int?
-    /// Audio, beside pictures or alone.
+    /// Audio, with video or alone.
     package var audio: Int?
     /// Subtitles.
     package var text: Int?
     /// Whether it lists sync pictures alone.
     package var isPictures = false
 
-    /// Whether it has subtitles alone, which go out as WebVTT.
+    /// Whether it has subtitles only, which are served as WebVTT.
     var isText: Bool { text != nil && video == nil && audio == nil }
 
     /// The one track by which its segments are cut: pictures, or text, or audio.
@@ -113,7 +113,7 @@ struct Outline: Sendable {
         var hasAudioGroup = false
     }
 
-    /// Audio or subtitles beside the pictures.
+    /// A separate audio or subtitle rendition.
     struct Rendition: Sendable {
         var name: RenditionName
         /// The name that players show.
@@ -129,7 +129,7 @@ struct Outline: Sendable {
     var pictures: [Variant] = []
     /// Whether segments come and go.
     var isLive = false
-    /// The audio of the source, which goes out with the pictures or beside them.
+    /// The audio of the source, multiplexed with video or as separate renditions.
     var languages: [Rendition] = []
     /// Requests of the caller that the source cannot meet.
     var warnings: [Warning] = []
@@ -163,10 +163,10 @@ struct Outline: Sendable {
 struct SegmentList: Sendable {
     struct Segment: Sendable {
         var name: SegmentName
-        /// Its beginning in the presentation, where that is known.
+        /// The start time in the presentation, if known.
         var start = Duration.zero
         var duration: Duration
-        /// Whether nothing goes on from the segment before.
+        /// Whether it does not continue the previous segment.
         var isDiscontinuity = false
         /// Whether there is no media.
         var isGap = false
@@ -174,9 +174,9 @@ struct SegmentList: Sendable {
         var hasInitialization = false
         /// Whether its place in the source changes when others leave it, so that it does not name it.
         var hasMovingPlace = false
-        /// The name of its initialization segment, where that is not its own.
+        /// The name of the initialization segment, if it is not derived from this segment's name.
         var initialization: SegmentName?
-        /// Its part of the file of its rendition and period, where the origin has one file too.
+        /// Its range in the file of its rendition and period, if the origin also has a single file.
         var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).
         var date: String?
@@ -187,7 +187,7 @@ struct SegmentList: Sendable {
     var discontinuitySequence: UInt64 = 0
     /// Whether no segment follows.
     var isEnded = true
-    /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
+    /// Whether segments are transport streams whatever the output setting, because the source has no fragments.
     var isTransportStream = false
     /// The format of audio without a container.
     var packedAudio: PackedFormat?
@@ -195,6 +195,6 @@ struct SegmentList: Sendable {
     var hasTimes = false
     /// Whether a period has one initialization segment for each rendition, so that these name it.
     var hasInitializationsOfPeriods = false
-    /// At least this target duration, in seconds: that of a live list never changes.
+    /// Lower bound of the target duration in seconds: a live list must not change it.
     var leastTarget: UInt64 = 0
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The media segments of one file of fragments, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
+/// The media segments of one fragmented file, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
 ///
-/// Fragments keep their lengths as they are decrypted, so that the clear file has the ranges of the origin's.
+/// Decryption preserves the length of fragments, so the clear file has the ranges of the origin's file.
 struct RangedFile: Sendable {
     /// A media segment.
     struct Segment: Sendable {
@@ -111,7 +111,7 @@ actor RangedBytes: SegmentBytes {
             let wanted = min(Int64(piece.count), min(rest.upperBound, end) - rest.lowerBound)
             piece.removeLast(piece.count - Int(wanted))
             guard wanted > 0 else {
-                // the rest of a segment behind the last byte that is wanted
+                // the rest of a segment after the last requested byte
                 if rest.lowerBound == end { current = nil }
                 continue
             }

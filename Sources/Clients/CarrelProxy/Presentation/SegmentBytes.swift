@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelMedia
 
-/// The bytes of one segment, made as they are taken: what the player does not take makes the origin wait.
+/// The bytes of one segment, produced on demand, with back-pressure: the origin waits for the player.
 protocol SegmentBytes: Sendable {
     /// The next bytes, some 256 KiB, or one sample in the form of the source; nil at the end. One caller at a time.
     func next() async throws -> [UInt8]?
@@ -15,7 +15,7 @@ struct ServedMedia: Sendable {
     /// The media type.
     var contentType: String
     var bytes: any SegmentBytes
-    /// The keys that were asked for before the response that sends it: when the source was looked into, or the segment was opened ahead.
+    /// The keys that were requested before the response, when the source was probed or the segment was prefetched.
     var uses: [KeyUse] = []
 }
 

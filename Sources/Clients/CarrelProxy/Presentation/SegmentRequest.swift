@@ -28,7 +28,7 @@ struct SegmentSource: Sendable {
     /// The ticks of 90 kHz at which fragments for the player have the beginning of the presentation.
     var fragmentStart: Int64 { fragmentShift.map { $0.units(90_000) } ?? 0 }
 
-    /// The ticks of 90 kHz that are added to media times: those of a period count from its beginning in the presentation.
+    /// The offset of media times in 90 kHz ticks: media times of a period are relative to its start in the presentation.
     var shift: Int64 {
         let start = periodStart.components
         let ticks = start.seconds &* 90_000 &+ start.attoseconds / 11_111_111_111_111
@@ -43,7 +43,7 @@ struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
     var opening: SegmentOpening
     var settings: SessionSettings
-    /// Of the segment.
+    /// The number of the segment.
     var number: Int
     /// Whether other segments of the list have pictures, and this one has none.
     var lacksPictures = false
@@ -87,11 +87,11 @@ struct SegmentRequest: Sendable {
         return (streams, described)
     }
 
-    /// The first sync picture of the first source.
+    /// Returns the first I-frame of the first source.
     ///
     /// - Parameter duration: how long it is shown.
-    /// - Returns: the picture as a segment of its own.
-    /// - Throws: ``ProxyError``: `proxy.missing` when the segment has none.
+    /// - Returns: the I-frame as a separate segment.
+    /// - Throws: ``ProxyError``: `proxy.missing` if the segment has none.
     func picture(_ duration: Duration) async throws -> ServedMedia {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
@@ -155,7 +155,7 @@ struct FirstBytes: Sendable {
         first = Once(piece)
     }
 
-    /// The stream behind other bytes, which takes its place.
+    /// The stream with bytes in front of it; it replaces this one.
     func behind(_ bytes: [UInt8]) -> FirstBytes { FirstBytes(stream, bytes + (first.take() ?? [])) }
 
     var name: String { stream.name }

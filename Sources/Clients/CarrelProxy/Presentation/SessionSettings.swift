@@ -20,7 +20,7 @@ struct SessionSettings: Sendable {
     var clock: any WallClock
     /// For calls that block.
     var threads: SessionThreads
-    /// Of subtitles beside the source.
+    /// The origin of a separate subtitle file.
     var subtitles: MediaOrigin
     /// The rights of an MS3 address; nil for a source of another kind.
     var rights: SessionRights?

@@ -46,15 +46,15 @@ enum TextSegment {
         }
     }
 
-    /// Makes the segment of clear fragments whose times are those of the media beside them.
+    /// Makes the segment from fragments that share the times of the accompanying media.
     ///
     /// - Parameters:
     ///   - bytes: the fragments.
     ///   - initialization: their initialization section.
-    ///   - origin: the time in the media at which that of the fragments is 0, in ticks of 90 kHz.
-    ///   - keys: has the keys of those that are not clear.
+    ///   - origin: the media time of fragment time 0, in 90 kHz ticks.
+    ///   - keys: the key source for encrypted fragments.
     /// - Returns: a WebVTT file.
-    /// - Throws: what is wrong with the fragments.
+    /// - Throws: the parse error of the fragments.
     static func make(
         _ bytes: [UInt8],
         _ initialization: [UInt8],

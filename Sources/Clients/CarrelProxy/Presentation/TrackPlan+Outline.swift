@@ -41,14 +41,14 @@ extension TrackPlan {
         return variant
     }
 
-    /// The codecs of a variant with the audio that goes out with it.
+    /// The codecs of a variant, with the audio multiplexed into it.
     private func codecs(of track: OfferedTrack) -> String? {
         guard track.includesAudio else {
             // a codec that is not known would look like one that is not there
             guard let own = track.codecs else { return nil }
             return Self.text([own] + audio.prefix(1).compactMap(\.codecs))
         }
-        // one group of audio goes out: that of a variant with another one is not promised
+        // a single audio group is offered: do not declare the audio codecs of another group
         guard isApart, let own = track.codecs, let group = track.audioGroup, group != audio.first?.audioGroup,
             let other = video.first(where: { $0.audioGroup == audio.first?.audioGroup })?.codecs
         else { return track.codecs }

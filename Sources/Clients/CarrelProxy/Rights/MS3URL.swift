@@ -13,7 +13,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     private let compound: CompoundURL
     /// The address of the content, with the scheme `https` or `http`.
     ///
-    /// The scheme `hls` becomes `https`, and `http` where it leads to this machine.
+    /// The scheme `hls` becomes `https`, or `http` for an address of this machine.
     public let contentURL: String
     /// Whether the scheme of the content says that it is an HLS playlist.
     public let isPlaylist: Bool
@@ -79,7 +79,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// The token, which only the rights service can read. Who has it can redeem it.
     public var token: String { compound.token }
 
-    /// The compound URL as it is written, with the token.
+    /// The compound URL verbatim, with the token.
     package var text: String { compound.description }
 
     /// The address without its token.

@@ -12,7 +12,7 @@ struct ByteContent: Sendable {
     private let stream: MediaStream
     private let contentType: String
     private let tag: String
-    /// The keys that were asked for when it was opened.
+    /// The keys that were requested when it was opened.
     private let uses = [KeyUse.current].compactMap { $0 }
     private let origin: MediaOrigin
     private let threads: SessionThreads
@@ -50,7 +50,7 @@ struct ByteContent: Sendable {
         return try await threads.run { try MediaFile(reader).protections }
     }
 
-    /// Whether a file is at fault by its length alone: a box ends behind it.
+    /// Whether the only fault of a file is its length: a box ends after it.
     private static func isCutOff(_ error: Malformed) -> Bool {
         ["past the end of the file", "file ended early", "box header is cut off"].contains { error.what.hasSuffix($0) }
     }

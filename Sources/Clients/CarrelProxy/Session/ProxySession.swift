@@ -3,7 +3,7 @@
 import CarrelHTTP
 import CarrelLoopback
 
-/// A source that is served at an address of its own.
+/// A source served at its own address.
 final class ProxySession: Sendable {
     let loopback: LoopbackSession
     let token: String
@@ -47,7 +47,7 @@ final class ProxySession: Sendable {
         options.hasTokenInHeader ? "\(origin)/\(Self.kind)/player.html" : "\(origin)/\(Self.kind)/\(token)/player.html"
     }
 
-    /// The source of keys, where it takes tokens of licenses.
+    /// The key source, if it accepts license tokens.
     var licenseTokenReceiver: (any LicenseTokenReceiver)? {
         (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
     }

@@ -163,7 +163,7 @@ final class SegmentsAhead: Sendable {
 
     // MARK: - The next segment
 
-    /// Opens the segment behind another.
+    /// Prefetches the segment after another.
     func open(after name: SegmentName, of presentation: some Presentation) {
         keep(name.rendition) { serial in
             if let next = await presentation.next(after: name), !Task.isCancelled { self.begin(next, presentation, serial) }

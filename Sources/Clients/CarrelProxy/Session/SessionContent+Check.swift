@@ -38,7 +38,7 @@ extension SessionContent {
             let outline = try await top(of: presentation)
             var summary = SourceSummary(presentation.kind, outline)
             summary.protections = try await presentation.protections()
-            // pictures, and audio that goes out beside them
+            // video, and separate audio
             let first = outline.variants.first?.name
             let audio =
                 outline.variants.first?.hasAudioGroup == true ? outline.audio.first { $0.isDefault } ?? outline.audio.first : nil

@@ -21,7 +21,7 @@ final class SessionContent: Sendable {
         var preparing: Task<Prepared, any Error>?
         /// Playlists that do not change any more.
         var finished: [RenditionName: [UInt8]] = [:]
-        /// The segments that went out; nil where no caller wants to know them.
+        /// The segments sent so far; nil unless a caller requested progress.
         var sent: SentMedia?
         /// Whether the trace has the warnings about the source.
         var hasWarned = false
@@ -146,7 +146,7 @@ final class SessionContent: Sendable {
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key counts when the source is looked into again
             if error.code == .expiredKey {
-                // playlists hold no keys, and the numbers of live segments go on
+                // playlists hold no keys, and the numbers of live segments must continue
                 if source.type == .singleFile { state.withLock { $0.preparing = nil } }
                 (settings.keys as? SessionKeys)?.use.renew()
             }
@@ -214,7 +214,7 @@ final class SessionContent: Sendable {
         switch path {
         case "index.m3u8":
             let outline = try await top(of: presentation)
-            // the form of segments is that of the tracks
+            // the tracks decide the segment format
             let text = playlistText
             return playlist(
                 try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines)
@@ -312,10 +312,10 @@ final class SessionContent: Sendable {
     /// The query field that names the source, in addresses that have it.
     private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
 
-    /// A segment as it is made: mostly, its length is not known before.
+    /// Serves a segment while it is made; usually its length is not known in advance.
     ///
-    /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
-    /// the player, not a response that breaks off.
+    /// The first bytes are made before this returns, so that a missing key or a segment missing at the origin gives the player an
+    /// error status, not a truncated response.
     private func served(
         _ media: ServedMedia,
         _ name: SegmentName?,
@@ -397,7 +397,7 @@ final class SessionContent: Sendable {
         share.watch.remove(watching)
     }
 
-    // MARK: - Subtitles beside the source
+    // MARK: - Separate subtitle files
 
     /// The place of the caller's subtitles among texts.
     private static let sidecar = 10_000
@@ -422,7 +422,7 @@ final class SessionContent: Sendable {
     private func sidecar() async throws -> HTTPResponse {
         guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
         let place = settings.subtitles
-        // a file of its own is known by its real path
+        // a separate file is identified by its real path
         let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
         let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
         return try await settings.threads.compute { [settings] in try Self.sidecar(bytes, settings) }

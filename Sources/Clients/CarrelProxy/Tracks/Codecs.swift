@@ -13,7 +13,7 @@ enum Codecs {
     /// Whether a codec is one of subtitles.
     static func isText(_ codec: String) -> Bool { ["wvtt", "stpp"].contains { codec.lowercased().hasPrefix($0) } }
 
-    /// Whether a codec of the player is that of a track: the same, or its first part alone, such as `avc1`.
+    /// Whether a player's codec matches a track's codec: equal, or its first part only, such as `avc1`.
     static func isSame(_ player: String, _ track: String) -> Bool {
         let (player, track) = (player.lowercased(), track.lowercased())
         return player == track || !player.contains(".") && track.hasPrefix(player + ".")

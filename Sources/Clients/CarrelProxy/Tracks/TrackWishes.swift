@@ -2,7 +2,7 @@
 
 import CarrelMedia
 
-/// The input of the choice of tracks: the wishes of the caller, the codecs of the player, and the form of segments.
+/// The input of track selection: the preferences of the caller, the codecs of the player, and the segment format.
 struct TrackWishes: Sendable {
     var videoTrack = MediaSourceParameters.TrackSelector.any
     var audioTrack = MediaSourceParameters.TrackSelector.any
@@ -14,12 +14,12 @@ struct TrackWishes: Sendable {
     var output = ProxyOptions.Output.transportStream
     /// Whether segments may be fragments where transport streams cannot carry the tracks.
     var allowsFragments = false
-    /// Whether audio goes out beside the pictures.
+    /// Whether audio is served as separate renditions.
     var demuxesAudio = false
     /// Whether there are playlists of sync pictures.
     var hasPictureLists = false
 
-    /// The first codec of a track that the player lacks; nil where it has all of them, or they are not known.
+    /// The first codec of a track that the player does not support; nil if it supports all, or its codecs are unknown.
     func missingCodec(_ codecs: String?) -> String? {
         guard let codecs else { return nil }
         return Codecs.list(codecs).first { codec in
@@ -36,13 +36,13 @@ struct TrackWishes: Sendable {
 }
 
 extension MediaSourceParameters.TrackSelector {
-    /// The tracks that a caller selects.
+    /// Returns the tracks that a caller selects.
     ///
     /// - Parameters:
-    ///   - all: those of one kind.
-    ///   - kind: the kind, as errors name it.
+    ///   - all: the tracks of one kind.
+    ///   - kind: the kind, as named in errors.
     /// - Returns: the tracks.
-    /// - Throws: `proxy.usage` when there is no such track.
+    /// - Throws: `proxy.usage` if no track matches.
     func choose(of all: [OfferedTrack], _ kind: OfferedTrack.Kind) throws(ProxyError) -> [OfferedTrack] {
         let chosen: [OfferedTrack]
         let name: String

@@ -25,7 +25,7 @@ enum ContentPolicy {
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "X-DNS-Prefetch-Control": "off",
-        // a document without an origin asks for its own fonts and modules from another origin; the caller knows the token
+        // a document without an origin loads its own fonts and modules cross-origin; the caller knows the token
         "Access-Control-Allow-Origin": "*",
     ]
 }

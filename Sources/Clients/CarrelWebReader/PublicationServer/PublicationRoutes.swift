@@ -59,7 +59,7 @@ struct PublicationRoutes {
         return publication.get(named)
     }
 
-    /// The manifest of the publication as it is served: its `self` link leads here.
+    /// The publication's manifest, with a `self` link to this address.
     private func manifest(_ request: HTTPRequest) -> HTTPResponse {
         var manifest = publication.manifest
         let type = Self.mediaType(of: manifest)

@@ -8,11 +8,10 @@ import CarrelPublication
 import CarrelThreads
 import Glibc
 
-/// Keeps what a reader leaves in publications, and how the reader likes pages: for each publication a file with notes and a short one
-/// with the place, and one with the settings, in a folder that is the reader's alone.
+/// Stores a reader's notes, positions and settings in a folder that only the reader's user can access: for each publication a
+/// file with notes and a short one with the position, and one file with the settings.
 ///
-/// A file is read again before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
-/// other did.
+/// A file is read again before each change, under a lock, so that two windows or readers do not undo each other's changes.
 final class ReadingRecords: Sendable {
     private let file: PrivateFile
     private let placeFile: PrivateFile
@@ -51,8 +50,8 @@ final class ReadingRecords: Sendable {
 
     /// Changes the record and writes it.
     ///
-    /// - Parameter change: gets the record as it is on the disk; false leaves that as it is.
-    /// - Returns: what `change` returned; false too for what would be too long, which leaves the record as it is.
+    /// - Parameter change: gets the current record on the disk; returns false to leave it unchanged.
+    /// - Returns: the result of `change`; also false if the record would be too long, which leaves it unchanged.
     /// - Throws: `reader.store`.
     func update(_ change: @escaping @Sendable (inout ReadingRecord) -> Bool) async throws -> Bool {
         let file = file
@@ -68,7 +67,7 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// The reader's last place; nil at the beginning, and where it cannot be read: then it is soon written again.
+    /// The reader's last position; nil at the beginning, or if it cannot be read: it is soon written again.
     func place() async throws -> Locator? {
         let file = placeFile
         return try await thread.run {

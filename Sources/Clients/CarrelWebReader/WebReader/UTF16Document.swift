@@ -11,8 +11,8 @@ enum UTF16Document {
 
     private static let threads = BlockingThreadPool(name: "carrel-utf16", count: 1)
 
-    /// - Parameter bytes: all of the document.
-    /// - Returns: the document in UTF-8, and declared as such where it is XML that declares its encoding; nil where it is not UTF-16.
+    /// - Parameter bytes: the whole document.
+    /// - Returns: the document in UTF-8, with an XML encoding declaration changed to match; nil if it is not UTF-16.
     static func utf8(_ bytes: [UInt8]) async -> [UInt8]? {
         try? await threads.run {
             guard var decoder = UTF16Decoder(head: bytes) else { return nil }

@@ -8,9 +8,9 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     package enum Signalling: Sendable, Hashable {
         /// It does not say; small sample rates may still have band replication, which a decoder finds out.
         case none
-        /// By the object type in front (hierarchical).
+        /// The object type comes first (hierarchical signalling).
         case explicit
-        /// By words behind that older decoders do not read (backward compatible).
+        /// An extension at the end, which older decoders ignore (backward-compatible signalling).
         case compatible
     }
 
@@ -46,13 +46,13 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     package private(set) var channelConfiguration = 0
     /// Samples of each channel in one frame of the core.
     package private(set) var samplesPerFrame = 1024
-    /// Channels that the core codes; of a program config element where there is one, 0 when unknown.
+    /// Number of core channels; from a program config element if there is one, 0 if unknown.
     package private(set) var channels = 0
     /// Spectral band replication (HE-AAC).
     package private(set) var bandReplication = Signalling.none
     /// Parametric stereo (HE-AAC v2).
     package private(set) var parametricStereo = Signalling.none
-    /// Samples of each channel per second after band replication, where it is signalled.
+    /// Samples per channel and second after spectral band replication, if it is signalled.
     package private(set) var extensionSampleRate: Int?
 
     /// Reads the bytes of a decoder-specific info.
@@ -76,7 +76,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         if bandReplication == .none { try readCompatibleExtension(&bits) }
     }
 
-    /// The format of all frames once they are framed as ADTS, where that is possible.
+    /// The format of all frames in ADTS framing, if that is possible.
     package var format: Result<AudioFormat, Refusal> {
         let profile: AACProfile
         switch objectType {
@@ -103,7 +103,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
 
     // MARK: - Fields
 
-    /// Object types that go on with a general audio configuration (§4.4.1).
+    /// Object types followed by a general audio configuration (§4.4.1).
     private static let generalTypes: Set<Int> = [1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23]
 
     private static func channels(of configuration: Int) -> Int {
@@ -163,7 +163,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         return channels
     }
 
-    /// The sync extension 0x2b7 that says band replication behind the core's configuration (§1.6.2.1).
+    /// Reads the sync extension 0x2b7, which signals spectral band replication after the core's configuration (§1.6.2.1).
     private mutating func readCompatibleExtension(_ bits: inout BitCursor) throws(Malformed) {
         guard bits.remaining >= 16, try bits.bits(11, "sync extension") == 0x2b7 else { return }
         guard try Self.objectType(&bits) == 5, try bits.flag("band replication flag") else { return }

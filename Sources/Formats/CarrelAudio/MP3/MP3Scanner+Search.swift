@@ -93,8 +93,8 @@ extension MP3Scanner {
         return .yes(MP3Step(framesEnd: at, next: at))
     }
 
-    /// Whether enough consistent headers follow each other from `start`: two of a stream already known, three of a new one,
-    /// fewer where a tag or the end of the file comes after a whole frame.
+    /// Whether enough consistent headers follow each other from `start`: two in a known stream, three in a new one, fewer if a
+    /// tag or the end of the file follows a complete frame.
     func chain(_ span: RawSpan, _ start: Int, last: Bool) -> Verdict {
         guard span.byteCount - start >= 4 else { return last ? .no : .undecided }
         guard var header = MP3FrameHeader.parse(span.u32(at: start)) else { return .no }

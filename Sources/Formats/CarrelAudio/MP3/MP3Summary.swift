@@ -29,7 +29,7 @@ package struct MP3Summary: Sendable, Hashable {
     package let byteCount: Int64
     /// Whether the frames have different bit rates.
     package let isVariableBitrate: Bool
-    /// Samples the encoder says it put before the sound (LAME extension); a decoder adds 529 of its own.
+    /// Number of samples that the encoder declares to precede the audio (LAME extension); a decoder adds 529.
     package let encoderDelay: Int?
     /// Samples the encoder says it put after the sound; 529 fewer remain after a decoder's own delay.
     package let encoderPadding: Int?
@@ -69,6 +69,6 @@ package struct MP3Summary: Sendable, Hashable {
         sampleCount == 0 ? 0 : Int(Double(byteCount) * 8 * Double(format.sampleRate) / Double(sampleCount))
     }
 
-    /// Samples a Layer III decoder lags behind its input.
+    /// Delay of a Layer III decoder in samples.
     static let decoderDelay = 529
 }

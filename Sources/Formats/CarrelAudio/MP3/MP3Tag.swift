@@ -26,19 +26,19 @@ enum MP3Mark {
     case apeFooter(Int64)
     /// Lyrics3, which ends with a mark and not after a length.
     case lyrics
-    /// A RIFF wave header of 12 bytes, chunks behind.
+    /// A RIFF wave header of 12 bytes, followed by chunks.
     case riff
 }
 
 extension MP3Mark {
-    /// The structure that begins at `start`.
+    /// Identifies the structure that begins at `start`.
     ///
     /// - Parameters:
-    ///   - start: a byte inside the span.
+    ///   - start: an index in the span.
     ///   - span: bytes of the file.
-    ///   - last: whether the file ends where the span does.
-    ///   - boundary: whether the byte before was understood too; in the middle of junk less is trusted.
-    /// - Returns: what it is, when enough bytes are there to tell.
+    ///   - last: whether the file ends with the span.
+    ///   - boundary: whether the preceding byte was identified too; less is trusted in the middle of junk.
+    /// - Returns: the structure, or that more bytes are needed.
     static func at(_ start: Int, in span: RawSpan, last: Bool, boundary: Bool) -> MP3Mark {
         switch span.u8(at: start) {
         case UInt8(ascii: "I"): id3(start, span, last, boundary)
@@ -62,7 +62,7 @@ extension MP3Mark {
             || span.matches("LYRICSBEGIN", at: start)
     }
 
-    /// Looks for `text`, then for `need` bytes in all, then asks `result`.
+    /// Checks for `text`, then for `need` bytes in all, then calls `result`.
     private static func begins(
         _ text: StaticString,
         _ start: Int,

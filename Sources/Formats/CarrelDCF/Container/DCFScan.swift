@@ -75,10 +75,10 @@ package struct DCFScan: Sendable {
         return file
     }
 
-    /// Takes the wanted bytes.
+    /// Takes the requested bytes.
     ///
-    /// - Parameter bytes: those of ``wanted``.
-    /// - Throws: `Malformed` with the fault and its place in the file.
+    /// - Parameter bytes: the bytes of ``wanted``.
+    /// - Throws: `Malformed` with the fault and its offset in the file.
     package mutating func take(_ bytes: RawSpan) throws(Malformed) {
         guard let wanted else { return }
         guard bytes.byteCount == wanted.count else {

@@ -3,7 +3,7 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// A payload that is encrypted as a whole: where its bytes are, and how any range of it is decrypted alone.
+/// A payload that is encrypted as a whole: the location of its bytes, and independent decryption of any range.
 ///
 /// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes to
 /// ``decrypt(_:holding:key:)``.
@@ -18,7 +18,7 @@ package struct EncryptedPayload: Sendable, Hashable {
 
     /// How the bytes are encrypted.
     package let cipher: DCFCipher
-    /// The offset of the encrypted bytes in the file, behind the initialization vector.
+    /// The offset of the encrypted bytes in the file, after the initialization vector.
     package let start: Int64
     /// Bytes there.
     package let encryptedLength: Int64
@@ -133,14 +133,15 @@ package struct EncryptedPayload: Sendable, Hashable {
         }
     }
 
-    /// Decrypts a range where its bytes lie.
+    /// Decrypts a range in place.
     ///
     /// - Parameters:
     ///   - bytes: the bytes of ``range(holding:)``; they are changed.
-    ///   - clear: the range of the clear bytes that they hold.
+    ///   - clear: the range of clear bytes that they contain.
     ///   - key: the content key; not used without encryption.
-    /// - Returns: the places of the clear bytes in `bytes`.
-    /// - Throws: `Malformed` when bytes are missing or the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
+    /// - Returns: the range of the clear bytes in `bytes`.
+    /// - Throws: `Malformed` if bytes are missing or the padding is wrong: another key, or altered bytes; `CryptoError`
+    ///   `keyLength`.
     package func decrypt(_ bytes: inout [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> Range<Int> {
         let range = range(holding: clear)
         let clear = clamped(clear)
@@ -175,10 +176,10 @@ package struct EncryptedPayload: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of ``range(holding:)``.
-    ///   - clear: the range of the clear bytes that they hold.
+    ///   - clear: the range of clear bytes that they contain.
     ///   - key: the content key; not used without encryption.
     /// - Returns: the clear bytes.
-    /// - Throws: as the method that decrypts where the bytes lie.
+    /// - Throws: the errors of the in-place method.
     package func decrypt(_ bytes: consuming [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> [UInt8] {
         let places: Range<Int> = try decrypt(&bytes, holding: clear, key: key)
         return places.count == bytes.count ? bytes : Array(bytes[places])
@@ -198,7 +199,7 @@ extension AESStream {
         }
         var counter = iv.carried(by: block)
         var at = 0
-        // the stream wraps the low half: begin again where it does
+        // the low half of the counter wraps: start a new stream there
         while at < bytes.byteCount {
             let room = UInt64.max - counter.low
             let rest = bytes.byteCount - at

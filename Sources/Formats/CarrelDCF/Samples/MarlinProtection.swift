@@ -20,7 +20,7 @@ package struct MarlinProtection: Sendable, Hashable {
     package let contentID: String
     /// The content key wrapped under the group key (`gkey`, RFC 3394); nil in the scheme `ACBC`.
     package let wrappedKey: [UInt8]?
-    /// The box of signed attributes (`satr`), whole; empty where there is none.
+    /// The box of signed attributes (`satr`), whole; empty if there is none.
     package let signedAttributes: [UInt8]
     /// HMAC-SHA-256 of the signed attributes under the content key (`hmac`).
     package let authenticator: [UInt8]?

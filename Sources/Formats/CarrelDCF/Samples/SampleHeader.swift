@@ -22,7 +22,7 @@ package struct SampleHeader: Sendable, Hashable {
         self.ivLength = ivLength
     }
 
-    /// Reads the three bytes behind version and flags.
+    /// Reads the three bytes after version and flags.
     init(_ content: RawSpan, at base: Int) throws(Malformed) {
         guard content.byteCount == 7, content.u32(at: 0) >> 24 == 0 else {
             throw Malformed("format of sample headers is damaged", at: base)

@@ -145,7 +145,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         return (writer.bytes, lengthAt)
     }
 
-    /// Bytes behind the data length: initialization vector, encrypted content, padding.
+    /// The byte count after the data length: initialization vector, encrypted content, padding.
     private static func payloadLength(_ clear: Int64, _ cipher: DCFCipher) -> Int64 {
         switch cipher {
         case .none: clear

@@ -14,7 +14,7 @@ package struct FragmentRandomAccess: Sendable {
         package var isFirst: Bool
     }
 
-    /// Of one track, in the order of the file.
+    /// The entries of one track, in file order.
     package private(set) var entries: [Entry] = []
 
     /// Bytes of the table, at most.

@@ -10,7 +10,7 @@ package struct MP4Box: Sendable {
     package let start: Int64
     /// Its content, in bytes of the file. Of a box that the file's end cuts off, only the existing part.
     package let content: Range<Int64>
-    /// Whether the box says it goes on past its parent.
+    /// Whether the box is longer than its parent.
     package let isCut: Bool
 
     /// No parent has more boxes than this.

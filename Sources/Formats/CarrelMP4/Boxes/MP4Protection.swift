@@ -2,7 +2,7 @@
 
 /// The protection of a track's samples (`sinf`, ISO/IEC 14496-12 §8.12).
 package struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
-    /// The four characters of the scheme (§8.12.5), or of the sample entry where the scheme is not said.
+    /// The four characters of the scheme (§8.12.5), or of the sample entry if no scheme is declared.
     package let scheme: String
     /// The sample entry before the protection (`frma`), when it is said.
     package let originalFormat: FourCC?

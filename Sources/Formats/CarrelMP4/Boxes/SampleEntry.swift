@@ -5,7 +5,7 @@ package import CarrelBytes
 
 /// One description of a track's samples (`stsd`, ISO/IEC 14496-12 §8.5.2): their coding, and their protection.
 package struct SampleEntry: Sendable {
-    /// The entry's type; `encv` or `enca` where the samples are protected.
+    /// The entry's type; `encv` or `enca` if the samples are protected.
     package let type: FourCC
     /// The type without the protection: `avc1`, `mp4a`, …
     package internal(set) var format: FourCC
@@ -15,9 +15,9 @@ package struct SampleEntry: Sendable {
     package internal(set) var encryption: TrackEncryption?
     /// The fault of damaged parameters of Common Encryption; its byte counts from their own start.
     package internal(set) var encryptionFault: Malformed?
-    /// Pixels; 0 where it is not a picture.
+    /// Width in pixels; 0 unless it is video.
     package internal(set) var width = 0
-    /// Pixels; 0 where it is not a picture.
+    /// Height in pixels; 0 unless it is video.
     package internal(set) var height = 0
     /// Samples of each channel per second; what the codec says goes before it.
     package internal(set) var sampleRate = 0

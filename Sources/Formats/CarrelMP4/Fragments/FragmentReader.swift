@@ -42,8 +42,8 @@ package struct FragmentReader {
     package private(set) var systems: [ProtectionSystemHeader] = []
     /// The keys that the last movie or fragment names, with the track of each.
     package private(set) var keyIDs: [(track: UInt32, id: KeyID)] = []
-    /// The least composition offset of each track in the last fragment, 0 at most, where its offsets are signed, in units of its time scale;
-    /// of a long fragment, of its first samples.
+    /// The least composition offset of each track in the last fragment, at most 0, if its offsets are signed, in units of the
+    /// track's timescale; for a long fragment, of its first samples.
     package private(set) var leastComposition: [UInt32: Int64] = [:]
     /// The composition offset of the first sample of each track in the last fragment, in units of its time scale.
     package private(set) var firstComposition: [UInt32: Int64] = [:]
@@ -57,7 +57,7 @@ package struct FragmentReader {
     private var position: Int64 = 0
     /// The end of the box whose bytes pass through; nil before a header.
     private var dataEnd: Int64?
-    /// Whether that box goes on to the end of the stream, wherever that is.
+    /// Whether that box extends to the end of the stream.
     private var isOpen = false
     private var isMediaData = false
     private var isEnded = false
@@ -79,7 +79,7 @@ package struct FragmentReader {
 
     private struct Walk {
         var track: Int
-        /// Parts of the fragment that are still to come; those of one track lie one behind the other.
+        /// Remaining parts of the fragment; parts of one track are consecutive.
         var parts: [TrackFragment]
         var samples: TrackFragmentSamples
         var next: MP4Sample?
@@ -151,7 +151,7 @@ package struct FragmentReader {
         borrowing get { buffer.rawSpan }
     }
 
-    /// Lends the bytes, so that a sample is decrypted where it lies.
+    /// Lends the bytes for in-place decryption of a sample.
     package mutating func withBytes<Result, Failure: Error>(
         _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -160,9 +160,10 @@ package struct FragmentReader {
         return try body(&bytes)
     }
 
-    /// The next event; nil when the stream has to go on first, or has ended.
+    /// The next event; nil if the stream needs more data, or has ended.
     ///
-    /// - Throws: `Malformed` when the stream is not one of fragments, or is damaged; `missing` bytes at its end are damage too.
+    /// - Throws: `Malformed` if the stream does not consist of fragments, or is damaged; `missing` bytes at its end are damage
+    ///   too.
     package mutating func next() throws -> Event? {
         while true {
             if let dataEnd {
@@ -287,7 +288,7 @@ package struct FragmentReader {
     /// - Throws: `Malformed` when a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
         let place = position - Int64(start - range.lowerBound)
-        // a copy of movies and fragments is there already
+        // a copy of movies and fragments already exists
         var window = held == place ? self.window : FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
         let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {

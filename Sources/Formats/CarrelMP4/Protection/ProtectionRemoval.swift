@@ -14,7 +14,7 @@ package struct ProtectionRemoval: Sendable {
         package var offset: Int64
         /// The bytes.
         package var bytes: [UInt8]
-        /// Zeros behind them.
+        /// Number of zero bytes after them.
         package var zeros: Int
     }
 
@@ -148,7 +148,7 @@ package struct ProtectionRemoval: Sendable {
         }
     }
 
-    /// A box in an entry; nil behind the last one. Other bytes end them: entries of other kinds have fields there.
+    /// A box in an entry; nil after the last one. Other bytes end the boxes: entries of other kinds have fields there.
     private static func child(at start: Int64, of entry: MP4Box, _ window: inout FileWindow) throws -> MP4Box? {
         guard entry.content.upperBound - start >= 8 else { return nil }
         do {

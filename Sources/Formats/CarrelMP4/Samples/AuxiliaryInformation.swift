@@ -6,7 +6,7 @@ import CarrelCrypto
 /// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
 /// §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
 struct AuxiliaryInformation {
-    /// `senc`, or PIFF's box: where its entries lie, and whether they have subsamples.
+    /// The `senc` box, or PIFF's: the range of its entries, and whether they have subsamples.
     private var entries: Range<Int64>?
     private var entriesCount = 0
     private var hasSubsamples = false
@@ -120,7 +120,7 @@ struct AuxiliaryInformation {
         result.keyID = isProtected ? encryption?.keyID : nil
         result.pattern = encryption?.pattern ?? .whole
         result.subsamples.removeAll(keepingCapacity: true)
-        // a box that does not list all samples leaves out those of a clear description
+        // a box that does not list all samples omits the samples of a clear description
         if encryption == nil, entries != nil, entriesCount < total { return }
         let number = sample
         sample += 1

@@ -70,8 +70,8 @@ struct TrackFragmentSamples {
     init() {}
 
     /// - Parameters:
-    ///   - part: whose samples.
-    ///   - time: when the first is decoded, where the part does not say.
+    ///   - part: the part with the samples.
+    ///   - time: the decode time of the first sample, if the part does not declare it.
     init(_ part: TrackFragment, from time: Int64) {
         self.part = part
         decodeTime = part.baseTime ?? time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One access unit of a track: where its bytes are, and when it is decoded and shown.
+/// One access unit of a track: its location, and its decode and presentation times.
 package struct MP4Sample: Sendable, Hashable {
     /// Its offset in the file.
     package var offset: Int64

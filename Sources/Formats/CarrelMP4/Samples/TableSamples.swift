@@ -182,7 +182,7 @@ struct TableSamples {
         startsChunk = false
     }
 
-    /// The place of the next sample in each table; the walk goes on from there with windows of its own.
+    /// The position of the next sample in each table; a walk continues from there with its own windows.
     var position: MP4SamplePosition {
         get {
             MP4SamplePosition(

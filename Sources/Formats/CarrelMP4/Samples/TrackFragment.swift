@@ -10,7 +10,7 @@ struct TrackFragment {
     private static let totalRunLimit = 4 * runLimit
     /// No fragment describes more groups in all: each holds a key.
     private static let groupLimit = 65_536
-    /// No fragment has more parts, those of one track counted.
+    /// Maximum number of parts of a fragment, over all tracks.
     private static let limit = 1024
 
     var trackID: UInt32 = 0

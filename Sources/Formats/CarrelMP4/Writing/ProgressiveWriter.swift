@@ -23,9 +23,9 @@ package struct ProgressiveWriter: Sendable {
     private static let mediaHeaderLength = 16
 
     /// - Parameters:
-    ///   - tracks: with distinct ids; their durations are those of the samples.
-    ///   - movieTimescale: units a second of the movie's times, those of edits too.
-    ///   - brands: the major one first.
+    ///   - tracks: with distinct IDs; their durations are their samples' durations.
+    ///   - movieTimescale: units per second of the movie's times, including edits.
+    ///   - brands: the major brand first.
     package init(_ tracks: [MovieTrack], movieTimescale: UInt32 = 1000, brands: [FourCC] = ["isom", "iso6", "mp41"]) {
         self.tracks = tracks
         self.movieTimescale = max(1, movieTimescale)
@@ -33,12 +33,12 @@ package struct ProgressiveWriter: Sendable {
         tables = tracks.map { _ in SampleTableBuilder() }
     }
 
-    /// Names the next sample of the file.
+    /// Declares the next sample of the file.
     ///
     /// - Parameters:
-    ///   - track: which of the tracks, from 0.
-    ///   - sample: its times, description and size; the offset is not looked at.
-    ///   - size: bytes of the sample as it is written.
+    ///   - track: the index of the track, from 0.
+    ///   - sample: its times, description and size; the offset is ignored.
+    ///   - size: the written size of the sample in bytes.
     /// - Returns: false when a number does not fit into the tables.
     package mutating func append(to track: Int, _ sample: MP4Sample, size: Int) -> Bool {
         let continues = current.map { $0.track == track && $0.entry == sample.entry && $0.bytes + size <= Self.chunkLength }
@@ -67,7 +67,7 @@ package struct ProgressiveWriter: Sendable {
         return writer.bytes
     }
 
-    /// The bytes before the samples of a file whose index comes behind them.
+    /// The bytes before the samples, if the index comes after them.
     package var beginning: [UInt8] { fileType + mediaHeader }
 
     /// The offset of `mediaHeader` in such a file.
@@ -82,7 +82,7 @@ package struct ProgressiveWriter: Sendable {
         return writer.bytes
     }
 
-    /// The index of a file in which it comes behind the samples.
+    /// The index of a file in which it comes after the samples.
     package var index: [UInt8] { movie(mediaStart: mediaHeaderOffset + Int64(Self.mediaHeaderLength)) }
 
     /// The bytes before the samples of a file whose index comes first, once all samples are named.

@@ -29,7 +29,7 @@ package struct SegmentIndex: Sendable, Hashable {
         }
     }
 
-    /// The track that the times are those of.
+    /// The track whose times are used.
     package var trackID: UInt32
     /// Units a second.
     package var timescale: UInt32
@@ -41,10 +41,10 @@ package struct SegmentIndex: Sendable, Hashable {
     package var references: [Reference]
 
     /// - Parameters:
-    ///   - trackID: the track that the times are those of.
-    ///   - timescale: units a second.
-    ///   - earliestTime: when the first subsegment is presented.
-    ///   - references: the subsegments, 65,535 at most.
+    ///   - trackID: the track whose times are used.
+    ///   - timescale: units per second.
+    ///   - earliestTime: the presentation time of the first subsegment.
+    ///   - references: the subsegments, at most 65,535.
     package init(trackID: UInt32, timescale: UInt32, earliestTime: UInt64, references: [Reference]) {
         self.trackID = trackID
         self.timescale = timescale

@@ -17,7 +17,7 @@ extension TrackEncryption {
         self.pattern = pattern
     }
 
-    /// Writes a `tenc` box (ISO/IEC 23001-7 §8.2), in version 1 where there is a pattern.
+    /// Writes a `tenc` box (ISO/IEC 23001-7 §8.2), in version 1 if there is a pattern.
     ///
     /// - Parameters:
     ///   - writer: gets the box.
@@ -74,11 +74,11 @@ extension SampleEncryption {
         subsamples.removeAll(keepingCapacity: true)
     }
 
-    /// Adds a part behind the others. Neighbours become one where neither says more than the other.
+    /// Appends a subsample. Neighbors are merged if the result is equivalent.
     ///
     /// - Parameters:
-    ///   - clear: clear bytes.
-    ///   - protected: protected bytes behind them.
+    ///   - clear: number of clear bytes.
+    ///   - protected: number of protected bytes after them.
     package mutating func append(clear: Int, protected: Int) {
         var clear = clear
         if let last = subsamples.last, last.protected == 0 {

@@ -18,7 +18,7 @@ struct ElementaryAssembler {
 
     private var state = State.outside
     private var header: [UInt8] = []
-    /// Bytes still to come; nil when the packet ends where the next one begins.
+    /// Remaining bytes; nil if the packet ends with the start of the next one.
     private var remaining: Int?
 
     init(_ stream: ElementaryStream) {

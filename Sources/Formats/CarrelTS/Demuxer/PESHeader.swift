@@ -4,13 +4,13 @@ import CarrelBytes
 
 /// The header of a PES packet (ISO/IEC 13818-1 §2.4.3.6).
 struct PESHeader: Sendable, Hashable {
-    /// Bytes behind the header; nil when the packet ends where the next one begins.
+    /// Number of bytes after the header; nil if the packet ends with the start of the next one.
     var dataLength: Int?
     /// `PES_scrambling_control`.
     var scrambling: UInt8 = 0
     /// The presentation time stamp, 33 bits.
     var presentationTime: UInt64?
-    /// The decoding time stamp, where it differs.
+    /// The decoding timestamp, if it differs.
     var decodeTime: UInt64?
 
     /// Bytes of the header, as far as the first bytes tell; nil when they are not the start of a PES packet.

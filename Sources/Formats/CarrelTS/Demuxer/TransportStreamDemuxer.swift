@@ -14,7 +14,7 @@ package import CarrelBytes
 /// while let event = demuxer.next() { … }
 /// ```
 package struct TransportStreamDemuxer: Sendable {
-    /// Streams of a program that are taken apart; those behind them are named only.
+    /// Maximum number of streams that are demultiplexed; further streams are only listed.
     static let maximumStreams = 64
 
     private let wantedProgram: UInt16?
@@ -34,7 +34,7 @@ package struct TransportStreamDemuxer: Sendable {
     private var programNumber: UInt16?
     private var mapSection: TableSection?
 
-    /// The streams of the program, as far as they are known.
+    /// The known streams of the program.
     package private(set) var program: ProgramMap?
 
     /// - Parameter program: the number of the program to read; nil is the first.
@@ -151,7 +151,7 @@ package struct TransportStreamDemuxer: Sendable {
         }
     }
 
-    /// Drops what has begun: it goes on in packets that cannot be read.
+    /// Drops a partial unit, which continues in unreadable packets.
     private mutating func abandon(_ content: PacketSource.Content) {
         reportGap(content)
         if case .elementary(let i) = content { assemblers[i].abandon() }
@@ -193,7 +193,7 @@ package struct TransportStreamDemuxer: Sendable {
         events.append(.program(map))
     }
 
-    /// Ends the streams of the program before, and begins those of the new one.
+    /// Ends the streams of the previous program, and begins the streams of the new one.
     private mutating func replaceStreams(_ map: ProgramMap?) {
         for i in assemblers.indices { assemblers[i].finish(&events) }
         let old = sources

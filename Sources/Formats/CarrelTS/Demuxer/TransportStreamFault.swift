@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a transport stream that breaks the standard; reading goes on behind it.
+/// A violation of the standard in a transport stream, with its offset; reading continues after it.
 package struct TransportStreamFault: Sendable, Hashable {
     /// The kinds of faults.
     package enum Kind: Sendable, Hashable {

@@ -2,11 +2,11 @@
 
 package import CarrelBytes
 
-/// Makes a transport stream of pictures, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming wants it.
+/// Makes a transport stream of video, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming requires.
 ///
-/// Units are written in the order of their decoding times, whole segments one behind the other. A picture goes from the caller's
-/// memory into packets with one copy; audio frames gather until their PES packet is worth its header. The clock runs ahead of the
-/// decoding times, on the packets of the first picture stream, or of the first audio stream where there are no pictures.
+/// Units are written in decode order, in consecutive segments. A picture is copied once, from the caller's memory into packets;
+/// audio frames are collected until their PES packet is worth its header. The program clock runs ahead of the decoding times, on
+/// the packets of the first video stream, or of the first audio stream if there is no video.
 ///
 /// ```swift
 /// var muxer = try TransportStreamMuxer([.video(.h264, pid: 0x100), .aac(pid: 0x101)])
@@ -98,10 +98,10 @@ package struct TransportStreamMuxer: Sendable {
         self.clockLead = clockLead
     }
 
-    /// Adds a stream behind the others. The tables that name it come with the next `beginSegment`, under another version of the map.
+    /// Appends a stream. The tables that list it are written with the next `beginSegment`, with a new version of the map.
     ///
-    /// - Parameter stream: timed ID3 tags or another stream without the clock, with a packet identifier of its own.
-    /// - Throws: as `init`; the streams are those from before then.
+    /// - Parameter stream: timed ID3 tags or another stream without the clock, with a unique packet identifier.
+    /// - Throws: as `init`; the streams are then unchanged.
     package mutating func add(_ stream: ElementaryStream) throws(Malformed) {
         var next = try TransportStreamMuxer(
             program.streams + [stream],
@@ -204,7 +204,7 @@ package struct TransportStreamMuxer: Sendable {
                 }
                 continue
             }
-            // zero bytes behind a picture are part of the byte stream; other streams get here with a short last unit, or none
+            // zero bytes after a picture are part of the byte stream; other streams get here with a short last unit, or none
             let filler: [UInt8] = program.streams[stream].isVideo ? [0] : []
             while counters.streams[stream] != 0 { pad(stream, filler, into: &out) }
         }

@@ -83,7 +83,7 @@ struct PacketAligner {
                 found = min(2, found + 1)
             } else {
                 try refuseOtherSizes(at)
-                // a place is decided when the bytes of the two packets behind it are there, whatever pieces they came in
+                // a position is decided once the bytes of the two following packets are present, in whatever pieces they arrived
                 let end = max(at, held.count - (isLast ? Self.length : 2 * Self.length))
                 let start = candidate(in: at..<end)
                 skip((start ?? end) - at)
@@ -103,7 +103,8 @@ struct PacketAligner {
         position += count
     }
 
-    /// The first offset at which a packet may start: sync bytes there and one packet further, and two where the bytes are there.
+    /// The first offset at which a packet may start: sync bytes there and one packet later, and two packets later if those bytes
+    /// are present.
     private func candidate(in range: Range<Int>) -> Int? {
         let sync = TransportPacket.syncByte
         return range.first { at in
@@ -115,7 +116,7 @@ struct PacketAligner {
     private func refuseOtherSizes(_ start: Int) throws(Malformed) {
         guard found < 2, skipped == 0 else { return }
         let sync = TransportPacket.syncByte
-        // four bytes of time in front of each packet, or sixteen of error correction behind
+        // four bytes of time before each packet, or sixteen of error correction after it
         for (size, lead) in [(192, 4), (204, 16)] where position == (size == 192 ? 0 : Self.length) {
             let first = start + lead
             if first + size < held.count, held[first] == sync, held[first + size] == sync {

@@ -30,7 +30,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
         }
     }
 
-    /// The bytes written, to be changed where they lie.
+    /// The bytes written, for in-place changes.
     package var mutableBytes: MutableRawSpan {
         @_lifetime(&self)
         mutating get {

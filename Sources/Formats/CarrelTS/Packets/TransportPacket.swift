@@ -19,7 +19,7 @@ package struct TransportPacket: Sendable, Hashable {
     package let scrambling: UInt8
     /// The continuity counter, 4 bits.
     package let counter: UInt8
-    /// Whether the packet says that counters or clock do not go on from the one before.
+    /// Whether the packet declares that counters or clock do not continue from the previous one.
     package let isDiscontinuous: Bool
     /// Whether decoding can start at what begins in it.
     package let isRandomAccess: Bool

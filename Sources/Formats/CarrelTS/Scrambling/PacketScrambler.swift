@@ -32,12 +32,12 @@ package struct PacketScrambler: ~Copyable, Sendable {
         parity = parity.next
     }
 
-    /// Scrambles packets where they lie.
+    /// Scrambles packets in place.
     ///
     /// - Parameters:
-    ///   - bytes: holds the packets.
-    ///   - range: whole packets. Traps when it does not lie in `bytes`.
-    /// - Throws: when a packet is cut off, has no sync byte, or is scrambled already; those before it are done.
+    ///   - bytes: the buffer with the packets.
+    ///   - range: whole packets. Traps if it is not within `bytes`.
+    /// - Throws: if a packet is truncated, has no sync byte, or is scrambled already; the packets before it are done.
     package mutating func scramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
         var at = range.lowerBound

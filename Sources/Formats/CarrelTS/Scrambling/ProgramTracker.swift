@@ -66,13 +66,13 @@ package struct ProgramTracker: Sendable {
             + Self.packets(map, pid: mapPID, upTo: mapTable.counter)
     }
 
-    /// Sections in packets of their own.
+    /// Writes sections to separate packets.
     ///
     /// - Parameters:
-    ///   - sections: sections, one behind the other.
+    ///   - sections: concatenated sections.
     ///   - pid: the packet identifier.
     ///   - counter: the counter of the last packet.
-    /// - Returns: whole packets; none without sections.
+    /// - Returns: whole packets; empty without sections.
     private static func packets(_ sections: [UInt8], pid: UInt16, upTo counter: UInt8) -> [UInt8] {
         guard !sections.isEmpty else { return [] }
         // the first section starts immediately
@@ -99,7 +99,7 @@ package struct ProgramTracker: Sendable {
     /// The packet identifier of the key messages; nil of a program that has none.
     package var messagePID: UInt16? { map?.streams.first(where: \.hasKeyMessages)?.pid }
 
-    /// The stream whose random access points a segment may begin with: that of pictures, else that of the clock.
+    /// The stream whose random access points may begin a segment: the video stream, or the stream of the program clock.
     package var leadingPID: UInt16? { map.map { map in map.streams.first(where: \.isVideo)?.pid ?? map.clockPID } }
 
     /// Goes on at another place of the stream: forgets the message and what has begun and not ended, but not the tables.

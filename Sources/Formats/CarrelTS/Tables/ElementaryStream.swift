@@ -47,7 +47,7 @@ package struct ElementaryStream: Sendable, Hashable {
         self.descriptors = descriptors
     }
 
-    /// The coding, by type and descriptors; of an encrypted stream that of the clear one.
+    /// The coding, by type and descriptors; for an encrypted stream, the coding after decryption.
     package var coding: Coding {
         switch type {
         case 0x03, 0x04: .mpegAudio

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// `profile_idc`.
     package let profile: UInt8
-    /// The byte of constraint flags behind the profile.
+    /// The constraint flags after the profile.
     package let constraints: UInt8
     /// `level_idc`: ten times the level.
     package let level: UInt8

@@ -8,7 +8,7 @@ struct HEVCReferenceSet: Sendable {
         var delta: Int
         var isUsed: Bool
     }
-    /// Pictures before the current one, the nearest first, and those behind it.
+    /// Pictures before the current one, nearest first; the array below has the pictures after it.
     private var before: [Picture] = []
     private var behind: [Picture] = []
 
@@ -47,7 +47,7 @@ struct HEVCReferenceSet: Sendable {
         let isNegative = try bits.flag("picture order sign")
         let size = 1 + (try bits.unsigned("picture order step", limit: 32_767))
         let shift = isNegative ? -size : size
-        // the pictures of the other set in its own order, and behind them that set's picture itself
+        // the pictures of the other set in its order, followed by that set's own picture
         let others = set.before + set.behind + [Picture(delta: 0, isUsed: true)]
         var found: [Picture] = []
         for other in others {

@@ -16,8 +16,8 @@ package struct SliceHeaderReader: Sendable {
 
     /// - Parameters:
     ///   - codec: the coding.
-    ///   - parameterSets: whole NAL units; those of other types are passed over.
-    /// - Throws: when a parameter set is damaged, or allows what is not read here.
+    ///   - parameterSets: whole NAL units; other unit types are ignored.
+    /// - Throws: if a parameter set is damaged, or uses unsupported features.
     package init(_ codec: VideoCodec, parameterSets: [[UInt8]]) throws(Malformed) {
         self.codec = codec
         avc = AVCSliceSyntax()

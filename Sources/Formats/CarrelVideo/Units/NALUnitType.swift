@@ -67,7 +67,7 @@ extension VideoCodec {
     /// Bytes of a NAL unit's header.
     package var unitHeaderLength: Int { self == .h264 ? 1 : 2 }
 
-    /// An access unit delimiter that allows every kind of slice, behind its start code.
+    /// An access unit delimiter that allows every kind of slice, after its start code.
     package var delimiter: [UInt8] {
         switch self {
         case .h264: [0, 0, 0, 1, 0x09, 0xf0]

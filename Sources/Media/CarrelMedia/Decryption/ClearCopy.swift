@@ -3,10 +3,10 @@
 import CarrelBytes
 package import CarrelMP4
 
-/// Copies a file of Common Encryption or PIFF, clear.
+/// Writes a clear copy of a file with Common Encryption or PIFF.
 ///
-/// The copy has the length of the file, and everything in it lies where it lay (`ProtectionRemoval`): samples are decrypted where they
-/// are, and boxes of the protection become free space. Memory is one block, or one sample where that is longer.
+/// The copy has the length of the file, and all its contents keep their offsets (`ProtectionRemoval`): samples are decrypted in
+/// place, and protection boxes become free space. Memory is one block, or one sample if that is longer.
 package struct ClearCopy: ~Copyable {
     /// Bytes of a block.
     private static let blockLength = 1 << 20
@@ -53,7 +53,7 @@ package struct ClearCopy: ~Copyable {
                 // decrypted twice, bytes would be wrong without a word
                 guard done.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                 if sample.range.upperBound > end {
-                    // behind the end of a sample no other lies across it
+                    // no other sample overlaps the end of this one
                     guard !isExtended else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                     isExtended = true
                     let more = try file.reader.readAll(end..<sample.range.upperBound)

@@ -5,8 +5,8 @@ package import CarrelMP4
 
 /// Writes a clear MP4 file from one whose samples get shorter without their protection: OMA PDCF, ISMACryp, Marlin.
 ///
-/// The sound, pictures and texts are taken over with their times, edits and languages; tracks that only describe the protection are
-/// not. The index comes behind the samples.
+/// Audio, video and text keep their times, edits and languages; tracks that only describe the protection are dropped. The index
+/// comes after the samples.
 package struct ClearRewrite {
     /// How far one track goes ahead of the others, so that its samples lie side by side.
     private static let chunkSeconds = 0.5

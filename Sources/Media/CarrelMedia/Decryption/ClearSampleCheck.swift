@@ -117,12 +117,12 @@ package struct ClearSampleCheck: Sendable {
         ends = SliceEnds()
     }
 
-    /// Looks at a sample behind its decryption.
+    /// Checks a decrypted sample.
     ///
     /// - Parameters:
-    ///   - sample: all its bytes.
+    ///   - sample: the whole sample.
     ///   - parameters: how it was encrypted.
-    /// - Returns: by what the key is found to be wrong, as a lower-case phrase; nil when it is not.
+    /// - Returns: the evidence that the key is wrong, as a lower-case phrase; nil if there is none.
     @inline(__always)
     package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
         guard left > 0 || scanLeft > 0 || looksAtEnds else { return nil }

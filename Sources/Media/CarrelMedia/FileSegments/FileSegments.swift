@@ -4,12 +4,12 @@ import CarrelBytes
 package import CarrelMP4
 import CarrelTS
 
-/// An MP4 file of any protection as segments, each of which is written alone, in any order: progressive or fragmented, clear or
-/// protected, on this machine or far away.
+/// Divides an MP4 file of any protection into segments that are written independently, in any order: progressive or fragmented,
+/// clear or protected, local or remote.
 ///
-/// Segments begin with sync samples, or where there is sound alone, with any frame. The tables of the movie, or an index of the fragments
-/// (`sidx`, chained ones too, or `mfra`), are read once; where there is no index, the headers of the fragments are. Of the media nothing is
-/// read but the samples that are written. All times count from the beginning of the presentation, which has the time stamp
+/// Segments begin with sync samples, or with any frame if the file has only audio. The tables of the movie, or an index of the
+/// fragments (`sidx`, also chained, or `mfra`), are read once; without an index, the headers of the fragments are. Of the media,
+/// only the samples to write are read. All times are relative to the beginning of the presentation, whose timestamp is
 /// `TransportRemuxer.origin` in both forms.
 ///
 /// ```swift
@@ -21,7 +21,7 @@ import CarrelTS
 package struct FileSegments: Sendable {
     /// The form of a written segment.
     package enum Form: Sendable, Hashable {
-        /// MPEG-2 transport stream of all tracks that are asked for.
+        /// MPEG-2 transport stream of all requested tracks.
         case transportStream
         /// Clear movie fragments of one track.
         case fragment
@@ -75,17 +75,17 @@ package struct FileSegments: Sendable {
     /// The beginning of the presentation in the first segment.
     let beginning: SegmentBeginning
 
-    /// Looks through the tables or the index of a file.
+    /// Reads the tables or the index of a file.
     ///
     /// - Parameters:
-    ///   - file: the file; `leavesFragmentsToIndex` spares a request for each fragment of a remote one, but then keys that only later
-    ///     fragments bring are not asked for: `keyIDs(of:)` names them, and `protection.resolve` asks.
+    ///   - file: the file; `leavesFragmentsToIndex` saves a request for each fragment of a remote file, but keys of later
+    ///     fragments are then not requested in advance: `keyIDs(of:)` names them, and `protection.resolve` requests them.
     ///   - reader: the same file, to be read from any thread. Reading blocks.
     ///   - protection: its protection, with its keys.
-    ///   - target: how long segments last, at least about; a second at least makes sense.
-    ///   - takes: says which tracks are in.
-    /// - Throws: `unsupported` when no track is in, one presents several parts, or there are too many samples or segments; `Malformed`
-    ///   when the tables or the index are damaged; what the reader throws.
+    ///   - target: the approximate duration of segments; use at least one second.
+    ///   - takes: selects tracks.
+    /// - Throws: `unsupported` if no track is selected, a track presents several parts, or there are too many samples or
+    ///   segments; `Malformed` if the tables or the index are damaged; the errors of the reader.
     package init(
         _ file: MP4File,
         in reader: any ByteReader & Sendable,

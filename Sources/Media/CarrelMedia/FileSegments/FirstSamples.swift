@@ -9,7 +9,7 @@ struct FirstSamples {
     private(set) var delays: [UInt32: Int64] = [:]
     /// The units by which the samples of each track are presented before the samples say that they are decoded, at most.
     private(set) var leads: [Int64]
-    /// The average duration of the samples of each track, in its units; 0 where it is not known.
+    /// The average sample duration of each track, in its units; 0 if unknown.
     private(set) var durations: [Double]
 
     /// Samples that are looked at, as many as a whole file's remux looks at.

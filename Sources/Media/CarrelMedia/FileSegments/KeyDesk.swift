@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelTS
 import CarrelThreads
 
-/// Asks a source of keys from threads that may block, and asks once for each key.
+/// Requests keys from threads that may block, each key once.
 final class KeyDesk: Sendable {
     private struct Name: Hashable {
         var id: [UInt8]?

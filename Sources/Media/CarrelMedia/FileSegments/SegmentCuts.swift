@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says where segments begin: at the first place that allows it, at or behind each multiple of a target.
+/// Decides where segments begin: at the first possible point at or after each multiple of a target.
 struct SegmentCuts: Sendable {
     /// The target, in ticks.
     let interval: Int64

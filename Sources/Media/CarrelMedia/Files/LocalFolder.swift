@@ -28,7 +28,7 @@ package struct LocalFolder: Sendable {
         self.path = Self.folder(ofFile: real)
     }
 
-    /// The folder in a path, with the slash at its end; empty where there is none.
+    /// The folder of a path, with a trailing slash; empty if there is none.
     package static func folder(ofFile path: String) -> String {
         guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(decoding: path.utf8[...end], as: UTF8.self)

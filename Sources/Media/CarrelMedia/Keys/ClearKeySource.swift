@@ -65,7 +65,8 @@ public struct ClearKeySource: ContentKeySource {
 
     private static func grant(_ key: [UInt8]) -> ContentKeyGrant { ContentKeyGrant(key: Secret(key)) }
 
-    /// The key ids and keys of a license: a JSON Web Key set of symmetric keys (RFC 7517 §5, RFC 7518 §6.4). Nil when it is not one.
+    /// The key IDs and keys of a license: a JSON Web Key set of symmetric keys (RFC 7517 §5, RFC 7518 §6.4); nil if it is not
+    /// one.
     private static func keys(_ license: [UInt8]) -> [(id: [UInt8], key: [UInt8])]? {
         let limits = JSONLimits(depth: 8, byteCount: licenseLimit, values: valueLimit)
         guard let list = (try? JSON.parse(license.rawSpan, limits: limits))?["keys"]?.array else { return nil }

@@ -4,7 +4,7 @@
 public struct ContentKeySources: ContentKeySource {
     private let sources: [any ContentKeySource]
 
-    /// - Parameter sources: in the order in which they are asked.
+    /// - Parameter sources: the sources in the order in which they are tried.
     public init(_ sources: [any ContentKeySource]) {
         self.sources = sources
     }

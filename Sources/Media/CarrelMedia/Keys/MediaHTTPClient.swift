@@ -5,11 +5,11 @@ public protocol MediaHTTPClient: Sendable {
     /// Sends a GET request.
     ///
     /// - Parameters:
-    ///   - url: absolute.
+    ///   - url: an absolute URL.
     ///   - fields: header fields of the request.
-    ///   - limit: bytes of the body at most; a longer one is an error.
+    ///   - limit: maximum size of the body in bytes; a longer body is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response: `media.no-ranges` where a range was requested, and the whole file comes, which is
+    /// - Throws: the reason for a missing response: `media.no-ranges` if a range was requested but the whole file arrives, and is
     ///   longer than `limit`.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 

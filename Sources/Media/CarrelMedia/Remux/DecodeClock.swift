@@ -7,10 +7,11 @@ struct DecodeClock: Sendable {
 
     private var last: Int64?
 
-    /// When the next picture is decoded.
+    /// Returns the decode time of the next picture.
     ///
-    /// - Parameter time: when its sample says; one that is more than a second earlier than the picture before begins another timeline.
-    /// - Returns: that time, or the tick behind the picture before.
+    /// - Parameter time: the decode time of its sample; if it is more than a second before the previous picture, another timeline
+    ///   begins.
+    /// - Returns: that time, or the tick after the previous picture.
     mutating func next(_ time: Int64) -> Int64 {
         var result = time
         if let last, time <= last, last &- time <= Self.tolerance { result = last &+ 1 }

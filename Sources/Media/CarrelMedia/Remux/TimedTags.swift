@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// The ID3 tags in the event messages of fragments, on their way into a transport stream (Carriage of ID3 Timed Metadata in CMAF;
+/// The ID3 tags in the event messages of fragments, to be written to a transport stream (Carriage of ID3 Timed Metadata in CMAF;
 /// Timed Metadata for HTTP Live Streaming).
 ///
-/// A message comes before the fragments of its segment, and its time may lie far behind them: tags wait until the stream has got there.
-/// A message that comes again is the same event, and is written once.
+/// A message comes before the fragments of its segment, and its time may be long after them: tags wait until the stream reaches
+/// their time. A repeated message is the same event, and is written once.
 struct TimedTags: Sendable {
     struct Tag: Sendable {
         /// When it takes effect, in ticks of 90 kHz.
@@ -27,7 +27,7 @@ struct TimedTags: Sendable {
     private(set) var faults: [String] = []
     /// Messages whose times are not counted in ticks yet.
     private var unsettled: [EventMessage] = []
-    /// By their times, the last first.
+    /// The waiting tags in descending order of time.
     private var waiting: [Tag] = []
     private var waitingBytes = 0
     /// The last events, the oldest first.

@@ -26,8 +26,8 @@ struct ClearPackedAudio: ~Copyable {
 
     /// Whether a segment begins like audio without a container.
     ///
-    /// - Parameter head: its first bytes, three at least.
-    /// - Returns: whether a tag or a frame is there.
+    /// - Parameter head: its first bytes, at least three.
+    /// - Returns: whether it begins with a tag or a frame.
     static func begins(_ head: RawSpan) -> Bool { head.matches("ID3", at: 0) || Self.coding(head, at: 0) != nil }
 
     private static func coding(_ bytes: RawSpan, at offset: Int) -> ElementaryStream.Coding? {

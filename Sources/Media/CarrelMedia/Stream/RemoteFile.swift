@@ -47,7 +47,7 @@ package final class RemoteFile: ByteReader, Sendable {
     private let client: any MediaHTTPClient
     /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
     private let validator: String?
-    /// All bytes, where the server has no ranges.
+    /// The whole file, if the server does not support ranges.
     private let whole: [UInt8]?
     private let cache: Locked<Cache>
 
@@ -102,7 +102,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return bytes
     }
 
-    /// A block; those behind it up to `last` that are missing too come with it.
+    /// Returns a block, and loads missing blocks after it, up to `last`, in the same request.
     private func block(_ number: Int64, upTo last: Int64) throws -> [UInt8] {
         if let block = cache.withLock({ $0.block(number) }) { return block }
         let end = cache.withLock { cache in

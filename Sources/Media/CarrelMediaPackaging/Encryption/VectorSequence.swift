@@ -20,12 +20,12 @@ package struct VectorSequence: Sendable {
 
     package init() {}
 
-    /// The next vector under a key.
+    /// Returns the next initialization vector for a key.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - isLong: whether the vector has 16 bytes of its own; else the low half is 0.
-    /// - Returns: the vector.
+    ///   - isLong: whether all 16 bytes are used; otherwise the low half is 0.
+    /// - Returns: the initialization vector.
     package mutating func next(for key: Secret, isLong: Bool) -> AESBlock {
         let i = counters.firstIndex { $0.key == key } ?? add(key)
         let high = counters[i].next

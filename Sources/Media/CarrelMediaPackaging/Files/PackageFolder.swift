@@ -7,7 +7,7 @@ import CarrelCrypto
 import CarrelFiles
 import Glibc
 
-/// A folder that appears whole or not at all: it is written hidden beside its place, and renamed.
+/// A folder that appears complete or not at all: it is written under a hidden name in the same parent folder, then renamed.
 package final class PackageFolder {
     /// Its place.
     package let path: String

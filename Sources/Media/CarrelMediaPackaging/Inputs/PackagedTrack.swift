@@ -31,7 +31,7 @@ struct PackagedTrack {
     let codecs: String
     /// The dynamic range of pictures; nil when nothing tells.
     let range: VideoRange?
-    /// Units a second in the package: a multiple of those of the source if that has too few for the ticks of hidden pictures.
+    /// The timescale in the package: a multiple of the source's if that is too coarse for the ticks of hidden pictures.
     private(set) var timescale: Int64
     /// The silence before the track.
     private let delay: Int64
@@ -167,7 +167,7 @@ struct PackagedTrack {
         var trail: [Int64] = []
     }
 
-    /// The clock of edits is coarse: a picture that begins within its last tick is behind the end.
+    /// The tolerance of the edit clock, which is coarse: a picture that begins within its last tick is after the end.
     private func slack(_ sample: MP4Sample) -> Int64 {
         let tick = Int64(track.timescale) / Int64(max(1, track.movieTimescale))
         return kind == .video && sample.duration > 2 * tick ? tick : 0
@@ -275,13 +275,13 @@ struct PackagedTrack {
         return Double(sampleCount) * Double(timescale) / Double(end - start)
     }
 
-    /// Pixels as they are shown: turned and scaled as the track header says; nil of other kinds.
+    /// Display size in pixels, rotated and scaled by the track header; nil unless it is video.
     var size: (width: Int, height: Int)? {
         guard kind == .video, entry.width > 0, entry.height > 0 else { return nil }
         return track.display?.size ?? (entry.width, entry.height)
     }
 
-    /// Audio channels as they are heard; 0 when they are not known.
+    /// The number of output audio channels; 0 if unknown.
     var channels: Int {
         if case .aac(let config) = entry.codec { return config.parametricStereo != .none ? 2 : max(config.channels, 0) }
         return entry.channels

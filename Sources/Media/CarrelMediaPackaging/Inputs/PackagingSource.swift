@@ -59,7 +59,7 @@ package struct PackagingSource {
         }
     }
 
-    /// The tracks of text in it, which are not packaged as they are; chapters do not count.
+    /// The text tracks, which are not packaged unchanged; chapters are not included.
     package var textTracks: [MP4Track] {
         let chapters = Set(file.tracks.flatMap(\.chapterTrackIDs))
         return file.tracks.filter { ["text", "sbtl", "subt", "subp", "clcp"].contains($0.kind) && !chapters.contains($0.id) }

@@ -22,8 +22,8 @@ enum VideoRange: String {
         }
     }
 
-    /// The range of a track by its description: that of a `colr` box, or else of the sequence parameter sets. Nil when nothing tells,
-    /// or the sets differ.
+    /// Reads the range of a track from its description: from a `colr` box, otherwise from the sequence parameter sets; nil if it
+    /// is not declared, or the sets differ.
     ///
     /// - Parameter entry: the description.
     init?(_ entry: SampleEntry) {

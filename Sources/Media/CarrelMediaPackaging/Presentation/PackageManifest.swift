@@ -6,8 +6,8 @@ import CarrelMP4
 
 /// The DASH manifest of a package (ISO/IEC 23009-1), static.
 ///
-/// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the profile for
-/// single files asks for (ISO/IEC 23009-1 §8.3.3).
+/// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the
+/// profile for single files requires (ISO/IEC 23009-1 §8.3.3).
 struct PackageManifest {
     private let contents: PackageContents
 

@@ -6,7 +6,7 @@ import CarrelJOSE
 package import CarrelJSON
 package import CarrelVault
 
-/// A player asks for its certificate: for the first time, or before the one that it has expires.
+/// A player's request for its first certificate, or for a new one before the current one expires.
 package struct PersonalizationRequest: Sendable {
     /// The nonce of the challenge.
     package let nonce: String
@@ -28,7 +28,7 @@ package struct PersonalizationRequest: Sendable {
 
     /// The longest name.
     static let maxCharacters = 100
-    /// Begins the nonce of a request in a file: it is the player's own, because no service was asked for one.
+    /// Prefix of the nonce in an offline request: the player makes it itself, because no service issued one.
     private static let offlinePrefix = "offline."
     private static let offlineByteCount = 32
 
@@ -43,9 +43,10 @@ package struct PersonalizationRequest: Sendable {
         return bytes
     }
 
-    /// Reads a request and checks both signatures: that of the request for the certificate, and that of the whole with the same key.
+    /// Reads a request and checks both signatures: on the certificate request, and on the whole message with the same key.
     ///
-    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for one key for both uses.
+    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for a single key with
+    ///   both uses.
     package init(_ text: String) throws(RightsError) {
         let message = try RightsMessage.read(text, as: RightsMessage.personalization)
         let unverified = try RightsMessage.unverifiedPayload(of: message)

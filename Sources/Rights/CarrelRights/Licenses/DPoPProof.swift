@@ -65,16 +65,16 @@ package struct DPoPProof: Sendable, Equatable {
         return Made(text: text, id: id, digest: SHA256.hash(Array(text.utf8).rawSpan))
     }
 
-    /// Reads a proof and checks all of it but whose key it is, and whether it was used before.
+    /// Reads a proof and checks it, except for the owner of its key and whether it was used before.
     ///
     /// - Parameters:
-    ///   - text: the value of the field `DPoP`.
+    ///   - text: the value of the `DPoP` field.
     ///   - method: the method of the request.
-    ///   - urls: the addresses by which the request's place is known, without a query.
+    ///   - urls: the accepted URLs of the request, without a query.
     ///   - token: the text of the token in the request.
     ///   - now: the time of the service.
-    /// - Throws: `rights.malformed` for what is no such proof; `rights.signature` where it was not signed with the key of its header, or is
-    ///   for another request or another token; `rights.expired` for another time.
+    /// - Throws: `rights.malformed` if it is not a proof; `rights.signature` if it was not signed with the key of its header, or
+    ///   is for another request or token; `rights.expired` if its time is out of range.
     package init(_ text: String, method: HTTPMethod, urls: [String], token: String, at now: Instant) throws(RightsError) {
         let message = try RightsMessage.read(text, as: RightsMessage.proof)
         guard case .p256(let key)? = message.key else { throw RightsError(.malformed, "the key of the proof is not on P-256") }
@@ -106,8 +106,8 @@ package struct DPoPProof: Sendable, Equatable {
         Base64URL.encode(SHA256.hash(Array(token.utf8).rawSpan))
     }
 
-    /// An address as it is compared (RFC 9449 §4.3, RFC 3986 §6.2): scheme and host in lower case, no default port, no slash at the end; nil for
-    /// what is none, and with a query or a fragment.
+    /// A URL normalized for comparison (RFC 9449 §4.3, RFC 3986 §6.2): lower-case scheme and host, no default port, no trailing
+    /// slash; nil for anything else, and for a URL with a query or a fragment.
     private static func place(_ url: String) -> String? {
         guard url.utf8.count <= 2048, let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
             return nil

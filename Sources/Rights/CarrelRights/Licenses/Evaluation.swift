@@ -50,7 +50,7 @@ package struct LicenseRecord: Sendable, Equatable {
         if let end = terms.notAfter { ends.append(end) }
         if let firstPlay = firstPlay ?? start {
             if let seconds = terms.playbackSeconds { ends.append(firstPlay + .seconds(seconds)) }
-            // Without a second clock the first one goes on.
+            // Without a playback limit, the storage limit stays in force.
             if terms.playbackSeconds == nil, let seconds = terms.storageSeconds {
                 ends.append(license.issuedAt + .seconds(seconds))
             }
@@ -80,17 +80,18 @@ public struct ActionResult: Sendable, Equatable {
         case deviceMismatch = "device-mismatch"
         /// The license, its keys or the device were revoked, or the list of revocations is too old.
         case revoked
-        /// The clock was set back: ask the service for the time.
+        /// The clock was set back: get the time from the service.
         case clockRollback = "clock-rollback"
         /// The license demands something that this host cannot do.
         case unsupportedObligation = "unsupported-critical-obligation"
-        /// As many streams run as may: one of them must stop. Only the service knows; the device learns of it when it asks for a stream.
+        /// The concurrent-stream limit is reached: a stream must stop. Only the service counts streams; the device learns of it
+        /// when it requests one.
         case concurrency
         /// The license forbids the action, or the outputs are not protected enough.
         case outputNotAllowed = "output-not-allowed"
     }
 
-    /// When the host must ask again.
+    /// When the host must check again.
     public enum Callback: Sendable, Equatable {
         /// At a time.
         case at(Instant)
@@ -100,7 +101,7 @@ public struct ActionResult: Sendable, Equatable {
         case onStop
     }
 
-    /// Nil where the right is granted.
+    /// The reason for a refusal; nil if the right is granted.
     public let reason: Reason?
     /// Until when it is granted without another evaluation; nil for no end.
     public let until: Instant?
@@ -114,7 +115,7 @@ public struct ActionResult: Sendable, Equatable {
     public let obligations: [Obligation]
     /// Obligations that it does not meet and need not.
     public let unmet: [Obligation]
-    /// When the host must ask again.
+    /// When the host must check again.
     public let callbacks: [Callback]
 
     /// Whether the action is allowed.
@@ -164,11 +165,11 @@ package struct Evaluation: Sendable {
         self.revocations = revocations
     }
 
-    /// Whether an action is allowed, what limits it and what it asks of the host. Nothing is changed.
+    /// Decides whether an action is allowed, with its limits and the host's obligations. Changes nothing.
     ///
     /// - Parameters:
-    ///   - action: what is to be done.
-    ///   - record: the license; nil where there is none.
+    ///   - action: the action.
+    ///   - record: the license; nil if there is none.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
     ///   - isUnderWay: whether the action has begun and was counted.
     /// - Returns: the result.

@@ -10,7 +10,7 @@ package import CarrelVault
 package struct KeyRequest: Sendable, Equatable {
     /// The kind of request.
     package enum Session: String, Sendable, CaseIterable {
-        /// Keys for now; the answer is not kept.
+        /// A streaming license, which is not stored.
         case stream
         /// A license for the store.
         case persist
@@ -18,7 +18,7 @@ package struct KeyRequest: Sendable, Equatable {
         case renew
         /// The player gives a license back.
         case release
-        /// Joins the player to the user of a token; asked for at `/v1/registration`, as is the next.
+        /// Registers the player with the user of a token; sent to `/v1/registration`, like the next.
         case register
         /// Takes the player from its user.
         case deregister

@@ -15,7 +15,7 @@ package struct LicenseTerms: Sendable, Equatable {
     package var playbackSeconds: Int?
     /// Seconds for which a stream's slot is held without a renewal.
     package var leaseSeconds: Int?
-    /// When a renewal should be asked for.
+    /// When a renewal should be requested.
     package var renewAt: Instant?
     /// How often it can be played.
     package var playCount: Int?
@@ -91,7 +91,7 @@ public struct Obligation: Sendable, Equatable {
         case copyLimit = "copy-limit"
         /// Plays are counted and uploaded.
         case metering
-        /// The service is asked every `seconds` seconds.
+        /// The service is contacted every `seconds` seconds.
         case attended
     }
 

@@ -15,7 +15,7 @@ package struct TrustedClock: Sendable, Equatable {
     private var sinceBoot = Duration.zero
     /// The latest time that was seen.
     package private(set) var mark: Instant
-    /// The boot and the time since it at which that was: in the same boot the mark goes on with the kernel's clock.
+    /// The boot of the mark, and the time since it: within that boot, the mark advances with the kernel's clock.
     private var markBoot = ""
     private var markSinceBoot = Duration.zero
 
@@ -33,7 +33,7 @@ package struct TrustedClock: Sendable, Equatable {
         case signed
         /// The wall clock, which is not before the mark.
         case estimated
-        /// The wall clock, which is far ahead of the mark: ask the service before something ends by it.
+        /// The wall clock, which is far ahead of the mark: get the time from the service before something expires by it.
         case farAhead = "far-ahead"
         /// The wall clock was set back: what is limited in time waits for the service.
         case rolledBack = "rolled-back"
@@ -52,12 +52,12 @@ package struct TrustedClock: Sendable, Equatable {
         }
     }
 
-    /// Takes a time that the service signed. It counts even where it is before the mark: a wall clock that ran ahead is corrected. It never
-    /// goes back behind an earlier signed time of the same boot.
+    /// Takes a time that the service signed. It is used even if it is before the mark: a wall clock that ran ahead is corrected.
+    /// The clock never goes back before an earlier signed time of the same boot.
     ///
     /// - Parameters:
-    ///   - time: as the service signed it.
-    ///   - host: the clocks before the request was sent: the answer may have waited.
+    ///   - time: the signed time.
+    ///   - host: the clocks before the request was sent, because the response may have been delayed.
     package mutating func take(_ time: Instant, on host: HostClock) {
         guard let since = host.sinceBoot, host.isReadable else { return }
         let time = max(time, signedNow(on: host) ?? time)
@@ -95,7 +95,7 @@ package struct TrustedClock: Sendable, Equatable {
         (markBoot, markSinceBoot) = (host.bootID, since)
     }
 
-    /// Whether the mark goes on with the clock of this boot: not before ``advance(on:)`` was kept once in it.
+    /// Whether the mark advances with the clock of this boot: only after ``advance(on:)`` was stored once in it.
     package func isAnchored(on host: HostClock) -> Bool { host.bootID == markBoot }
 
     /// The mark, and what has passed since in the same boot.
@@ -104,7 +104,7 @@ package struct TrustedClock: Sendable, Equatable {
         return mark + (since - markSinceBoot)
     }
 
-    /// The signed time and what has passed since; nil after another boot, and where the time since the boot went back.
+    /// The signed time plus the time since; nil after another boot, or if the time since the boot decreased.
     private func signedNow(on host: HostClock) -> Instant? {
         guard let signed, let since = host.sinceBoot, host.bootID == boot, since >= sinceBoot else { return nil }
         return signed + (since - sinceBoot)

@@ -45,7 +45,7 @@ struct IDToken {
         return OpenIDIdentity(issuer: configuration.issuer, subject: subject, groups: groups(configuration.groupsClaim))
     }
 
-    /// For us, and where it is for others too, issued to us.
+    /// Checks that the audience includes us and, if it includes others, that the token was issued to us.
     private func checkAudience(_ clientID: String) throws(UpstreamError) {
         let audience: [String]
         switch claims["aud"] {
