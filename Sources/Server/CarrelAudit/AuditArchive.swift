@@ -8,8 +8,8 @@ package import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last that of its final
-/// row.
+/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last has the number of its
+/// final row.
 ///
 /// A line holds a row as the chain seals it, with the bytes of its page if it refers to one. So the file can be verified by
 /// itself, and its end joins it to the log.

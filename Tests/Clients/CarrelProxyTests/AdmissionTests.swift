@@ -112,8 +112,7 @@ struct `Requests to a proxy` {
         let curl = try requirePeer("curl")
         let child = try await runProcess([curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", session.url])
         #expect(child.text == "200")
-        // its parent has ended, so that it belongs to nobody here; it left the process group before that, whose rest is killed
-        // then
+        // its parent has ended, so that it has no ancestor here; it left the process group before that, whose rest is killed then
         let directory = TemporaryDirectory()
         let script = directory.write(
             "orphan",

@@ -10,7 +10,7 @@ struct MadeManifest {
         var codecs: String
         /// When the first segment begins, in milliseconds of the period.
         var first = 0
-        /// Of segments, in milliseconds.
+        /// The durations of segments in milliseconds.
         var durations: [Int]
         /// One duration of segments without an end, in milliseconds, in place of those.
         var step: Int?

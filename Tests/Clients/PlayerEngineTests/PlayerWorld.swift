@@ -120,7 +120,7 @@ struct PlayerWorld {
         return try self.engine(folder, try await vault(folder, create: false))
     }
 
-    /// Both clocks of the device and the server's go on.
+    /// Advances both clocks of the device and the server's.
     func wait(_ duration: Duration) {
         clock.advance(by: duration)
         host.wait(duration)

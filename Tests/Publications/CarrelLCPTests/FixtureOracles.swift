@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelJSON
 import CarrelTesting
 
-/// What an independent program found in the fixtures of others: the oracles beside them.
+/// The findings of an independent program in third-party fixtures: the oracles next to them.
 struct FixtureOracles {
     private let json: JSON
 

@@ -82,7 +82,7 @@ struct StatusTests {
             .open(asset: PublicationAsset(path: shelf.book.path), allowUserInteraction: false, credentials: "open sesame")
     }
 
-    /// The shelf's license as it is after a renewal.
+    /// The shelf's license after a renewal.
     func renewed(_ shelf: Shelf, until end: String, updated: String) async throws -> [UInt8] {
         var terms = shelf.terms
         terms.updated = updated

@@ -19,7 +19,7 @@ import CarrelTesting
 import CarrelXML
 import Testing
 
-/// What of the catalog a reader may read, as feeds and as the bookshelf has it.
+/// The readable part of the catalog, as feeds and on the bookshelf.
 @Suite(.onBothDatabases)
 struct `A reader's shelf` {
     private let password = "correct horse battery"

@@ -63,7 +63,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.refresh)
     }
 
-    /// Where the page is.
+    /// The page's URL.
     package var url: String {
         get async throws { try await driver.perform(.currentURL).string ?? "" }
     }
@@ -150,7 +150,7 @@ package final class Browser: Sendable {
         try await script("return document.querySelector(arguments[0]) !== null", .string(selector)).bool == true
     }
 
-    /// The text of the first element selected, as it is shown.
+    /// The text of the first element selected, as displayed.
     package func text(_ selector: String) async throws -> String {
         try await script("return document.querySelector(arguments[0]).innerText", .string(selector)).string ?? ""
     }
@@ -160,7 +160,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.click(find(selector)))
     }
 
-    /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are no characters.
+    /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are not characters.
     package func type(_ text: String, into selector: String) async throws {
         _ = try await driver.perform(.sendKeys(find(selector), text))
     }
@@ -189,7 +189,7 @@ package final class Browser: Sendable {
 
     // MARK: - looks
 
-    /// What is seen, as PNG.
+    /// A screenshot as PNG.
     ///
     /// - Parameter isWhole: the page from top to bottom instead of the window.
     /// - Returns: the file's bytes.
@@ -202,11 +202,11 @@ package final class Browser: Sendable {
         return bytes
     }
 
-    /// What would come out of a printer, with print media emulated, as PDF.
+    /// The printed page, with print media emulated, as PDF.
     ///
     /// - Parameters:
-    ///   - width: of the paper without margins, in CSS pixels.
-    ///   - height: the same.
+    ///   - width: the width of the paper without margins, in CSS pixels.
+    ///   - height: the height of the paper without margins, in CSS pixels.
     /// - Returns: the file's bytes.
     /// - Throws: ``BrowserError``.
     package func printed(width: Int, height: Int) async throws -> [UInt8] {
@@ -218,7 +218,7 @@ package final class Browser: Sendable {
         return bytes
     }
 
-    /// What standard base 64 stands for; nil for nothing and for what is none.
+    /// Decodes standard base 64; nil if empty or invalid.
     private static func bytes(_ value: JSON) -> [UInt8]? {
         let text = (value.string ?? "").filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
         return Base64URL.decode(String(text)).flatMap { $0.isEmpty ? nil : $0 }
@@ -239,7 +239,7 @@ package final class Browser: Sendable {
         try await driver.setViewport(width: width, height: height)
     }
 
-    /// What pages wrote to the console, and errors nobody caught, since the last call.
+    /// Console messages and uncaught errors of pages since the last call.
     package func messages() async throws -> [BrowserMessage] {
         try await driver.messages()
     }

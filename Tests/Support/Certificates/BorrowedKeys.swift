@@ -2,7 +2,8 @@
 
 import CarrelThreads
 
-/// RSA keys that one directory uses. Others may use them when it is gone, never beside it: keys of two live directories differ.
+/// RSA keys that one directory uses. Others may reuse them when it is gone, never at the same time: keys of two live directories
+/// differ.
 final class BorrowedKeys: Sendable {
     /// Keys in PEM by their size in bits.
     private let mine = Locked<[Int: [[UInt8]]]>([:])

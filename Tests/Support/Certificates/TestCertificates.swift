@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Keys and certificates that the openssl command makes, in a directory of their own.
 package struct TestCertificates: Sendable {
-    /// Where each NAME.key, NAME.pem and NAME.der is.
+    /// The folder of each NAME.key, NAME.pem and NAME.der.
     package let directory = TemporaryDirectory()
     private let openSSL: String
     private let rsaKeys = BorrowedKeys()
@@ -12,7 +12,7 @@ package struct TestCertificates: Sendable {
     /// Skips the test where there is no openssl command.
     package init() throws { openSSL = try requirePeer("openssl") }
 
-    /// What a key is, in the words of `openssl genpkey`.
+    /// A kind of key, in the terms of `openssl genpkey`.
     package enum Key: Sendable {
         case p256
         case p384
@@ -124,7 +124,7 @@ package struct TestCertificates: Sendable {
         try await runProcess([openSSL, "dgst", "-sha256", "-sign", file(name, "key")], input: message).output
     }
 
-    /// What the openssl command makes of its input.
+    /// Runs the openssl command with an input.
     package func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
         let result = try await runProcess([openSSL] + arguments, input: input)
         guard result.status.isSuccess else {

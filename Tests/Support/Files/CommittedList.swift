@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A committed text beside which a test puts what it finds: in the folder of its target below `Tests/Golden`.
+/// A committed text that a test compares with its findings: in the folder of its target below `Tests/Golden`.
 package enum CommittedList {
     /// Compares a text with the committed file; UPDATE_GOLDEN=1 rewrites the file instead.
     ///

@@ -9,7 +9,7 @@ import Glibc
 /// The child leads a session of its own. Whatever is left of its process group when it ends, or when this process ends, is
 /// killed.
 final class ChildProcess: Sendable {
-    /// What is known of the child so far.
+    /// The known state of the child.
     struct Progress: Sendable {
         var output: [UInt8] = []
         var errors: [UInt8] = []

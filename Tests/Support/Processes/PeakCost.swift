@@ -64,7 +64,7 @@ package struct PeakCost: Sendable {
 }
 
 extension PeakCost {
-    /// Whether a sanitizer runs, under which costs say nothing.
+    /// Whether a sanitizer runs, which makes costs meaningless.
     package static var isSanitized: Bool { unsafe getenv("CARREL_SANITIZER") != nil }
 
     /// Seconds of a refusal: built for release 1.

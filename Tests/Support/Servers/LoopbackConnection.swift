@@ -13,7 +13,7 @@ package final class LoopbackConnection: Sendable {
         self.descriptor = descriptor
     }
 
-    /// What has arrived and is not read yet, waiting until there is something; nil if the peer has hung up.
+    /// Reads the received bytes, waiting for the first; nil if the peer has hung up.
     package func read() -> [UInt8]? {
         let held = unread.withLock { unread in
             defer { unread = [] }
@@ -35,7 +35,7 @@ package final class LoopbackConnection: Sendable {
         return unsafe poll(&polled, 1, milliseconds) != 0
     }
 
-    /// Exactly so many bytes, or nil if the peer hung up before.
+    /// Reads exactly `count` bytes; nil if the peer hung up before.
     package func read(_ count: Int) -> [UInt8]? {
         if count == 0 { return [] }
         var bytes: [UInt8] = []

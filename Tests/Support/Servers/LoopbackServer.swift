@@ -6,7 +6,7 @@ import Glibc
 /// A server on 127.0.0.1 (or a Unix socket) that says byte for byte what a test wants to hear said, one thread for each
 /// connection.
 package final class LoopbackServer: Sendable {
-    /// Where it listens; 0 for a Unix socket.
+    /// The port on which it listens; 0 for a Unix socket.
     package let port: UInt16
     private let listener: Int32
     private let connections = Locked<[ObjectIdentifier: LoopbackConnection]>([:])

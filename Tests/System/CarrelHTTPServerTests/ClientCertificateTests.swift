@@ -89,7 +89,7 @@ private struct Authorities {
         let authorities: Authorities
         let server: HTTPServer
         let metrics: MetricsRegistry
-        /// Of the listener without and of that with certificates.
+        /// The ports of the listeners without and with certificates.
         let plain: UInt16
         let port: UInt16
 
@@ -98,10 +98,10 @@ private struct Authorities {
         }
     }
 
-    /// What a program writes.
+    /// A program's output.
     private static func text(of arguments: [String]) async throws -> String { try await checkProcess(arguments) }
 
-    /// What a handler sees of its client.
+    /// The client as seen by a handler.
     private static func seen(_ request: HTTPRequest) -> String {
         switch request.clientCertificate {
         case nil: "none"
@@ -184,7 +184,7 @@ private struct Authorities {
         }
     }
 
-    /// Strangers may ask it for handshakes, which cost the most.
+    /// Unknown clients may start handshakes there, which cost the most.
     @Test func `lets the threads of other listeners run before its own`() async throws {
         try await Self.withSite { site in
             let normal = "\(getpriority(Int32(PRIO_PROCESS.rawValue), 0))"

@@ -10,7 +10,7 @@ import CarrelVaultTPM
 import Glibc
 import Testing
 
-/// Where a test has a vault: its own folder, or names of its own on the one token.
+/// The place of a test's vault: its own folder, or its own names on the shared token.
 struct VaultPlace: Sendable {
     let kind: VaultKind
     let directory = TemporaryDirectory()
@@ -67,7 +67,7 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// What opens the vault in `VaultProgram`.
+    /// The arguments that open the vault in `VaultProgram`.
     var arguments: [String] {
         switch peer {
         case .none: ["file", folder, passphrase]
@@ -87,7 +87,7 @@ struct VaultPlace: Sendable {
     var hasFile: Bool { kind != .pkcs11 }
 }
 
-/// The program beside the test's own that uses a vault.
+/// The program, built next to the test's own, that uses a vault.
 func vaultProgram() throws -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)

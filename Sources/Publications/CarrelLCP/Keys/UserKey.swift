@@ -7,7 +7,7 @@ package import CarrelCrypto
 public struct UserKey: Sendable, Equatable {
     let secret: Secret
 
-    /// - Parameter passphrase: as it was typed; nothing is trimmed or normalized.
+    /// - Parameter passphrase: the passphrase as typed; it is neither trimmed nor normalized.
     public init(passphrase: String) {
         let bytes = Array(passphrase.utf8)
         secret = Secret(SHA256.hash(bytes.rawSpan))
@@ -28,14 +28,14 @@ public struct UserKey: Sendable, Equatable {
         self.init(digest: Secret(bytes))
     }
 
-    /// The keys that a user may have meant: the digest of the words, and where they look like a digest, that digest.
+    /// The keys that a user may have meant: the digest of the words, and if they look like a digest, that digest.
     public static func candidates(_ words: String) -> [UserKey] {
         [UserKey(passphrase: words), UserKey(hexDigest: words)].compactMap(\.self)
     }
 }
 
 extension UserKey {
-    /// 64 digits. A secret: it opens what the passphrase opens.
+    /// The digest in 64 hexadecimal digits. A secret: it is equivalent to the passphrase.
     var hexDigest: String {
         secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Hex.encode($0) } }
     }

@@ -5,8 +5,9 @@ extension TransformingFetcher {
     ///
     /// - Parameters:
     ///   - key: the publication's key.
-    ///   - properties: how each is encrypted, as ``Fetcher/encryptedResources(warnings:)`` finds it.
-    /// - Returns: for `TransformingFetcher.init`. A resource whose cipher is not known fails with `resource.decryption`.
+    ///   - properties: the encryption of each resource, from ``Fetcher/encryptedResources(warnings:)``.
+    /// - Returns: a transformer for `TransformingFetcher.init`. A resource with an unknown cipher fails with
+    ///   `resource.decryption`.
     public static func decrypting(with key: ContentKey, properties: [ResourcePath: Encryption]) -> Transformer {
         { resource in
             let link = resource.link

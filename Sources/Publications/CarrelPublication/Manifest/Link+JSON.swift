@@ -76,6 +76,6 @@ extension [Link] {
 }
 
 extension [String] {
-    /// A string where there is one, an array where there are more, nil if there is none.
+    /// A string for a single value, an array for several, nil for none.
     var oneOrMany: JSON? { count > 1 ? .array(map(JSON.string)) : first.map(JSON.string) }
 }

@@ -60,7 +60,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         self.parts = Parts(type: names[0].lowercased(), subtype: names[1].lowercased(), parameters: parameters)
     }
 
-    /// One that the program itself names; traps when it is none.
+    /// A media type from a literal in the program; traps if it is invalid.
     init(known text: String) {
         guard let type = MediaType(text) else { preconditionFailure("\(text) is not a media type") }
         self = type

@@ -58,7 +58,7 @@ public struct Metadata: Sendable, Equatable {
         public static let pdf = Profile(rawValue: "https://readium.org/webpub-manifest/profiles/pdf")
     }
 
-    /// How content fits the screen (Readium Web Publication Manifest, Presentation module).
+    /// The layout of content on the screen (Readium Web Publication Manifest, Presentation module).
     public enum Layout: String, Sendable {
         /// Pages of a fixed size, laid out by the publisher.
         case fixed

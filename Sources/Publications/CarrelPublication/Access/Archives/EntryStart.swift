@@ -15,8 +15,8 @@ struct EntryStart {
     /// - Parameters:
     ///   - entry: an entry of the directory.
     ///   - link: the entry's link.
-    ///   - archive: that it is in.
-    ///   - ahead: bytes of the entry that are to come along.
+    ///   - archive: the archive of the entry.
+    ///   - ahead: the number of bytes of the entry to read with the header.
     /// - Throws: `resource.malformed` if the header is another.
     init(
         of entry: ArchiveFetcher.Entry,

@@ -65,7 +65,7 @@ struct PDFParser: PublicationParser {
         }
     }
 
-    /// Entries of the outline; one that leads to no page leads to where those below it begin.
+    /// Converts entries of the outline; an entry without a page leads to its first child's.
     private static func links(_ items: [PDFOutlineItem], _ href: String) -> [Link] {
         items.map { item in
             let children = links(item.children, href)

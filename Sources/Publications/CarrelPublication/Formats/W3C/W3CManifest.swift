@@ -120,7 +120,7 @@ struct W3CManifest {
         }
     }
 
-    /// An address relative to the package. At its root most manifests are, and their addresses are taken as they are.
+    /// An address relative to the package. Most manifests are at its root, so their addresses are unchanged.
     private func inPackage(_ url: String) -> String {
         guard let path, path.string.contains("/"), let target = ResourcePath(href: url, relativeTo: path) else { return url }
         return target.href + (url.firstIndex(of: "#").map { String(url[$0...]) } ?? "")
