@@ -76,7 +76,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 }
 
-/// Writes the response issue by issue, if there are too many to hold at once.
+/// Writes the response issue by issue, if there are too many to hold in memory.
 public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool

@@ -41,8 +41,8 @@ final class DASHPresentation: Presentation {
     private struct LiveLists {
         /// The numbers of segments, by their tracks.
         var sequences: [String: SegmentSequence] = [:]
-        /// Streams that had the main track of a rendition, for periods that do not. Tracks alone are counted: addresses name any
-        /// combination of them.
+        /// Streams with the main track of a rendition, for periods that lack it. Counted by track: addresses may combine tracks
+        /// freely.
         var streams: [RenditionName: MPDStream] = [:]
     }
 

@@ -23,8 +23,7 @@ struct DASHTracks: Sendable {
     /// - Parameters:
     ///   - manifest: the MPD.
     ///   - wishes: the preferences of the caller and the capabilities of the player.
-    /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD is at an address that is not loaded;
-    ///   `CancellationError`.
+    /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD may not be loaded; `CancellationError`.
     init(_ manifest: Manifest, _ wishes: TrackWishes) throws {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
         var offer = Offer()

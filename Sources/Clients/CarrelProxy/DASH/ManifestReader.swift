@@ -5,7 +5,7 @@ import CarrelDASH
 import CarrelHTTP
 import CarrelThreads
 
-/// Loads an MPD, and reloads a dynamic one if an update is due and a player requests its playlist. Concurrent calls share one
+/// Loads an MPD, and reloads a dynamic one when a player requests its playlist and an update is due. Concurrent calls share a
 /// request.
 actor ManifestReader {
     private let origin: MediaOrigin

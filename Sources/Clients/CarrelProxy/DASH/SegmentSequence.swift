@@ -39,8 +39,7 @@ struct SegmentSequence: Sendable {
 
     init() {}
 
-    /// Numbers a second list of the same source: segments of a period have the same discontinuity number in all renditions (RFC
-    /// 8216 §6.2.4).
+    /// Numbers another list of the same source: all renditions have the same discontinuity numbers (RFC 8216 §6.2.4).
     ///
     /// - Parameters:
     ///   - other: the numbers of the other list.

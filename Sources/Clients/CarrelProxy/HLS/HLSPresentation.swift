@@ -371,8 +371,7 @@ final class HLSPresentation: Presentation {
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
-    /// The effective key line: the first one for this key system or, if all are for other systems, the first one. Its address is
-    /// resolved.
+    /// The effective key line, with its address resolved: the first one for this key system, or the first of any.
     private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
         let keys = state.withLock { $0.keys }
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }

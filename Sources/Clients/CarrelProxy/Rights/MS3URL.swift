@@ -43,8 +43,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
         isPlaylist = true
     }
 
-    /// Whether a source is intended as a compound URL: by its scheme, by the path of its rights service, or by an address in its
-    /// fragment.
+    /// Whether a source is meant as a compound URL: by its scheme, the path of its rights service, or an address in its fragment.
     ///
     /// - Parameter source: the source as passed to the proxy.
     /// - Returns: true for malformed ones too, so that their token is not sent to a server as part of an ordinary address.

@@ -4,8 +4,7 @@ import CarrelHTTP
 package import CarrelHTTPClient
 package import CarrelMedia
 
-/// The HTTP client that redeems tokens: TLS only, and private networks only if the caller's address names them or the proxy
-/// allows them.
+/// The HTTP client that redeems tokens: TLS only, and private networks only if the caller names them or the proxy allows them.
 package struct RightsHTTPClient: MediaHTTPClient {
     private let origin: MediaOrigin
 

@@ -6,8 +6,7 @@ import CarrelThreads
 /// The open segments of a session that no player reads yet, one per rendition: the next segment, opened before its request, or a
 /// segment whose player left before the first byte, kept for its next request.
 ///
-/// An open segment is a request to the origin with its first bytes, held by back-pressure. Their number is limited by the share
-/// of all sessions.
+/// An open segment is a stalled request to the origin with its first bytes. The share of all sessions limits their number.
 final class SegmentsAhead: Sendable {
     private enum Content: Sendable {
         /// Opened before its request.

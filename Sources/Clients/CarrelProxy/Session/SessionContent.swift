@@ -361,8 +361,7 @@ final class SessionContent: Sendable {
 
     // MARK: - Keys that end
 
-    /// Opens a response within the life of its keys: a key that expires first gives an error status, however long the origin
-    /// takes.
+    /// Opens a response within the life of its keys: an expired key gives an error status, however long the origin takes.
     private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let task = Task { try await open() }
         let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }

@@ -31,8 +31,7 @@ public struct SessionProgress: Sendable {
     }
 }
 
-/// Tracks the segments that were sent. It holds the playlists that players got, so it exists only after a caller requests
-/// progress.
+/// Tracks the segments that were sent. It keeps playlists, so it exists only after a caller requests progress.
 struct SentMedia: Sendable {
     private(set) var progress = SessionProgress()
     private var lists: [RenditionName: SegmentList] = [:]

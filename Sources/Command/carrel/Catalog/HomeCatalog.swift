@@ -8,8 +8,7 @@ import CarrelServer
 
 /// The catalog of a home, managed by its server or, if none is running, by this process.
 ///
-/// An ingest takes time, and servers may stop and start during it: each call goes to the process that has the database at that
-/// moment.
+/// Servers may stop and start during an ingest: each call goes to the process that has the database at that moment.
 actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient

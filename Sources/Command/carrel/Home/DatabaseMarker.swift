@@ -6,8 +6,7 @@ import CarrelHome
 import CarrelServer
 import Glibc
 
-/// The file in a home that marks its state as being in PostgreSQL, so that a command without that setting does not create a
-/// second, empty catalog.
+/// The file that marks a home's state as being in PostgreSQL, so that no command creates a second, empty catalog.
 struct DatabaseMarker {
     private let path: String
 

@@ -6,8 +6,7 @@ import Glibc
 /// Writes lines to a descriptor from a dedicated thread: a reader that stops reading does not stop the server. Lines that do not
 /// fit into the buffer are dropped and counted.
 ///
-/// The thread writes the lines of some milliseconds together, so that a busy server does not pay for a system call or a thread
-/// wake-up per line.
+/// The thread writes the lines of some milliseconds together, to save a system call and a thread wake-up per line.
 final class LineWriter: Sendable {
     private struct State {
         var lines: [UInt8] = []
