@@ -79,7 +79,7 @@ package struct SealedToken: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - kind: the expected kind.
-    ///   - keys: the service's keys by number, including those of earlier tokens.
+    ///   - keys: the service's keys by number, including keys of earlier tokens.
     ///   - now: the service's time.
     /// - Returns: the grant.
     /// - Throws: `rights.token` for a forged or altered token, or one of another kind or service; `rights.expired`.

@@ -34,7 +34,7 @@ struct SegmentSequence: Sendable {
         }
     }
 
-    /// If times go back further than this, the source has set its clock: no cache keeps a list for that long.
+    /// If times decrease by more than this, the source has set its clock: no cache keeps a list for that long.
     private static let longestReturn = Duration.seconds(30)
 
     init() {}

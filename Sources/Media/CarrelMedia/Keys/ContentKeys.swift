@@ -66,8 +66,8 @@ package struct ContentKeys: Sendable {
         do {
             grants[place] = try await Self.ask(for: names, Self.words(id, track), source)
         } catch  where error.code == .missingKey && id?.isZero == true {
-            // where keys change, packagers write zeros into the track, and name the keys in the groups of its samples: a sample without a
-            // group is an error when it comes
+            // with key rotation, packagers write zeros into the track, and name the keys in its sample groups: a sample without a
+            // group is an error when it arrives
         }
     }
 

@@ -7,7 +7,7 @@ package import CarrelHLS
 import CarrelMP4
 
 /// Decrypts one media segment of HLS, DASH or Common Encryption incrementally: it takes pieces of any size and writes clear bytes
-/// as soon as they are known.
+/// immediately.
 ///
 /// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH segment encryption) are restored exactly.
 /// Samples of fragmented MP4 and of packed audio are decrypted in place, and the segment keeps its length; samples of a transport

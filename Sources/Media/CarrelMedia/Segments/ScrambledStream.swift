@@ -79,7 +79,7 @@ struct ScrambledStream: Sendable {
     /// Writes the clear stream, whose map no longer mentions scrambling: null packets replace key messages, so that every other
     /// packet keeps its offset.
     ///
-    /// - Throws: `wrongKey` if no unit begins where one must; the errors of the reader and the sink.
+    /// - Throws: `wrongKey` if no unit begins at a required position; the errors of the reader and the sink.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0

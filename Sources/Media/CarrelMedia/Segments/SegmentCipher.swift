@@ -7,8 +7,7 @@ package import CarrelHLS
 /// Decrypts the bytes of one media segment that is encrypted as a whole: `AES-128`, `AES-256`, `AES-256-CTR` (RFC 8216 §4.3.2.4),
 /// and DASH segment encryption (ISO/IEC 23009-4).
 ///
-/// It takes pieces of any size and returns clear bytes as soon as they are known; `finish` returns the last ones and checks the
-/// padding.
+/// It takes pieces of any size and returns clear bytes immediately; `finish` returns the last ones and checks the padding.
 package struct SegmentCipher: ~Copyable {
     private var chained: AESCBCDecryptor?
     private var counter: AESStream?

@@ -53,7 +53,7 @@ package struct TrustedClock: Sendable, Equatable {
     }
 
     /// Takes a time that the service signed. It is used even if it is before the mark: a wall clock that ran ahead is corrected.
-    /// The clock never goes back before an earlier signed time of the same boot.
+    /// The clock is never set back before an earlier signed time of the same boot.
     ///
     /// - Parameters:
     ///   - time: the signed time.
