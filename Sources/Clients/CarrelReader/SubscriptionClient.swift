@@ -138,7 +138,7 @@ public actor SubscriptionClient {
                 var renewed = stored
                 renewed.token = fresh
                 if let password { renewed.globalAuthPassword = password }
-                // Kept before it is used: the old one may be worth nothing any more.
+                // Stored before use: the old token may no longer be valid.
                 try await keep(renewed)
                 asked = fresh
                 verified = await verify(fresh)
@@ -177,7 +177,7 @@ public actor SubscriptionClient {
         do throws(ReaderError) {
             return try await credentials(for: product, token)
         } catch {
-            // The token may have been renewed or be due for it; a new one is worth one more question.
+            // The token may have been renewed or be due for renewal; a new one justifies another request.
             guard error.code == .refused, error.status == "notrecognised", calls.canRenew else { throw error }
             _ = try await refresh()
             guard let fresh = stored.token, fresh != token else { throw error }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names of entries: what makes one safe to use, and how to show one that is not.
+/// Names of entries: whether they are safe to use, and how to show unsafe ones.
 package enum ArchiveName {
     private static let lengthLimit = 4096
 

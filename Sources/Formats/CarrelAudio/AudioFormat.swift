@@ -8,7 +8,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     public let codec: AudioCodec
     /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
     package let sampleRate: Int
-    /// Channels as the frames code them; one for HE-AAC v2, which is heard as two.
+    /// Number of coded channels; one for HE-AAC v2, which decodes to two.
     package let channels: Int
     /// Samples of each channel in one frame, at `sampleRate`.
     package let samplesPerFrame: Int

@@ -58,7 +58,7 @@ package struct MPDClock: Sendable, Hashable {
             guard body.count == 8 else { return nil }
             let bytes = body.rawSpan
             var seconds = Int64(bytes.u32(at: 0))
-            // of two eras the one from 1968 to 2104 (RFC 4330 §3)
+            // of the two possible eras, the one from 1968 to 2104 (RFC 4330 §3)
             if seconds < 1 << 31 { seconds += 1 << 32 }
             let milliseconds = (Int64(bytes.u32(at: 4)) * 1000) >> 32
             return Instant(milliseconds: (seconds - 2_208_988_800) * 1000 + milliseconds)

@@ -23,7 +23,7 @@ package struct MPDSegment: Sendable, Hashable {
     package var indexRange: MPDByteRange?
 }
 
-/// The segments of a representation, made one by one from a few numbers (ISO/IEC 23009-1 §5.3.9).
+/// The segments of a representation, computed on access from a few numbers (ISO/IEC 23009-1 §5.3.9).
 package struct MPDSegments: Sendable {
     /// Consecutive segments of equal duration.
     struct Run: Sendable {

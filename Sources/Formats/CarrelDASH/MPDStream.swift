@@ -18,7 +18,7 @@ package struct MPDStream: Sendable {
     /// How segments are addressed; nil for one segment that is the base address itself.
     package let information: SegmentInformation?
     package let availabilityTimeOffset: MPDTimeOffset?
-    /// Whether a segment is whole when it becomes available (@availabilityTimeComplete): false for one that grows while it is made.
+    /// Whether a segment is complete when it becomes available (@availabilityTimeComplete): false if it grows while it is made.
     package let availabilityTimeComplete: Bool
     /// Whether another representation of the set before it is not addressed in the same way.
     let hasInformationOfItsOwn: Bool

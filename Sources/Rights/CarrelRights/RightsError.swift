@@ -35,7 +35,7 @@ extension ErrorCode where Failure == RightsError {
     package static var url: Self { Self("rights.url") }
     /// A compound URL has no business token.
     package static var missingToken: Self { Self("rights.url.token") }
-    /// A compound URL has no content URL in its fragment, or one that cannot be played.
+    /// A compound URL has no content URL in its fragment, or an unsupported one.
     package static var missingContent: Self { Self("rights.url.content") }
     /// The rights location of a compound URL is not reached by TLS.
     package static var insecureRights: Self { Self("rights.url.tls") }

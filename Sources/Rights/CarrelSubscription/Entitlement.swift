@@ -6,7 +6,7 @@ package import CarrelBytes
 ///
 /// The rules, each of which either grants a product, would have granted it, or has nothing to say:
 /// - a free product is open to every account;
-/// - a running plan of scope `everything` grants every product; one that has ended grants none;
+/// - a running plan of scope `everything` grants every product; an ended plan grants none;
 /// - a plan of scope `issues` grants the issues that came out while it ran, and after its end as many grace issues as it has;
 /// - a plan of scope `listed` grants its products from its start, also after its end;
 /// - a purchase or a gift grants its product until its own end;

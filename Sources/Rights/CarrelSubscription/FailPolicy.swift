@@ -81,7 +81,7 @@ public enum FailPolicy: Sendable, Equatable {
     /// Decides about a product without the system.
     ///
     /// - Parameters:
-    ///   - memory: the cached state of the token; nil for one that was never seen.
+    ///   - memory: the cached state of the token; nil if it was never seen.
     ///   - now: the time.
     /// - Returns: the ruling; an opening has still to keep the cap.
     public func ruling(on memory: Memory?, at now: Instant) -> Ruling {

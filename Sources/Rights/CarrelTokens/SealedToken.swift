@@ -64,7 +64,7 @@ package struct SealedToken: Sendable, Hashable {
     /// - Parameters:
     ///   - rules: the grant.
     ///   - key: the key that seals new tokens.
-    /// - Returns: the token, another one each time.
+    /// - Returns: the token, which differs each time.
     /// - Throws: `rights.malformed` for rules that break a bound or do not fit into 4 KiB.
     package static func seal(_ rules: BusinessRules, under key: Key) throws(RightsError) -> SealedToken {
         let plaintext = try rules.encode()

@@ -34,7 +34,7 @@ final class DASHPresentation: Presentation {
         var isEnded = false
     }
 
-    /// A newer manifest took the place of one that was looked at.
+    /// The manifest was replaced by a newer one during the check.
     private struct Superseded: Error {}
 
     /// The facts of live playlists that last over reloads.

@@ -26,7 +26,8 @@ actor InitializationCache {
         if let (url, range) = stream.initialization {
             return try await load(url, range.flatMap { range in range.length.map { range.offset..<range.offset + $0 } })
         }
-        // the one resource of a representation begins with it: all in front of the index, and of media without one
+        // a representation in a single resource begins with it: everything before the index, or before the media if there is no
+        // index
         guard stream.information?.kind ?? .base == .base else {
             throw ProxyError(.unsupported, "representation '\(stream.id)' has no initialization segment")
         }

@@ -89,7 +89,7 @@ actor ManifestReader {
         return try await current()
     }
 
-    /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
+    /// Whether the MPD is due for a reload (ISO/IEC 23009-1 §5.3.1.2); never without an update period.
     private func isDue(_ manifest: Manifest, isList: Bool) async -> Bool {
         guard let asked else { return true }
         let age = asked.duration(to: .now)

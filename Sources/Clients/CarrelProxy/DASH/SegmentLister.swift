@@ -102,7 +102,7 @@ struct SegmentLister: Sendable {
             return SegmentPlaces(index, of: stream)
         }
         var range = isLive ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
-        // a window without a limit would make every list longer than the one before
+        // without a limit on the window, every list would be longer than the previous one
         if isLive { range = range.suffix(Self.liveLimit) }
         try take(range.count, of: stream, &room, list)
         var places = SegmentPlaces(segments, range, of: stream)
@@ -143,7 +143,7 @@ struct SegmentLister: Sendable {
         return true
     }
 
-    /// Whether a representation has the times of another one in every period, by the MPD.
+    /// Whether two representations have the same times in every period, by the MPD.
     private func isTimed(_ track: Manifest.Track, as other: [SegmentInformation?]) -> Bool {
         manifest.timings.indices.allSatisfy { period in
             switch (manifest.stream(track, inPeriod: period)?.information, other[period]) {

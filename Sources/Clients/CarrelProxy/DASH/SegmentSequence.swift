@@ -21,7 +21,7 @@ struct SegmentSequence: Sendable {
         var end: Duration { start + duration }
         private var middle: Duration { start + duration / 2 }
 
-        /// Whether another one begins in the second half of this one, or later.
+        /// Whether another segment begins in the second half of this one, or later.
         func isBefore(_ other: Key) -> Bool {
             period == other.period ? middle <= other.start && start < other.start : period < other.period
         }
@@ -80,7 +80,7 @@ struct SegmentSequence: Sendable {
         list.discontinuitySequence = discontinuitySequence
     }
 
-    /// Whether a list ends long before the one that is known begins.
+    /// Whether a list ends long before the known one begins.
     private func hasReturned(_ list: SegmentList) -> Bool {
         guard let oldest = last.first ?? removed, let newest = list.segments.last, newest.name.period <= oldest.period else {
             return false

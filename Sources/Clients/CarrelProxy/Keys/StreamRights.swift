@@ -56,7 +56,7 @@ public struct StreamRights: Sendable {
         self.release = release
     }
 
-    /// Whether the output may be a plain stream of bytes. A constraint on the image other than 0 is one that such a stream does not keep.
+    /// Whether the output may be a plain byte stream. Such a stream does not enforce image constraints other than 0.
     public var relaxesOutput: Bool { extensions.contains(where: Self.opensOutput) }
 
     /// The first critical extension that the proxy does not enforce.

@@ -8,7 +8,7 @@ public import CarrelHTTP
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {
-        /// The one that the rules choose.
+        /// The track chosen by the default rules.
         case any
         /// Selects by the id of the adaptation set, group or track.
         case id(String)
@@ -38,7 +38,7 @@ public struct MediaSourceParameters: Sendable {
 
     /// The media type of the source, such as `video/mp4` or `application/vnd.oma.drm.dcf`; nil to find it in its bytes.
     public var sourceContentType: String?
-    /// The media type that players get for the content of a DCF; nil for the one that the file names.
+    /// The media type that players get for the content of a DCF; nil for the type in the file.
     public var contentType: String?
     /// The duration of the content in seconds; nil if unknown.
     public var durationSeconds: Double?
@@ -109,7 +109,7 @@ public struct MediaSourceParameters: Sendable {
         "upgrade",
     ]
 
-    /// Whether a line keeps a top playlist one that players read.
+    /// Whether a multivariant playlist remains valid for players with a line.
     private static func isOfTopPlaylist(_ line: String) -> Bool {
         let text = Array("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nmedia.m3u8\n\(line)\n".utf8)
         guard case .multivariant = try? Playlist.parse(text.rawSpan) else { return false }

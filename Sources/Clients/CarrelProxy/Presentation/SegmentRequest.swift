@@ -38,14 +38,14 @@ struct SegmentSource: Sendable {
     }
 }
 
-/// A segment on its way: the origin's segments are opened, decrypted and made into one for the player, as its bytes are taken.
+/// Produces a segment: opens and decrypts the origin's segments and combines them for the player on demand.
 struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
     var opening: SegmentOpening
     var settings: SessionSettings
     /// The number of the segment.
     var number: Int
-    /// Whether other segments of the list have pictures, and this one has none.
+    /// Whether other segments of the list have video, but this one has none.
     var lacksPictures = false
 
     /// One transport stream of all sources.

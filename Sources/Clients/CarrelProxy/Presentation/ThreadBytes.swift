@@ -6,7 +6,7 @@ import CarrelThreads
 
 /// Bytes that are made by calls that block, on a thread of their own that waits while the player does.
 ///
-/// There is one for a request at most, so that a player that stalls holds a thread of its session and no other.
+/// There is at most one per request, so that a stalled player occupies a thread of its own session only.
 final class ThreadBytes: SegmentBytes {
     private let channel: PieceChannel
     private let work = BlockingWork()
@@ -103,7 +103,7 @@ private final class PieceChannel: Sendable {
         self.room = room
     }
 
-    /// Gives a piece, and waits until the one before it is taken.
+    /// Delivers a piece, and waits until the previous one was taken.
     func send(_ piece: [UInt8]) throws {
         while true {
             let (isDone, waiting) = try state.withLock { state throws(CancellationError) in

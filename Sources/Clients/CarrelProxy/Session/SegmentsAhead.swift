@@ -89,7 +89,7 @@ final class SegmentsAhead: Sendable {
                 throw error
             } catch {
                 release(name, segment)
-                // one that was kept may have failed while no request waited
+                // a kept segment may have failed while no request waited
                 if !wasLeft { throw error }
             }
         }
@@ -119,7 +119,7 @@ final class SegmentsAhead: Sendable {
         return (segment, wasLeft)
     }
 
-    /// The segment that was opened before its request; one that failed is opened again.
+    /// The segment that was opened before its request; a failed one is opened again.
     private static func take(
         _ task: Task<ServedMedia, any Error>,
         orOpen open: () async throws -> ServedMedia

@@ -387,7 +387,7 @@ final class SessionContent: Sendable {
         do {
             try await KeyUse.$current.withValue(use) { try await send() }
         } catch {
-            // one that was cut has been reported
+            // an aborted response was already reported
             let isWatched = share.watch.remove(watching)
             if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
                 report(use.explained(error))

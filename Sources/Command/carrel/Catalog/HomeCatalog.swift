@@ -22,7 +22,7 @@ actor HomeCatalog {
         client = try await HomeClient(options, creating: console)
     }
 
-    /// Calls the API. The call has to be one that does no harm when it is made twice.
+    /// Calls the API. The call must be harmless if it is repeated.
     func call(_ target: String, contentType: String = "application/json", _ body: [UInt8]) async throws -> JSON {
         do {
             return try await client.call(.post, target, contentType: contentType, body)

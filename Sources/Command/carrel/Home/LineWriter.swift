@@ -10,7 +10,7 @@ import Glibc
 final class LineWriter: Sendable {
     private struct State {
         var lines: [UInt8] = []
-        /// Lines left out since the last one that was taken.
+        /// Lines dropped since the last written one.
         var dropped = 0
         /// Lines left out in all.
         var lost = 0

@@ -78,7 +78,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// The vault of this device's player, or of the one to come.
+    /// The vault of this device's player, existing or to be created.
     private static func vault() async throws -> Vault {
         let folder = ReaderFolder(home: ReaderFolder.variable("CARREL_READER_HOME"))
         let kind = ReaderFolder.variable("CARREL_VAULT").flatMap { VaultKind(rawValue: $0) }

@@ -90,7 +90,7 @@ struct AudioSplitter {
         }
     }
 
-    /// Whether a frame follows this one; nil when its bytes are not there yet.
+    /// Whether a frame follows this one; nil if its bytes have not arrived.
     private func isConfirmed(_ frame: AudioFraming.Frame, _ at: Int, _ isLast: Bool) -> Bool? {
         if isLocked { return true }
         let next = at + frame.length

@@ -107,7 +107,7 @@ struct PacketWriter {
         }
     }
 
-    /// Copies 184 bytes in three blocks, the last of which overlaps the one before it.
+    /// Copies 184 bytes in three blocks, the last of which overlaps its predecessor.
     @inline(__always)
     private static func copy(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer) {
         let first = unsafe from.loadUnaligned(as: SIMD64<UInt8>.self)

@@ -296,7 +296,7 @@ package struct TransportStreamMuxer: Sendable {
         // a jump of more than ten seconds is not filled
         guard next &- clock > Self.clockInterval, next &- clock < 900_000 else { return }
         let pid = program.streams[clockStream].pid
-        // a packet without payload has the counter of the one before it
+        // a packet without payload repeats the previous counter
         let counter = (counters.streams[clockStream] &- 1) & 15
         while next &- clock > Self.clockInterval {
             clock &+= Self.clockInterval

@@ -36,7 +36,7 @@ package struct SliceStart: Sendable, Hashable {
         }
     }
 
-    /// The id of a picture parameter set; nil when the unit is another one, or damaged.
+    /// The id of a picture parameter set; nil if the unit is of another type, or damaged.
     ///
     /// - Parameters:
     ///   - unit: a whole NAL unit.

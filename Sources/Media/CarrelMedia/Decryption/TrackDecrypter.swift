@@ -60,7 +60,7 @@ package final class TrackDecrypter {
     }
 
     /// - Parameters:
-    ///   - track: one with entries of Common Encryption.
+    ///   - track: a track with Common Encryption entries.
     ///   - keys: its keys.
     /// - Throws: `unsupported` when one of its descriptions has another protection.
     package init(_ track: MP4Track, keys: ContentKeys) throws(MediaError) {

@@ -170,7 +170,7 @@ package struct ScrambledSegments: Sendable {
                     found[found.count - 1].endTime = clock.time
                     found[found.count - 1].range = found[found.count - 1].range.lowerBound..<offset
                 }
-                // what comes before the first one has the tables
+                // the bytes before the first one contain the tables
                 let start = found.isEmpty ? 0 : offset
                 do {
                     try add(Segment(startTime: clock.time, endTime: clock.time, range: start..<length), to: &found)

@@ -10,7 +10,7 @@ struct TrackClock: Sendable {
     /// The same in units of the track, from a beginning at `TransportRemuxer.origin`.
     let unitShift: Int64
 
-    /// - Parameter track: one with a time scale.
+    /// - Parameter track: a track with a timescale.
     init(_ track: MP4Track) {
         timescale = Int64(max(1, track.timescale))
         var delay: Int64 = 0

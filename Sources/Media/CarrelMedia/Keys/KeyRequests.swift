@@ -18,7 +18,7 @@ final class KeyRequests: Sendable {
         state = Locked(State(grants: LRUCache(limit: max(1, limit))))
     }
 
-    /// The key of a name: from the cache, from the request on its way, or from a new one.
+    /// The key for a name: from the cache, a pending request, or a new request.
     ///
     /// - Parameters:
     ///   - name: the key's.

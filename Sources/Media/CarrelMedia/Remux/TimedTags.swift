@@ -70,7 +70,7 @@ struct TimedTags: Sendable {
         }
     }
 
-    /// Whether a message carries an ID3 tag: its scheme is one for them, or one of DASH events and its data begin as a tag.
+    /// Whether a message carries an ID3 tag: by its scheme or, with a scheme of DASH events, by the beginning of its data.
     private static func hasTag(_ message: EventMessage) -> Bool {
         guard message.data.count >= 10, message.data.starts(with: Array("ID3".utf8)), message.timescale > 0 else { return false }
         let scheme = message.scheme.lowercased()

@@ -27,7 +27,7 @@ package struct TransportRemuxer: ~Copyable {
     var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
-    /// The number of the stream of timed ID3 tags in the multiplex; nil before there is one.
+    /// The index of the stream of timed ID3 tags in the multiplex; nil before it is added.
     private var tagStream: Int?
 
     private struct Stream: Sendable {
@@ -207,7 +207,7 @@ package struct TransportRemuxer: ~Copyable {
     /// Whether the program has a stream of timed ID3 tags.
     var hasTimedTags: Bool { tagStream != nil }
 
-    /// Adds a stream of timed ID3 tags, unless there is one. The tables that name it come with the next segment.
+    /// Adds a stream of timed ID3 tags, unless there is one. The tables that list it are written with the next segment.
     mutating func addTimedTags() throws(Malformed) {
         guard tagStream == nil else { return }
         try muxer.add(.timedID3(pid: Self.tagPID))

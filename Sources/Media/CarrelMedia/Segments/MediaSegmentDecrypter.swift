@@ -144,7 +144,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
 
     private static let dashCipher = "urn:mpeg:dash:sea:aes128-cbc:2013"
 
-    /// Whether the cipher of an MPD's segment encryption is one that Carrel decrypts.
+    /// Whether Carrel supports the cipher of an MPD's segment encryption.
     package static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
         guard let scheme = encryption?.scheme else { return true }
         return scheme.lowercased() == dashCipher

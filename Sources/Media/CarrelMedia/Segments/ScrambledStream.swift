@@ -84,7 +84,7 @@ struct ScrambledStream: Sendable {
         var descrambler = TransportStreamDescrambler()
         var next = 0
         var at: Int64 = 0
-        // packets from one with a section of the map that the next block ends
+        // packets from the beginning of a map section that ends in the next block
         var held: [UInt8] = []
         var digests: [KeyParity: [UInt8]] = [:]
         var verified: Set<KeyParity> = []

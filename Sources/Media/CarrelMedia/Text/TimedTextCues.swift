@@ -5,7 +5,7 @@ package import CarrelMP4
 
 /// The cues of a track of timed text in fragmented MP4, sample after sample: `wvtt`, and the text of `stpp` (ISO/IEC 14496-30).
 ///
-/// A cue that samples repeat is one cue. Cues come in the order of their beginning; `WebVTTFile` writes them as segments.
+/// A cue that is repeated in several samples is merged. Cues are in order of their start; `WebVTTFile` writes them as segments.
 ///
 /// ```swift
 /// var cues = TimedTextCues(track.entries[0])
@@ -69,7 +69,7 @@ package struct TimedTextCues: Sendable {
             for cue in try TTMLText(sample).cues {
                 let (first, last) = (max(start, cue.start), min(end, cue.end))
                 guard first < last else { continue }
-                // a document may repeat what the one before it shows
+                // a document may repeat the cues of the previous one
                 if start == first, let place = known[cue.text]?.popLast() {
                     cues[place].end = last
                     if last == end { ending[cue.text, default: []].append(place) }

@@ -7,7 +7,7 @@ import CarrelMP4
 
 /// Writes one track as fragments, encrypted, segment after segment.
 ///
-/// Memory is one fragment: a fragment ends with its segment, before a sync sample of pictures, and after 4 MiB.
+/// Memory is one fragment: a fragment ends with its segment, before a sync sample of video, and after 4 MiB.
 final class TrackPackager: SegmentedTrack {
     let track: PackagedTrack
     private let options: PackagingOptions

@@ -173,7 +173,7 @@ package struct PersonalizationResponse: Sendable {
 package struct TrustDocument: Sendable, Equatable {
     /// The root's certificate in DER.
     package let root: [UInt8]
-    /// Roots before it, each signed by the one before: ``RootRollover``.
+    /// Earlier roots, each signed by its predecessor: ``RootRollover``.
     package let rollovers: [String]
     /// ``ServiceKeys``, signed by the root.
     package let keys: String
@@ -203,7 +203,7 @@ package struct TrustDocument: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - trusted: the root that is trusted so far, in DER; nil trusts the root of this document (at first contact over TLS).
-    ///   - number: of the last document; an older one is refused.
+    ///   - number: the number of the last document; an older one is refused.
     /// - Returns: the root, and the keys of the service.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package func verified(from trusted: [UInt8]?, notBefore number: Int = 0) throws(RightsError) -> (

@@ -14,7 +14,7 @@ package struct KeyRequest: Sendable, Equatable {
         case stream
         /// A license for the store.
         case persist
-        /// A license instead of one that the player has.
+        /// A renewal of a license that the player has.
         case renew
         /// The player returns a license.
         case release
@@ -41,7 +41,7 @@ package struct KeyRequest: Sendable, Equatable {
     package var secondsSinceBoot = 0
     /// The token that is redeemed; nil in renewals and releases.
     package var token: String?
-    /// The license before this one, and its number in its series.
+    /// The previous license, and its number in its series.
     package var license: String?
     package var sequence = 0
     /// The number of the list of what is revoked that the player has.
