@@ -29,6 +29,8 @@ public actor SubscriptionClient {
         case kept(SubscriptionState?, because: UpstreamError)
     }
 
+    /// Creates a client from the stored subscription.
+    ///
     /// - Parameters:
     ///   - name: the app's name for the provider.
     ///   - calls: the calls to the provider.

@@ -7,6 +7,8 @@ public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
 
+    /// Creates a list of providers.
+    ///
     /// - Parameter clients: at least one.
     public init(_ clients: [SubscriptionClient]) {
         precondition(!clients.isEmpty, "an app without providers cannot work")

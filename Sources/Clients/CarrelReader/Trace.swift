@@ -13,6 +13,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// A word in lower case, such as `proxy`.
         public let description: String
 
+        /// Creates a channel.
+        ///
         /// - Parameter name: a word in lower case.
         public init(_ name: StaticString) {
             description = name.description
@@ -26,6 +28,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// The value to show.
         public let value: Value
 
+        /// Creates a field.
+        ///
         /// - Parameters:
         ///   - name: a word in lower camel case.
         ///   - value: such as `.url(address)`.

@@ -10,6 +10,8 @@ package enum NaturalOrder {
     /// Number of comparisons between two cancellation checks.
     private static let patience = 4096
 
+    /// Sorts files by their paths.
+    ///
     /// - Parameters:
     ///   - elements: the files.
     ///   - path: returns the path of a file, with `/` as the separator.

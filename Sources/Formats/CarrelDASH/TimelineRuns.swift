@@ -7,6 +7,8 @@ enum TimelineRuns {
     private static let latest: Int64 = 1 << 62
     private static let mostSegments = 1 << 40
 
+    /// Makes the runs of a timeline.
+    ///
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.

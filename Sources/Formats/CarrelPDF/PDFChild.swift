@@ -59,6 +59,8 @@ enum PDFChild {
     static let patience: Int32 = 2000
     private static let isRehearsed: Bool = rehearse()
 
+    /// Runs a job in a child process.
+    ///
     /// - Parameters:
     ///   - descriptors: the descriptors that the job uses.
     ///   - limits: the resource limits of the child.

@@ -81,6 +81,8 @@ public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool
 
+    /// Creates a writer.
+    ///
     /// - Parameters:
     ///   - answer: the response, without its issues.
     ///   - alsoValue: whether categories also repeat their term as `value`.

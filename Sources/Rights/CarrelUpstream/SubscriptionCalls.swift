@@ -17,6 +17,8 @@ public struct SubscriptionCalls: Sendable {
     private let endpoints: SubscriptionEndpoints
     private let exchange: UpstreamExchange
 
+    /// Creates a client for the calls.
+    ///
     /// - Parameters:
     ///   - endpoints: the URLs to call.
     ///   - client: sends the requests.

@@ -68,6 +68,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
 
+    /// Checks the URLs.
+    ///
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
         for address in addresses {

@@ -24,6 +24,8 @@ public actor PlayerEngine {
         /// The owner's name for the device; empty for none.
         public var device: String
 
+        /// Creates the description of an app.
+        ///
         /// - Parameters:
         ///   - name: the app's name.
         ///   - build: its version.

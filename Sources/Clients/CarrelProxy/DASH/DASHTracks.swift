@@ -104,6 +104,8 @@ private struct Offer {
     private(set) var tracks: [Key: Manifest.Track] = [:]
     private var counts: [OfferedTrack.Kind: Int] = [:]
 
+    /// Offers the representations of a period.
+    ///
     /// - Throws: `CancellationError`.
     mutating func add(_ period: MPDPeriod) throws {
         var videoSets: [Substring: [Int]] = [:]

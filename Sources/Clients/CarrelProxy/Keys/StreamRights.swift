@@ -14,6 +14,8 @@ public struct StreamRights: Sendable {
         /// Its content.
         public var payload: [UInt8]
 
+        /// Creates a rule.
+        ///
         /// - Parameters:
         ///   - type: four characters, such as `wudo`.
         ///   - isCritical: whether a player that does not know it must not play.
@@ -39,6 +41,8 @@ public struct StreamRights: Sendable {
     /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void
 
+    /// Creates rights.
+    ///
     /// - Parameters:
     ///   - keys: the key source of the content.
     ///   - extensions: additional rules.

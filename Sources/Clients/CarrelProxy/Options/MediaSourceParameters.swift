@@ -25,6 +25,8 @@ public struct MediaSourceParameters: Sendable {
         /// The address of a WebVTT file.
         public var url: String
 
+        /// Creates a subtitle file.
+        ///
         /// - Parameters:
         ///   - name: the name that players show.
         ///   - language: the language (BCP 47).

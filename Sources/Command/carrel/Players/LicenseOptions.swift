@@ -97,6 +97,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
         return (state.hasPrefix("/") ? state : "\(value("HOME"))/.local/state") + "/carrel/licenses.sqlite"
     }
 
+    /// Reads a license file.
+    ///
     /// - Throws: ``UnreadableFile``.
     static func read(_ path: String, atMost limit: Int) throws -> [UInt8] {
         guard let stream = unsafe fopen(path, "rbe") else { throw UnreadableFile(path: path) }

@@ -232,6 +232,8 @@ package struct ScrambledSegments: Sendable {
         private var last: UInt64?
         private(set) var time: Int64 = 0
 
+        /// Takes a clock reference.
+        ///
         /// - Parameter reference: ticks of 27 MHz.
         mutating func take(_ reference: UInt64) {
             let ticks = reference / 300 & (MediaTime.modulus - 1)

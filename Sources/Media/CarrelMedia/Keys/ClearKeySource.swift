@@ -19,6 +19,8 @@ public struct ClearKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source for a license server.
+    ///
     /// - Parameters:
     ///   - url: address of the license server.
     ///   - client: sends the requests.

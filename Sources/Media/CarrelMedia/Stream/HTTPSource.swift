@@ -24,6 +24,8 @@ public final class HTTPSource: MediaSource {
     /// Size of the first request in bytes: it contains the headers of most files.
     private static let headLength: Int64 = 1 << 16
 
+    /// Creates a source for a URL.
+    ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.

@@ -26,6 +26,8 @@ public struct MediaSourceInformation: Sendable, Hashable {
     /// The media type of the encrypted bytes, if the source knows it.
     public var contentType: String?
 
+    /// Creates the information of a source.
+    ///
     /// - Parameters:
     ///   - length: the total length in bytes.
     ///   - contentType: the media type, if the source knows it.
@@ -40,6 +42,8 @@ public struct MemorySource: MediaSource {
     private let bytes: [UInt8]
     private let contentType: String?
 
+    /// Creates a source from bytes.
+    ///
     /// - Parameters:
     ///   - bytes: all of them.
     ///   - contentType: their media type.

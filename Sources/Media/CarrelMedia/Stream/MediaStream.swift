@@ -63,6 +63,8 @@ public actor MediaStream {
             self.contentType = contentType
         }
 
+        /// Creates a format with a key in the memory of an app.
+        ///
         /// - Parameters:
         ///   - key: the name of the key.
         ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.

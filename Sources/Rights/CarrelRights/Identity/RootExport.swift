@@ -9,6 +9,8 @@ package enum RootExport {
     private static let format = "carrel-root-1"
     private static let saltByteCount = 16
 
+    /// Encrypts a root's private key for export.
+    ///
     /// - Throws: `crypto.refused` when there is not enough memory for scrypt.
     package static func seal(
         _ key: P256.PrivateKey,
