@@ -41,8 +41,7 @@ final class DASHPresentation: Presentation {
     private struct LiveLists {
         /// The numbers of segments, by their tracks.
         var sequences: [String: SegmentSequence] = [:]
-        /// Streams with the main track of a rendition, for periods that lack it. Counted by track: addresses may combine tracks
-        /// freely.
+        /// Streams with the main track of a rendition, for periods that lack it. By track: addresses may combine tracks freely.
         var streams: [RenditionName: MPDStream] = [:]
     }
 

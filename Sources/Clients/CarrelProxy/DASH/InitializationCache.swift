@@ -26,8 +26,7 @@ actor InitializationCache {
         if let (url, range) = stream.initialization {
             return try await load(url, range.flatMap { range in range.length.map { range.offset..<range.offset + $0 } })
         }
-        // a representation in a single resource begins with it: everything before the index, or before the media if there is no
-        // index
+        // a representation in one file begins with it: everything before the index or, without an index, before the media
         guard stream.information?.kind ?? .base == .base else {
             throw ProxyError(.unsupported, "representation '\(stream.id)' has no initialization segment")
         }

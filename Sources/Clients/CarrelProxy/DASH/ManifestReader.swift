@@ -5,8 +5,7 @@ import CarrelDASH
 import CarrelHTTP
 import CarrelThreads
 
-/// Loads an MPD, and reloads a dynamic one when a player requests its playlist and an update is due. Concurrent calls share a
-/// request.
+/// Loads an MPD, and reloads a dynamic one for a requested playlist if an update is due. Concurrent calls share a request.
 actor ManifestReader {
     private let origin: MediaOrigin
     private let threads: SessionThreads
