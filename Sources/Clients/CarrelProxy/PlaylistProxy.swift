@@ -252,7 +252,7 @@ public final class PlaylistProxy: Sendable {
 
         /// Returns how far the player has come since the first call.
         ///
-        /// - Returns: what was sent so far.
+        /// - Returns: the progress so far.
         public func progress() -> SessionProgress { session.progress() }
 
         /// Ends the session: its address is refused from here on, and running responses are cut.

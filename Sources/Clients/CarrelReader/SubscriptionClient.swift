@@ -169,7 +169,7 @@ public actor SubscriptionClient {
         do throws(UpstreamError) { return .success(try await calls.renew(token)) } catch { return .failure(error) }
     }
 
-    /// Gets what opens the download of an edition.
+    /// Obtains the credentials for the download of an edition.
     ///
     /// - Parameter product: the edition's id in the feed.
     /// - Returns: the fields that the download has to send.

@@ -39,6 +39,6 @@ extension ErrorCode where Failure == ArchiveError {
     package static var duplicateName: Self { Self("archive.duplicateName") }
     /// Entries that share bytes of the file.
     package static var overlap: Self { Self("archive.overlap") }
-    /// The content that came out passes the limit, or is far larger than what it was packed into.
+    /// The output exceeds the limit, or is far larger than the compressed content.
     package static var bomb: Self { Self("archive.bomb") }
 }

@@ -33,7 +33,7 @@ package enum ArchiveName {
         return nil
     }
 
-    /// The name for a message: at most 100 characters, what does not print replaced.
+    /// The name for a message: at most 100 characters, with unprintable ones replaced.
     package static func printable(_ raw: [UInt8]) -> String {
         let text = String(decoding: raw.prefix(100), as: UTF8.self)
         var shown = ""

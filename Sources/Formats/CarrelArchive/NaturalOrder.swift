@@ -41,7 +41,7 @@ package enum NaturalOrder {
                 return order == 0 ? path(elements[a.index]) < path(elements[b.index]) : order < 0
             }
         } catch {
-            // `sort` throws what its closure does
+            // `sort` rethrows the errors of its closure
             if let failure = error as? Failure { throw failure }
         }
         return keys.map { elements[$0.index] }

@@ -6,7 +6,7 @@ public import CarrelBytes
 public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec with its version or profile.
     public let codec: AudioCodec
-    /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
+    /// Samples per channel and second on the timeline; for HE-AAC, the core's rate, which is half the output rate.
     package let sampleRate: Int
     /// Number of coded channels; one for HE-AAC v2, which decodes to two.
     package let channels: Int

@@ -28,7 +28,7 @@ package struct MPDClock: Sendable, Hashable {
     /// The time in the element itself.
     package let time: Instant?
 
-    /// Reads an element; nil for a scheme that is not known, and for one without what it needs.
+    /// Reads an element; nil for an unknown scheme, or if required content is missing.
     package init?(_ descriptor: MPDDescriptor) {
         let parts = descriptor.scheme.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "urn", parts[1] == "mpeg", parts[2] == "dash", parts[3] == "utc",

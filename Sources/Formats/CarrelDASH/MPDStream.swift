@@ -148,7 +148,7 @@ extension MPD {
         }
     }
 
-    /// An address with what it adds to the availability of segments.
+    /// An address, with its effect on the availability of segments.
     private struct Base {
         var url: String
         var offset: MPDTimeOffset?

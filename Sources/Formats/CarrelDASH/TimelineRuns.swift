@@ -12,8 +12,8 @@ enum TimelineRuns {
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.
-    ///   - length: of the period, in units of the timescale; nil when not known.
-    ///   - startNumber: of the first segment.
+    ///   - length: the length of the period, in units of the timescale; nil if unknown.
+    ///   - startNumber: the number of the first segment.
     ///   - limit: most numbers of segments; nil for no limit.
     ///   - keepsRuns: false for the last run alone.
     /// - Returns: runs of segments of one duration; the last one may have no end.

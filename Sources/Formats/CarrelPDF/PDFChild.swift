@@ -123,7 +123,7 @@ enum PDFChild {
         return json["value"] ?? .null
     }
 
-    /// In the child: works, and writes what came of it.
+    /// Runs in the child: does the job, and writes its result.
     private static func answer(_ pipe: Int32, _ work: () throws(PDFError) -> JSON) {
         var object = JSONObject()
         do throws(PDFError) {

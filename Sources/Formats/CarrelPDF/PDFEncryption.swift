@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a PDF document is encrypted, and what its author lets readers do (ISO 32000-2 §7.6).
+/// The encryption of a PDF document, and the permissions that its author grants to readers (ISO 32000-2 §7.6).
 package struct PDFEncryption: Sendable, Hashable {
     /// Revision of the security handler: 2 to 6.
     package let revision: Int

@@ -70,7 +70,7 @@ public struct PESGrouping: Sendable {
         return true
     }
 
-    /// Compares what is offered with the best.
+    /// Compares the offered grouping with the best.
     @inlinable
     mutating func weigh() {
         let packets = PESLayout.packetCount(dataLength: offeredBytes, clockCount: clockCount(frames: offeredFrames))

@@ -27,7 +27,7 @@ package struct BoxTree: Sendable {
     ///   - reader: the file.
     ///   - limit: boxes, at most; the others are left out.
     /// - Returns: the boxes in file order, and whether some were left out.
-    /// - Throws: what the reader throws; `Malformed` when a box is damaged.
+    /// - Throws: the errors of the reader; `Malformed` when a box is damaged.
     package static func read(_ reader: any ByteReader, limit: Int = 5000) throws -> (boxes: [BoxTree], isCut: Bool) {
         var left = limit
         var window = FileWindow(reader)

@@ -71,7 +71,7 @@ struct PackedAudioInspection {
         return .object(facts)
     }
 
-    /// The time of the first sample in ticks of 90 kHz, as packed audio of HLS carries it (RFC 8216 §3.4).
+    /// The time of the first sample in 90 kHz ticks, as packed audio of HLS carries it (RFC 8216 §3.4).
     private static func timestamp(_ tag: [UInt8]) -> UInt64? {
         let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
         guard let range = tag.prefix(4096).firstRange(of: owner), tag.count - range.upperBound >= 8 else { return nil }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Why a device, a token or a license was not accepted, or a right was not granted. Never holds a key, a token or what one contains.
+/// The reason why a device, a token or a license was refused, or a right was not granted. Never contains a key or a token.
 package struct RightsError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<RightsError>

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// The holdings of an account and what follows from them: a pure function of plans, purchases, products and the time.
+/// The holdings of an account and its entitlements: a pure function of plans, purchases, products and the time.
 ///
 /// The rules, each of which either grants a product, would have granted it, or has nothing to say:
 /// - a free product is open to every account;

@@ -4,7 +4,7 @@ public import CarrelBytes
 
 /// The decision of an entitlement source while its upstream system is unreachable.
 public enum FailPolicy: Sendable, Equatable {
-    /// Nothing: apps keep what they knew, and nothing new is opened.
+    /// Nothing: apps keep their entitlements, and nothing new is opened.
     case closed
     /// The last grants of the system, for this time. At most a week.
     case lastKnownGood(Duration)

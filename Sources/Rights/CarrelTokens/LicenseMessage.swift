@@ -47,9 +47,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// - Parameters:
     ///   - communicationKeyID: the key to sign it with.
-    ///   - id: of the message.
-    ///   - startsAt: from when on it is taken.
-    ///   - expiresAt: from when on it is no longer taken.
+    ///   - id: the ID of the message.
+    ///   - startsAt: the start of validity.
+    ///   - expiresAt: the end of validity.
     ///   - entitlement: the grant.
     package init(
         communicationKeyID: KeyID,

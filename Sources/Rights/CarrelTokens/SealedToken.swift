@@ -120,7 +120,7 @@ package struct SealedToken: Sendable, Hashable {
 }
 
 extension SealedToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The number of bytes: a token is as good as what it grants, so it does not print itself.
+    /// The number of bytes: a token is as valuable as its grant, so it does not print itself.
     package var description: String { "SealedToken(\(bytes.count) bytes)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

@@ -183,7 +183,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ value: CK_RV, _ function: StaticString) throws(PKCS11Failure) {
     guard value == CKR_OK else { throw .call(value, function) }
 }

@@ -352,7 +352,7 @@ final class DASHPresentation: Presentation {
         let now = await reader.now
         guard available <= now + duration else { throw SegmentName.unknown }
         if available > now { try await Task.sleep(for: available - now) }
-        // what is older than this has been made, or never will be
+        // an older segment has been made, or never will be
         if now - available < duration * 4 { return Edge(deadline: .now + duration) }
         return Edge(hasPassed: index < segments.available(in: manifest.mpd, at: now).lowerBound)
     }

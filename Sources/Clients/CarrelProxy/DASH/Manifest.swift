@@ -124,7 +124,7 @@ struct Manifest: Sendable {
         }
     }
 
-    /// Gives back the memory of what was made of the manifest, which is made again when it is needed.
+    /// Frees the memory of derived data, which are computed again on demand.
     func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
     /// The stream that continues a track in a period: the track itself, or the nearest of its kind.

@@ -30,7 +30,8 @@ actor ManifestReader {
     private static let limit = 16 << 20
     /// Shortest interval between reloads of an MPD, even if it declares less or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
-    /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
+    /// The part of its update period after which an MPD without further segments is reloaded: it may have been stale when it was
+    /// read.
     private static let earlyDivisor = 4
     /// Time limit for a reload if the previous MPD can be used: the new one may arrive later.
     private static let patience = Duration.seconds(2)
@@ -56,7 +57,7 @@ actor ManifestReader {
         self.spentTime = spentTime
     }
 
-    /// Ends what is being read, and reads no more.
+    /// Cancels pending requests, and reads no more.
     func end() {
         isEnded = true
         running?.cancel()
@@ -120,7 +121,7 @@ actor ManifestReader {
             let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
             if new.mpd.kind == .dynamic { await readClock(new) }
             failure = nil
-            // what was published before is not newer, unless nothing else comes any more
+            // an MPD with an earlier publish time is not newer, unless no other MPD arrives any more
             if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old {
                 let since = olderSince ?? .now
                 olderSince = since
@@ -138,7 +139,7 @@ actor ManifestReader {
     private func read(_ url: String) async throws -> Manifest {
         let requested = ContinuousClock.now
         let (bytes, address) = try await origin.load(url, limit: Self.limit)
-        // two manifests at a time, and what was made of one
+        // two manifests at a time, and the derived data of one
         held?.evict()
         return try await threads.compute { [origin] in
             let (whole, refused) = try await RemoteElements.inserted(into: bytes, of: address, origin)

@@ -17,7 +17,7 @@ struct SegmentLister: Sendable {
     private static let liveLimit = 20_000
     /// Segments of which the durations of a timeline are compared, at least.
     private static let leastRegular = 3
-    /// Durations of audio segments differ by a frame from one to the next; what adds up to more than this is not rounding.
+    /// Durations of audio segments differ by up to a frame; a larger sum is not a rounding error.
     private static let jitter = Duration.milliseconds(100)
 
     private var isLive: Bool { manifest.mpd.kind == .dynamic }

@@ -69,7 +69,7 @@ struct SegmentSequence: Sendable {
                 gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
             keys[0].isDiscontinuity = isDiscontinuity
             list.segments[0].isDiscontinuity = isDiscontinuity
-            // the player may not have what is in force for the segments in front
+            // the player may lack the state of the preceding segments
             list.segments[0].hasInitialization = true
         }
         last = keys

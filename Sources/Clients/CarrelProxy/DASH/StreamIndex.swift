@@ -54,7 +54,7 @@ struct StreamIndex: Sendable {
     ///
     /// - Parameters:
     ///   - subsegment: the next one.
-    ///   - timescale: units a second.
+    ///   - timescale: units per second.
     mutating func append(_ subsegment: SegmentReferences.Subsegment, timescale: Int64) {
         entries.timescale = max(1, timescale)
         entries.packed.append(

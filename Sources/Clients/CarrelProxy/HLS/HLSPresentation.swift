@@ -122,7 +122,7 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Policy
 
-    /// Refuses what the policy does not take, by a media playlist.
+    /// Refuses content that the policy forbids, by its media playlist.
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled, and fragments encrypted, without a key line
@@ -221,7 +221,7 @@ final class HLSPresentation: Presentation {
 
     /// The playlist that was read last.
     private func known(_ name: RenditionName) async throws -> HeldPlaylist {
-        // what the policy refuses has a playlist, and no segments
+        // content that the policy refuses has a playlist, but no segments
         let top = try await top()
         guard let held = state.withLock({ $0.playlists[name] }) else { return try await playlist(name) }
         try await admit(name, held, top)

@@ -60,7 +60,7 @@ public struct MediaSourceParameters: Sendable {
     public var videoTrack = TrackSelector.any
     /// Which audio is played.
     public var audioTrack = TrackSelector.any
-    /// Whether plain http beyond this machine is allowed for this source; nil for what the proxy allows all.
+    /// Whether plain http beyond this machine is allowed for this source; nil for the proxy's default.
     public var allowsPlainHTTP: Bool?
     /// Header fields of every request to the source's own origin, and to no other.
     public var originFields: HTTPFields = [:]

@@ -46,9 +46,9 @@ struct MediaOrigin: Sendable {
     /// - Parameters:
     ///   - source: an address, or the path of a file.
     ///   - others: further addresses that the caller named.
-    ///   - client: of all sessions.
-    ///   - fields: of requests to the origin of the source.
-    ///   - permissions: what the caller allows.
+    ///   - client: the HTTP client of all sessions.
+    ///   - fields: header fields for the origin of the source.
+    ///   - permissions: the caller's permissions.
     /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`.
     init(
         _ source: String,

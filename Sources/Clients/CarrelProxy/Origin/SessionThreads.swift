@@ -35,7 +35,7 @@ final class SessionThreads: Sendable {
         var running: [ObjectIdentifier: BlockingWork] = [:]
         /// Those of them that have a thread of the share.
         var shared: Set<ObjectIdentifier> = []
-        /// Has the thread for work that grows with what the source sends.
+        /// The thread for computation whose cost depends on the source.
         var computing: BlockingExecutor?
         var isEnded = false
     }

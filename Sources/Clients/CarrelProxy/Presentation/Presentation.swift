@@ -149,7 +149,7 @@ struct Outline: Sendable {
             }
         }
 
-        /// The event for those who follow what the proxy does.
+        /// The event for traces.
         var trace: Trace {
             switch self {
             case .transportStream: Trace(.proxy, .now(), "transport streams go out unchanged, not as fragments")

@@ -13,7 +13,7 @@ final class ThreadBytes: SegmentBytes {
     private let name: String
 
     /// - Parameters:
-    ///   - threads: of the session.
+    ///   - threads: the threads of the session.
     ///   - name: the resource, as errors show it.
     ///   - make: writes all bytes.
     /// - Throws: `proxy.busy` when there are too many threads or open files.
@@ -55,7 +55,7 @@ final class ThreadBytes: SegmentBytes {
     }
 }
 
-/// Collects what is written into pieces.
+/// Collects the output into pieces.
 struct PieceSink: MediaSink {
     private let channel: PieceChannel
     private var held: [UInt8] = []

@@ -10,7 +10,7 @@ package struct RightsHTTPClient: MediaHTTPClient {
 
     /// - Parameters:
     ///   - url: names the rights service.
-    ///   - client: of all sessions.
+    ///   - client: the HTTP client of all sessions.
     ///   - allowsPrivateNetworks: whether redirects may lead into private networks.
     /// - Throws: `proxy.address`.
     package init(_ url: MS3URL, _ client: HTTPClient, allowsPrivateNetworks: Bool) throws(ProxyError) {

@@ -57,7 +57,7 @@ struct ByteContent: Sendable {
     /// The response to GET or HEAD: whole, or in parts.
     ///
     /// - Parameters:
-    ///   - request: for it.
+    ///   - request: the request for it.
     ///   - watched: its body, which ends with the keys.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``: `proxy.expired-key`.

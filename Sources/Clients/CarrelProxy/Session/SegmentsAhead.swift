@@ -52,7 +52,7 @@ final class SegmentsAhead: Sendable {
         self.share = share
     }
 
-    /// Renditions of a session: pictures, audio, and what the player changes to.
+    /// Maximum number of renditions of a session: video, audio, and the player's switches.
     private static let limit = 4
     /// Age limit: an origin may end a stalled request, so a new request is safer after this.
     private static let age = Duration.seconds(20)

@@ -2,7 +2,7 @@
 
 /// How far the player of a session has come, by the segments that it took.
 ///
-/// A proxy sees requests and not the screen: what the player has in its buffer is what it took since it last jumped, less the time since then.
+/// A proxy sees only requests: the player's buffer is estimated as the media sent since its last seek, minus the time since then.
 public struct SessionProgress: Sendable {
     /// Segments that were sent whole.
     public var segments = 0

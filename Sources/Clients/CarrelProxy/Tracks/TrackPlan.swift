@@ -130,7 +130,7 @@ private struct Tracks {
 }
 
 extension [OfferedTrack] {
-    /// The track with the most bits a second of each group, the groups by their rank, then in their order.
+    /// The track with the most bits per second of each group, the groups by their rank, then in their order.
     fileprivate func bestOfGroups(rank: (OfferedTrack) -> (Int, Int)) -> [OfferedTrack] {
         var best: [Int: OfferedTrack] = [:]
         for track in self where best[track.group].map({ $0.bandwidth <= track.bandwidth }) ?? true { best[track.group] = track }

@@ -11,7 +11,7 @@ final class ReadingSession: Sendable {
     let publication: Publication
     /// In the addresses of the manifest and of the resources, which every script of the publication can read.
     let content = SessionToken()
-    /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
+    /// Token in addresses that act for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
     /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()

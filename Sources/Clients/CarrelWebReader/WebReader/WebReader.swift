@@ -54,6 +54,6 @@ public final class WebReader: Sendable {
         return "\(origin)/read/\(server.session.control.text)/"
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening, and aborts open responses after a short grace period.
     public func stop() async { await server.stop() }
 }

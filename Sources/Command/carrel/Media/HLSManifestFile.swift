@@ -13,7 +13,7 @@ enum ManifestFile {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: of the file; `-` for standard input.
+    ///   - path: the path of the file; `-` for standard input.
     ///   - limit: most bytes.
     /// - Returns: all of them.
     /// - Throws: ``ManifestFailure`` when it cannot be read or is longer.
@@ -42,7 +42,7 @@ enum ManifestFile {
     }
 }
 
-/// A file that cannot be read, or is not what it should be.
+/// The error for a file that cannot be read, or has the wrong format.
 struct ManifestFailure: ReportableError {
     let message: String
     let hint: String?

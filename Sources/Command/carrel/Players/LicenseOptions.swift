@@ -66,7 +66,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
     /// The client for addresses in licenses; nil: public addresses only.
     var client: HTTPClient? { allowsPrivateNetworks ? HTTPClient() : nil }
 
-    /// Readium LCP with what this user remembers of it. Nothing is written before a publication is opened that LCP protects.
+    /// Readium LCP with this user's stored state. Nothing is written before a publication protected by LCP is opened.
     func service() throws -> LCPService {
         var configuration = LCPService.Configuration()
         configuration.profiles = try profiles()

@@ -12,7 +12,7 @@ import Glibc
 
 extension VaultKind: TextValue {}
 
-/// Which vault keeps a player's keys, and what opens it.
+/// Options for the vault with a player's keys, and how it is opened.
 struct VaultOptions: ParameterGroup, Sendable {
     var kind: VaultKind?
 

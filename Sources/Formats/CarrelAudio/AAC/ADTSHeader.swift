@@ -8,7 +8,7 @@ public struct ADTSHeader: Sendable, Hashable {
     package static let samplesPerBlock = 1024
     /// The largest frame the 13-bit length can say, header included.
     package static let maximumFrameLength = 8191
-    /// Sync, layer, profile, rate and channels: what all frames of a stream share in their first four bytes.
+    /// Sync, layer, profile, rate and channels: common to all frames of a stream in their first four bytes.
     static let fixedMask: UInt32 = 0xfff6_fdc0
 
     /// The first four bytes as a big-endian number.

@@ -57,7 +57,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
 
     /// Reads the bytes of a decoder-specific info.
     ///
-    /// - Parameter bytes: the configuration; what follows it is not looked at.
+    /// - Parameter bytes: the configuration; following bytes are ignored.
     /// - Throws: when it ends early or uses a reserved rate.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)

@@ -82,7 +82,7 @@ package struct EC3SpecificBox: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the content; of what follows the substreams at most 64 bytes are kept.
+    /// - Parameter bytes: the content; at most 64 bytes after the substreams are kept.
     /// - Throws: when it ends early.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)

@@ -89,7 +89,7 @@ package struct AudioTags: Sendable, Hashable {
         return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
     }
 
-    /// These tags, with what they lack taken from `other`.
+    /// These tags, with missing values taken from `other`.
     package func filled(from other: AudioTags) -> AudioTags {
         func list(_ mine: [String], _ theirs: [String]) -> [String] { mine.isEmpty ? theirs : mine }
         var tags = self

@@ -23,7 +23,7 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// UTF-8; what is not valid becomes U+FFFD. A byte order mark is dropped.
+    /// UTF-8; invalid bytes become U+FFFD. A byte order mark is dropped.
     package static func utf8(_ bytes: RawSpan) -> String {
         let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
         return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text

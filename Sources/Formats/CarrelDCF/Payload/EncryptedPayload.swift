@@ -117,7 +117,7 @@ package struct EncryptedPayload: Sendable, Hashable {
 
     /// The bytes of the file that hold a range of the clear bytes: whole blocks, of CBC with the block before them.
     ///
-    /// - Parameter clear: a range of the clear bytes; what does not exist of it is left out.
+    /// - Parameter clear: a range of the clear bytes; it is limited to the existing ones.
     /// - Returns: a range of the file, 47 bytes longer than the clear range at most.
     package func range(holding clear: Range<Int64>) -> Range<Int64> {
         let clear = clamped(clear)

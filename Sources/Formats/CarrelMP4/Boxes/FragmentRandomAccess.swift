@@ -40,7 +40,7 @@ package struct FragmentRandomAccess: Sendable {
     /// - Parameters:
     ///   - reader: the file.
     ///   - track: the track's id.
-    /// - Throws: what the reader throws; `Malformed` when the table is damaged, or its places do not rise inside the file.
+    /// - Throws: the errors of the reader; `Malformed` when the table is damaged, or its places do not rise inside the file.
     package init?(_ reader: any ByteReader, track: UInt32) throws {
         guard let range = try Self.range(in: reader) else { return nil }
         var window = FileWindow(reader, capacity: 1 << 14)

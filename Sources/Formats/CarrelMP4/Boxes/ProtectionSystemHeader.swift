@@ -14,7 +14,7 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
     /// - Parameters:
     ///   - system: the 16 bytes of the system's id.
     ///   - keyIDs: the keys it speaks of.
-    ///   - data: what only the system understands.
+    ///   - data: the system's own data.
     package init(system: [UInt8], keyIDs: [KeyID] = [], data: [UInt8] = []) {
         self.system = system
         self.keyIDs = keyIDs

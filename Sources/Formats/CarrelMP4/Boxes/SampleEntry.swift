@@ -26,7 +26,7 @@ package struct SampleEntry: Sendable {
     /// The content of the box that configures the decoder: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty when
     /// there is none.
     package internal(set) var configuration: [UInt8] = []
-    /// How sound is coded; nil of what is not sound.
+    /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?
     /// The whole entry with its header, verbatim.
     package let bytes: [UInt8]
@@ -46,7 +46,7 @@ package struct SampleEntry: Sendable {
     /// Reads the content of an `stsd` box.
     ///
     /// - Parameters:
-    ///   - table: what follows the box's header.
+    ///   - table: the content after the box's header.
     ///   - handler: the track's: `soun`, `vide`, …; empty when it is not known yet.
     /// - Returns: the descriptions in order.
     /// - Throws: `Malformed` when one is cut off.

@@ -28,7 +28,7 @@ package struct MP4Track: Sendable {
     package internal(set) var language: String?
     /// How its pictures are shown; nil when its header does not say.
     package internal(set) var display: TrackDisplay?
-    /// How the sound is coded; nil for what is not sound.
+    /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?
     /// The protection of its samples.
     package internal(set) var protection: MP4Protection?

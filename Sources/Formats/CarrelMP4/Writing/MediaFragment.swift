@@ -100,8 +100,8 @@ package struct MediaFragment: Sendable {
     ///
     /// - Parameters:
     ///   - size: bytes.
-    ///   - duration: in units of the track.
-    ///   - compositionOffset: what its presentation comes later than its decoding.
+    ///   - duration: its duration, in units of the track.
+    ///   - compositionOffset: the presentation time minus the decode time.
     ///   - isSync: whether decoding can begin with it.
     /// - Returns: false when a number does not fit into the box.
     package mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
@@ -178,7 +178,7 @@ package struct MediaFragment: Sendable {
     private var hasSimpleFlags: Bool { syncs.dropFirst().allSatisfy { $0 == (syncs.count > 1 ? syncs[1] : false) } }
 
     private func writeFragmentHeader(to writer: inout BoxWriter) {
-        // default-base-is-moof, and what most samples have
+        // default-base-is-moof, and the flags of most samples
         var flags: UInt32 = 0x2_0000 | 0x02 | 0x20
         if hasOneDuration { flags |= 0x08 }
         if hasOneSize { flags |= 0x10 }

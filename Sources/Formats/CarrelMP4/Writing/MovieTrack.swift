@@ -30,7 +30,7 @@ package struct MovieTrack: Sendable {
     /// - Parameters:
     ///   - id: not 0.
     ///   - handler: such as `vide`.
-    ///   - timescale: units a second; not 0.
+    ///   - timescale: units per second; not 0.
     ///   - language: ISO 639-2, three lower-case letters; nil when undetermined.
     ///   - entries: whole entries with their headers.
     package init(id: UInt32, handler: FourCC, timescale: UInt32, language: String? = nil, entries: [[UInt8]]) {

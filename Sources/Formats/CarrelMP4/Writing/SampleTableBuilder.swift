@@ -89,8 +89,8 @@ struct SampleTableBuilder: Sendable {
     /// Writes the boxes.
     ///
     /// - Parameters:
-    ///   - writer: gets them.
-    ///   - shift: what is added to the offsets of chunks.
+    ///   - writer: gets the tables.
+    ///   - shift: added to the offsets of chunks.
     ///   - isLong: whether offsets have eight bytes.
     func write(to writer: inout BoxWriter, shift: Int64, isLong: Bool) {
         var finished = self

@@ -7,7 +7,7 @@ import Glibc
 struct PacketWriter {
     /// The adaptation field of the first packet.
     struct Field {
-        /// The clock reference in ticks of 90 kHz; nil for none.
+        /// The clock reference in 90 kHz ticks; nil for none.
         var clock: UInt64?
         var isRandomAccess = false
         var isDiscontinuous = false

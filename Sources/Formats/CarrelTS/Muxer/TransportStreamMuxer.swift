@@ -132,7 +132,7 @@ package struct TransportStreamMuxer: Sendable {
     ///   - stream: the index of its stream.
     ///   - prefix: the bytes in front of it, such as a delimiter, parameter sets or an ADTS header.
     ///   - body: the unit; together with the prefix not empty.
-    ///   - presentationTime: in ticks of 90 kHz; only 33 bits are written.
+    ///   - presentationTime: in 90 kHz ticks; only 33 bits are written.
     ///   - decodeTime: the same for decoding; ignored for audio and tags.
     ///   - isSync: whether decoding can start at it.
     ///   - out: gets whole packets; audio may come later.

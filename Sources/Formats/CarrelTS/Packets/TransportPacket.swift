@@ -21,7 +21,7 @@ package struct TransportPacket: Sendable, Hashable {
     package let counter: UInt8
     /// Whether the packet declares that counters or clock do not continue from the previous one.
     package let isDiscontinuous: Bool
-    /// Whether decoding can start at what begins in it.
+    /// Whether decoding can start at the unit that begins in it.
     package let isRandomAccess: Bool
     /// The program clock reference, in ticks of 27 MHz modulo 300 × 2^33.
     package let clock: UInt64?

@@ -30,7 +30,7 @@ package struct SampleAES: ~Copyable, Sendable {
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
     ///   - iv: the initialization vector of the segment.
     /// - Throws: `keyLength`, or `refused` when there is no memory.

@@ -22,7 +22,7 @@ package struct PacketCipher: ~Copyable, Sendable {
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
     /// - Throws: `keyLength`, or `refused` when there is no memory.
     package init(_ direction: Direction, key: Secret) throws(CryptoError) {

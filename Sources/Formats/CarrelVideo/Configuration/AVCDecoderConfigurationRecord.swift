@@ -21,7 +21,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the record; of what follows the picture parameter sets at most 64 KiB are kept.
+    /// - Parameter bytes: the record; at most 64 KiB after the picture parameter sets are kept.
     /// - Throws: when it ends early, has another version, or names a length of three bytes.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)

@@ -48,7 +48,7 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the record; what follows it is not looked at.
+    /// - Parameter bytes: the record; following bytes are ignored.
     /// - Throws: when it ends early, has another version, or names a length of three bytes.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)

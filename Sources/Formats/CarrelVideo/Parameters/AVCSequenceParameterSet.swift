@@ -99,7 +99,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
         }
     }
 
-    /// Reads `pic_order_cnt_type` and skips what depends on it.
+    /// Reads `pic_order_cnt_type` and skips the fields that depend on it.
     private static func readOrder(_ bits: inout ParameterBits) throws(Malformed) -> Int {
         _ = try bits.unsigned("frame number length", limit: 12)
         let type = try bits.unsigned("picture order type", limit: 2)

@@ -28,7 +28,7 @@ package struct SliceHeaderReader: Sendable {
     /// Takes a parameter set that comes with a sample.
     ///
     /// - Parameter unit: a whole NAL unit; one of another type is passed over.
-    /// - Throws: when it is damaged, or allows what is not read here.
+    /// - Throws: if it is damaged, or uses unsupported features.
     package mutating func read(parameterSet unit: RawSpan) throws(Malformed) {
         let type = NALUnitType(codec, header: unit.u8(at: 0))
         guard type.isSequenceParameterSet || type.isPictureParameterSet else { return }

@@ -34,9 +34,9 @@ package struct ClearCopy: ~Copyable {
     /// Writes the copy.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the copy.
     ///   - progress: gets the bytes written so far, block after block; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `missingKey`; `Malformed` when the file is damaged.
+    /// - Throws: the errors of the reader and the sink; `missingKey`; `Malformed` when the file is damaged.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
         for i in walks.indices { try walks[i].advance() }
         var at: Int64 = 0

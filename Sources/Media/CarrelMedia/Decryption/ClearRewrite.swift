@@ -31,9 +31,9 @@ package struct ClearRewrite {
     /// Writes the file.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the file.
     ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`.
+    /// - Throws: the errors of the reader and the sink; `Malformed`, `wrongKey`.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         let beginning = writer.beginning
         try sink.write(beginning.rawSpan)

@@ -11,7 +11,7 @@ package import CarrelMP4
 package final class ClearTrackReader {
     /// The track.
     package let track: MP4Track
-    /// The next sample; nil after the last. Its size is that in the file, with what the protection adds.
+    /// The next sample; nil after the last one. Its size is the size in the file, including protection overhead.
     package private(set) var sample: MP4Sample?
 
     /// Whether its samples are encrypted in the file.

@@ -15,7 +15,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     /// Expands a key.
     ///
     /// - Parameters:
-    ///   - scheme: of the track.
+    ///   - scheme: the scheme of the track.
     ///   - key: 16 bytes.
     ///   - encrypts: whether samples are encrypted, not decrypted.
     /// - Throws: `crypto.key-length`, `crypto.refused`.

@@ -23,7 +23,7 @@ extension MediaFile {
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `media.unavailable`, or what the client throws; `Malformed` when the file is of one of these kinds, and damaged.
+    /// - Throws: `media.unavailable`, or the errors of the client; `Malformed` if the file is of one of these kinds but damaged.
     public init(url: String, client: some MediaHTTPClient) async throws {
         let file = try await RemoteFile(url, client: client)
         self = try await Self.threads.run { try MediaFile(file) }

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// A segment without samples: what a player gets that loads a gap.
+/// A segment without samples, for a player that loads a gap.
 package enum EmptySegment {
     /// The bytes of the segment.
     ///

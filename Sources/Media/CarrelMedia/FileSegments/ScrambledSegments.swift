@@ -15,7 +15,7 @@ import CarrelThreads
 package struct ScrambledSegments: Sendable {
     /// One segment.
     package struct Segment: Sendable, Hashable {
-        /// When it begins, in ticks of 90 kHz from the beginning of the stream.
+        /// When it begins, in 90 kHz ticks from the beginning of the stream.
         package var startTime: Int64
         /// When it ends.
         package var endTime: Int64

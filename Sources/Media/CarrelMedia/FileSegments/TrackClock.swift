@@ -2,7 +2,7 @@
 
 import CarrelMP4
 
-/// Turns the times of a track into ticks of 90 kHz from the beginning of the presentation, as `TransportRemuxer` does.
+/// Turns the times of a track into 90 kHz ticks from the beginning of the presentation, as `TransportRemuxer` does.
 struct TrackClock: Sendable {
     private let timescale: Int64
     /// The ticks that are added to the times of the media.

@@ -168,7 +168,7 @@ package final class OutputFile: MediaSink {
         )
     }
 
-    /// Gives the file its name; ends what is written in order.
+    /// Gives the file its name, or ends sequential output.
     ///
     /// - Returns: its bytes.
     /// - Throws: `unwritable`; there is then no file, or still the previous one.

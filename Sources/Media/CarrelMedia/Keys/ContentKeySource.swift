@@ -46,7 +46,7 @@ public struct ContentKeyGrant: Sendable {
     /// Checks that the key may be used for plain files now.
     ///
     /// - Parameters:
-    ///   - words: what it is for.
+    ///   - words: its purpose, in words.
     ///   - now: the time.
     /// - Throws: `outputControl`, `expiredKey`.
     package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {

@@ -13,7 +13,7 @@ package struct ContentKeys: Sendable {
     }
 
     private var grants: [Place: ContentKeyGrant] = [:]
-    /// The keys that were used, and what the clear bytes have shown of them.
+    /// The keys that were used, with the evidence from the clear bytes.
     package let evidence = KeyEvidence()
     /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
     package static let limit = 1 << 16

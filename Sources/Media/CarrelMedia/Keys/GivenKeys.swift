@@ -74,7 +74,7 @@ public struct GivenKeys: ContentKeySource {
     ///
     /// - Parameters:
     ///   - key: 16 bytes, or 32.
-    ///   - name: what it is for; nil for everything that no other names.
+    ///   - name: what it is for; nil for everything without a more specific key.
     package mutating func add(_ key: Secret, for name: ContentKeyName?) {
         if let name { keys[name] = key } else { fallback = key }
     }

@@ -23,7 +23,7 @@ final class KeyRequests: Sendable {
     /// - Parameters:
     ///   - name: the key's.
     ///   - request: sends a request. It is not cancelled with its caller, since others may wait for it too.
-    /// - Returns: what the request returned, or the key in the cache.
+    /// - Returns: the result of the request, or the cached key.
     func answer(
         _ name: ContentKeyName,
         _ request: @escaping @Sendable () async -> ContentKeyAnswer

@@ -24,7 +24,7 @@ enum DecodeDelay {
     ///   - firstComposition: the composition offset of the first sample of the segment, in units of the track.
     ///   - leastComposition: the least composition offset of the first fragment; a fragment that is reordered further than the parameter
     ///     sets say delays its segment.
-    /// - Returns: ticks of 90 kHz.
+    /// - Returns: 90 kHz ticks.
     static func ticks(of track: MP4Track, firstComposition: Int64, leastComposition: Int64) -> Int64 {
         guard firstComposition <= 0 || leastComposition < 0 else { return 0 }
         let least = MediaTime.ticks(-min(0, leastComposition), timescale: Int64(track.timescale))

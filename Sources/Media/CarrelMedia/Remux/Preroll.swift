@@ -38,8 +38,8 @@ package struct Preroll: Sendable, Hashable {
     /// - Parameters:
     ///   - samples: all samples of a track of pictures, or those from a random access point on.
     ///   - start: when the edit begins, in units of the track.
-    ///   - timescale: units a second.
-    /// - Throws: `unsupported` if too many pictures are hidden; what the reader throws.
+    ///   - timescale: units per second.
+    /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     package init(_ samples: MP4Samples, before start: Int64, timescale: Int) throws {
         var samples = samples
         var index = 0

@@ -54,11 +54,11 @@ struct PresentationPlan: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - file: its file.
-    /// - Throws: `unsupported` when a transport stream cannot have its parts; what the reader throws, and `Malformed`.
+    /// - Throws: `unsupported` when a transport stream cannot have its parts; the errors of the reader, and `Malformed`.
     init(_ track: MP4Track, of file: MP4File) throws {
         let presented = PresentedParts(track)
         let isPicture = track.kind == "vide"
-        // what no transport stream takes may be presented in any way
+        // samples that do not fit into a transport stream may be presented in any way
         guard isPicture || track.kind == "soun" else {
             parts = [Part(part: PresentedParts.Part(start: 0, end: nil, time: 0), samples: 0..<Int.max, earliest: .min)]
             return

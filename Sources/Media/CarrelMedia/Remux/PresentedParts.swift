@@ -12,7 +12,7 @@ struct PresentedParts: Sendable {
         var start: Int64
         /// The media time with which it ends; nil for the end of the media.
         var end: Int64?
-        /// When its presentation begins, in ticks of 90 kHz from the beginning of the presentation.
+        /// When its presentation begins, in 90 kHz ticks from the beginning of the presentation.
         var time: Int64
     }
 

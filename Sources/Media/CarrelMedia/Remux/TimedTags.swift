@@ -11,7 +11,7 @@ import CarrelTS
 /// their time. A repeated message is the same event, and is written once.
 struct TimedTags: Sendable {
     struct Tag: Sendable {
-        /// When it takes effect, in ticks of 90 kHz.
+        /// When it takes effect, in 90 kHz ticks.
         var time: Int64
         var bytes: [UInt8]
     }

@@ -11,7 +11,7 @@ import CarrelVideo
 /// The presentation begins at `origin`; audio and video stay in sync, by edit lists and composition offsets. Length fields of
 /// video units become start codes in place; a sample is copied once, into packets.
 package struct TransportRemuxer: ~Copyable {
-    /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
+    /// The beginning of the presentation in 90 kHz ticks: ten seconds, so that earlier decode times are positive.
     package static let origin: Int64 = 900_000
 
     /// Maximum number of streams with a language.
@@ -166,7 +166,7 @@ package struct TransportRemuxer: ~Copyable {
                 codings.append(nil)
                 continue
             }
-            // one stream has one kind; what is coded otherwise has no place in it
+            // one stream has one coding; other samples are left out
             if stream == nil { stream = kind }
             codings.append(stream?.coding == kind.coding ? coding : nil)
         }
@@ -218,7 +218,7 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - tag: a whole tag.
-    ///   - time: when it takes effect, in ticks.
+    ///   - time: the time at which it takes effect, in ticks.
     /// - Throws: when it does not fit into a PES packet.
     mutating func writeTag(_ tag: [UInt8], at time: Int64) throws(Malformed) {
         guard let tagStream else { return }
@@ -248,8 +248,8 @@ package struct TransportRemuxer: ~Copyable {
     ///   - sample: its times.
     ///   - track: the position of its track.
     ///   - bytes: holds it, clear; of a picture the length fields are changed.
-    ///   - range: which bytes are the sample.
-    /// - Throws: `Malformed` when its units are not what their lengths say, with the byte of the sample.
+    ///   - range: the range of the sample.
+    /// - Throws: `Malformed` if its units do not match their lengths, with the offset in the sample.
     package mutating func write(
         _ sample: MP4Sample,
         of track: Int,

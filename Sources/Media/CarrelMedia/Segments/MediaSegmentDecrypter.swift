@@ -198,7 +198,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets clear bytes.
-    /// - Throws: what the sink throws; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
+    /// - Throws: the errors of the sink; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
     public mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
         if undecided != nil {
             undecided?.head.append(copying: piece)
@@ -214,7 +214,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter sink: gets the last clear bytes.
-    /// - Throws: what the sink throws; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
+    /// - Throws: the errors of the sink; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
     public mutating func finish(to sink: inout some MediaSink) async throws {
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")

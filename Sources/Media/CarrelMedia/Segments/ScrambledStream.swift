@@ -18,9 +18,9 @@ struct ScrambledStream: Sendable {
 
     private let reader: any ByteReader & Sendable
     private var changes: [KeyChange] = []
-    /// The grants that set terms, each with what it is for.
+    /// The grants with terms, each with its purpose.
     private var terms: [(words: String, grant: ContentKeyGrant)] = []
-    /// The keys that were used, and what the clear packets have shown of them.
+    /// The keys that were used, with the evidence from the clear packets.
     let evidence = KeyEvidence()
 
     private static let blockLength = Int64(TransportStream.packetLength) * 4096

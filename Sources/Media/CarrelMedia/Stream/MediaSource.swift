@@ -5,17 +5,17 @@ public protocol MediaSource: Sendable {
     /// Prepares reading.
     ///
     /// - Returns: the length and the type of the bytes.
-    /// - Throws: `media.unavailable`, or what the client throws.
+    /// - Throws: `media.unavailable`, or the errors of the client.
     func open() async throws -> MediaSourceInformation
 
     /// Reads bytes. Several tasks may read concurrently.
     ///
     /// - Parameter range: inside the length that `open` returned.
     /// - Returns: all of them.
-    /// - Throws: `media.unavailable`, or what the client throws.
+    /// - Throws: `media.unavailable`, or the errors of the client.
     func read(_ range: Range<Int64>) async throws -> [UInt8]
 
-    /// Gives back what reading holds. No call follows.
+    /// Releases the resources for reading. No call follows.
     func close() async
 }
 

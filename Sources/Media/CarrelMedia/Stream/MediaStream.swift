@@ -46,7 +46,7 @@ public actor MediaStream {
         /// - Parameters:
         ///   - key: the name of the key.
         ///   - iv: the initialization vector or the first counter block; nil when it is the first 16 bytes.
-        ///   - counterWidth: how far the counter carries.
+        ///   - counterWidth: the width of the counter.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
         package init(
@@ -253,12 +253,12 @@ public actor MediaStream {
         }
     }
 
-    /// Reads a range, wherever the position is.
+    /// Reads a range, independently of the position.
     ///
-    /// - Parameter range: of the clear bytes; what does not exist of it is left out, and what is longer than 16 MiB.
+    /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: what the source throws; `media.closed`, `media.expired-key`; `Malformed` when the padding at the end is wrong: another
-    ///   key, or altered bytes.
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }

@@ -70,7 +70,7 @@ package struct WebVTTFile: Sendable {
     /// Creates a file.
     ///
     /// - Parameters:
-    ///   - cues: in the order of their beginning.
+    ///   - cues: the cues in order of their start.
     ///   - definitions: blocks of styles and regions.
     package init(cues: [Cue], definitions: [[String]] = []) {
         self.cues = cues

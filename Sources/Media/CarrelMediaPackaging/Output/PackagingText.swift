@@ -16,7 +16,7 @@ package struct PackagingText: Sendable {
     private static let limit = 64 << 20
 
     /// - Parameters:
-    ///   - name: in messages.
+    ///   - name: the name in messages.
     ///   - bytes: a WebVTT file.
     ///   - language: RFC 5646; nil when it is not known.
     /// - Throws: `malformed` with the name of the file and the byte.
@@ -57,13 +57,13 @@ package struct PackagingText: Sendable {
     /// Writes the whole file, and the segments of playlists.
     ///
     /// - Parameters:
-    ///   - name: of its folder.
-    ///   - cuts: when each segment begins, in microseconds.
-    ///   - end: when the last one ends.
-    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
+    ///   - name: the name of its folder.
+    ///   - cuts: the start of each segment, in microseconds.
+    ///   - end: the end of the last one.
+    ///   - origin: the time in the media at which the presentation begins, in 90 kHz ticks.
     ///   - folder: gets the files.
     /// - Returns: the rendition.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(name: String, cuts: [Int64], end: Int64, origin: Int64, _ folder: PackageFolder) throws(MediaError) -> PackagedText
     {
         var text = PackagedText(name: name, language: language)

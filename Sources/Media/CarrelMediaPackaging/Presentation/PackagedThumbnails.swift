@@ -37,7 +37,7 @@ package struct PackagedThumbnails: Sendable {
     ///
     /// - Parameters:
     ///   - picture: a JPEG file.
-    ///   - folder: gets it.
+    ///   - folder: the destination.
     /// - Throws: `malformed` when it is not a JPEG file; `unwritable`.
     package mutating func append(_ picture: [UInt8], to folder: PackageFolder) throws(MediaError) {
         guard let size = Self.size(picture.rawSpan) else { throw MediaError(.malformed, "a thumbnail is not a JPEG file") }

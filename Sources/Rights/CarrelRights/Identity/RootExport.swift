@@ -32,7 +32,7 @@ package enum RootExport {
         return String(decoding: json.writePretty(), as: UTF8.self) + "\n"
     }
 
-    /// Reads what ``seal(_:certificate:passphrase:cost:)`` wrote.
+    /// Reads the output of ``seal(_:certificate:passphrase:cost:)``.
     ///
     /// - Returns: the key and its certificate in DER.
     /// - Throws: `rights.malformed` for another file, `rights.key` for another passphrase and for an altered file.

@@ -13,7 +13,7 @@ package struct ServiceKeys: Sendable {
         case license
         /// Requests are encrypted to it.
         case agreement
-        /// Signs lists of what is revoked.
+        /// The key that signs revocation lists.
         case revocation
         /// Signs the time.
         case time

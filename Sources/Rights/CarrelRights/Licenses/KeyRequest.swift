@@ -44,7 +44,7 @@ package struct KeyRequest: Sendable, Equatable {
     /// The previous license, and its number in its series.
     package var license: String?
     package var sequence = 0
-    /// The number of the list of what is revoked that the player has.
+    /// The number of the player's revocation list.
     package var revocations = 0
     /// The version of that list which the player reads.
     package var listVersion = Revocations.version
@@ -132,7 +132,7 @@ package struct KeyRequest: Sendable, Equatable {
         /// Decrypts a request with a key of the service.
         ///
         /// - Parameters:
-        ///   - text: as it came, at most ``KeyRequest/maxByteCount`` bytes.
+        ///   - text: the text as received, at most ``KeyRequest/maxByteCount`` bytes.
         ///   - environment: the service's own.
         ///   - keys: the private keys of the service for requests, by id.
         /// - Throws: `rights.malformed`, `rights.key` for a key that the service does not have, `rights.signature`.

@@ -77,7 +77,7 @@ package struct VaultFolder: Sendable {
     /// Makes the vault's file, and the folders on its path if there are none.
     ///
     /// - Parameter make: returns the content and the key that authenticates it.
-    /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, what `make` throws.
+    /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, the errors of `make`.
     package func create(_ make: () throws(VaultError) -> (VaultFile, HMACSHA256)) throws(VaultError) {
         try makeFolders(path)
         try locked { () throws(VaultError) in
