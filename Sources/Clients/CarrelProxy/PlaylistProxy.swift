@@ -105,7 +105,7 @@ public final class PlaylistProxy: Sendable {
 
     /// Listens on a free port of 127.0.0.1. Once.
     ///
-    /// - Throws: `proxy.usage` when it has started before, or no port is free.
+    /// - Throws: `proxy.usage` if it has started before, or no port is free.
     public func start() throws(ProxyError) {
         let isFirst = state.withLock { state in
             defer { state.hasStarted = true }

@@ -113,7 +113,7 @@ public actor SubscriptionClient {
     /// Renews a `stale` token once; if the new one is stale too, the provider's response stands. Concurrent calls share a
     /// renewal.
     ///
-    /// - Throws: `reader.signedOut`; `reader.store` when the response cannot be kept.
+    /// - Throws: `reader.signedOut`; `reader.store` if the response cannot be kept.
     public func refresh() async throws(ReaderError) -> Refresh {
         guard stored.token != nil else { throw .signedOut }
         if let refreshing { return try await refreshing.value.get() }

@@ -81,7 +81,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Walks a stream of whole frames back to back. The frame may reach past the end of the span.
     ///
-    /// - Returns: nil when the header does not fit into the span or does not belong to a stream of this format.
+    /// - Returns: nil if the header does not fit into the span or does not belong to a stream of this format.
     @inlinable
     public func frameLength(in span: RawSpan, at offset: Int) -> Int? {
         guard offset >= 0, span.byteCount &- offset >= 4 else { return nil }

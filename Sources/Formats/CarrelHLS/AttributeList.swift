@@ -55,13 +55,13 @@ package struct AttributeList: Sendable, Hashable {
         }
     }
 
-    /// The text of a quoted attribute; nil when it is absent or bare.
+    /// The text of a quoted attribute; nil if it is absent or bare.
     package func quoted(_ name: String) -> String? {
         guard case .quoted(let text) = self[name] else { return nil }
         return text
     }
 
-    /// The text of an attribute without quotation marks; nil when it is absent or quoted.
+    /// The text of an attribute without quotation marks; nil if it is absent or quoted.
     package func bare(_ name: String) -> String? {
         guard case .bare(let text) = self[name] else { return nil }
         return text

@@ -11,7 +11,7 @@ extension MultivariantPlaylist {
     ///   - independentSegments: whether each segment decodes without the others.
     ///   - sessionData: chapters, cover and the like.
     /// - Returns: the text.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    /// - Throws: if a playlist cannot contain a URI or string.
     package static func write(
         mediaURI: String,
         bandwidth: Int,

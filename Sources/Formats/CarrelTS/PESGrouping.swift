@@ -58,7 +58,7 @@ public struct PESGrouping: Sendable {
 
     /// Offers the next frame by its length in bytes.
     ///
-    /// - Returns: false when the group is full without it: the choice is made, and the frames after it begin the next group.
+    /// - Returns: false if the group is full without it: the choice is made, and the frames after it begin the next group.
     @inlinable
     @inline(__always)
     public mutating func offer(_ length: Int) -> Bool {

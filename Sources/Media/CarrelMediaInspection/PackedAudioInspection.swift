@@ -29,7 +29,7 @@ struct PackedAudioInspection {
         func isLike(_ other: Frame) -> Bool { format == other.format && sampleRate == other.sampleRate }
     }
 
-    /// Looks into a file; nil when it is not packed audio.
+    /// Inspects a file; nil if it is not packed audio.
     static func describe(_ reader: any ByteReader, _ extent: MediaInspection.Extent) throws -> JSON? {
         var at: Int64 = 0
         var tags: AudioTags?

@@ -95,7 +95,7 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
 extension BlockingThreadPool {
     /// Runs work of a vault on one of the threads.
     ///
-    /// - Throws: the errors of the work; `vault.unavailable` when too much waits.
+    /// - Throws: the errors of the work; `vault.unavailable` if too much waits.
     package func runVault<Value: Sendable>(
         _ work: @escaping @Sendable () throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {

@@ -114,7 +114,7 @@ public final class LicenseStore: Sendable {
         try await row(license)?.contentIDs ?? []
     }
 
-    /// A license; nil when it is not in the store.
+    /// A license; nil if it is not in the store.
     public func license(_ id: String) async throws(PlayerError) -> StoredLicense? { try await row(id)?.stored }
 
     /// Licenses in the order of their ids, a page at a time.

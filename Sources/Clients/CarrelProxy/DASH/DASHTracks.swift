@@ -54,7 +54,7 @@ struct DASHTracks: Sendable {
 
     /// The track of a rendition.
     ///
-    /// - Throws: `proxy.missing` when the source has no such rendition.
+    /// - Throws: `proxy.missing` if the source has no such rendition.
     func track(_ name: RenditionName, _ part: Part) throws(ProxyError) -> Manifest.Track? {
         func find(_ place: Int, in tracks: [Manifest.Track]) throws(ProxyError) -> Manifest.Track {
             guard tracks.indices.contains(place) else { throw SegmentName.unknown }

@@ -21,7 +21,7 @@ actor InitializationCache {
 
     /// The initialization segment of a representation.
     ///
-    /// - Throws: ``ProxyError``; `proxy.unsupported` when there is none: segments that need none are of another format.
+    /// - Throws: ``ProxyError``; `proxy.unsupported` if there is none: segments that need none are of another format.
     func initialization(of stream: MPDStream) async throws -> [UInt8] {
         if let (url, range) = stream.initialization {
             return try await load(url, range.flatMap { range in range.length.map { range.offset..<range.offset + $0 } })

@@ -382,7 +382,7 @@ final class HLSPresentation: Presentation {
         return (key, WrittenAddressKeys(keys: keys, written: written, resolved: key.uri))
     }
 
-    /// A sync picture; nil of other segments, and of resources that are encrypted as a whole.
+    /// A sync picture; nil for other segments, and of resources that are encrypted as a whole.
     ///
     /// A playlist of sync pictures names the head of a fragment with its first sample alone: that is made whole.
     private func openPicture(_ name: SegmentName) async throws -> ServedMedia? {

@@ -34,7 +34,7 @@ public struct StreamRights: Sendable {
     public var keys: any ContentKeySource
     /// Additional rules. An unknown critical one refuses the stream.
     public var extensions: [Extension]
-    /// When the rights end; nil when they do not.
+    /// When the rights end; nil if they do not.
     public var end: Instant?
     /// Returns the current expiry of renewable rights. Called repeatedly; must not block.
     package var renewedEnd: (@Sendable () -> Instant?)?

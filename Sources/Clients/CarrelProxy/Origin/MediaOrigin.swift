@@ -293,7 +293,7 @@ struct MediaOrigin: Sendable {
 
     /// Bytes of the source.
     ///
-    /// - Throws: `proxy.no-ranges` when the server has no byte ranges; `proxy.unavailable`.
+    /// - Throws: `proxy.no-ranges` if the server has no byte ranges; `proxy.unavailable`.
     func length() async throws(ProxyError) -> Int64 {
         guard isRemote else {
             let stream = try await open(address)

@@ -16,7 +16,7 @@ final class ThreadBytes: SegmentBytes {
     ///   - threads: the threads of the session.
     ///   - name: the resource, as errors show it.
     ///   - make: writes all bytes.
-    /// - Throws: `proxy.busy` when there are too many threads or open files.
+    /// - Throws: `proxy.busy` if there are too many threads or open files.
     init(_ threads: SessionThreads, name: String, _ make: @escaping @Sendable (inout PieceSink) throws -> Void) throws(ProxyError)
     {
         guard let room = BlockingSignal() else { throw ProxyError(.busy, "there are too many open files") }

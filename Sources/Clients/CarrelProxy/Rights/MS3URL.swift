@@ -21,7 +21,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB, with the scheme `https` or `ms3`.
-    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` when the rights service is not reached by TLS.
+    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` if the rights service is not reached by TLS.
     public init(_ text: String) throws(ProxyError) {
         do throws(RightsError) { compound = try CompoundURL(parsing: text) } catch {
             throw ProxyError(

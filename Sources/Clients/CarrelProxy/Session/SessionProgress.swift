@@ -18,13 +18,13 @@ public struct SessionProgress: Sendable {
     public var bitrate: Int?
     /// The place of that segment in its period, from 0; of a live timeline its place since the session began to list it.
     public var segment: Int64?
-    /// How long the source is, as its last playlist has it; nil of a live source.
+    /// How long the source is, as its last playlist has it; nil for a live source.
     public var duration: Duration?
 
     /// How much the player has in its buffer, about.
     ///
     /// - Parameter now: the time.
-    /// - Returns: zero when it has played everything that it took.
+    /// - Returns: zero if it has played everything that it took.
     public func buffered(at now: ContinuousClock.Instant) -> Duration {
         guard let runBegan else { return .zero }
         return max(.zero, run - runBegan.duration(to: now))

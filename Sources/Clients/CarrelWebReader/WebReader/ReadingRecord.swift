@@ -24,7 +24,7 @@ struct ReadingRecord: Sendable, Equatable {
 
     /// Replaces the annotation with the same id, or appends a new one.
     ///
-    /// - Returns: false when there are too many.
+    /// - Returns: false if there are too many.
     mutating func put(_ annotation: ReaderAnnotation) -> Bool {
         if let at = annotations.firstIndex(where: { $0.id == annotation.id }) {
             annotations[at] = annotation

@@ -47,7 +47,7 @@ public final class WebReader: Sendable {
     /// Listens. Once.
     ///
     /// - Returns: the address of the reader's page, a secret of its user.
-    /// - Throws: `reader.server` when the port is taken.
+    /// - Throws: `reader.server` if the port is taken.
     public func start() throws(ReaderError) -> String {
         let publication = try server.start().publication
         let origin = publication.split(separator: "/").prefix(2).joined(separator: "//")

@@ -12,7 +12,7 @@ struct DatabaseMarker {
 
     init(_ home: Home) { path = home.databaseNotePath }
 
-    /// The server and the name of the database; nil when the state is in the home.
+    /// The server and the name of the database; nil if the state is in the home.
     var place: String? {
         guard let file = unsafe fopen(path, "re") else { return nil }
         defer { unsafe fclose(file) }
@@ -22,7 +22,7 @@ struct DatabaseMarker {
         return text.isEmpty ? "PostgreSQL" : text
     }
 
-    /// - Throws: ``UsageError`` when the state is in PostgreSQL.
+    /// - Throws: ``UsageError`` if the state is in PostgreSQL.
     func requireEmbedded() throws(UsageError) {
         guard let place else { return }
         throw UsageError(

@@ -16,7 +16,7 @@ enum ManifestFile {
     ///   - path: the path of the file; `-` for standard input.
     ///   - limit: most bytes.
     /// - Returns: all of them.
-    /// - Throws: ``ManifestFailure`` when it cannot be read or is longer.
+    /// - Throws: ``ManifestFailure`` if it cannot be read or is longer.
     static func read(_ path: String, atMost limit: Int) throws(ManifestFailure) -> [UInt8] {
         let descriptor = unsafe path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }

@@ -77,7 +77,7 @@ struct PackageInputs {
     ///   - name: its name in messages.
     ///   - folder: holds copies for the time of the work.
     ///   - console: shows the progress of long steps.
-    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` when a file is damaged.
+    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` if a file is damaged.
     mutating func add(_ path: String, named name: String, _ folder: PackageFolder, _ console: Console) async throws {
         let reader = try LocalFile(path)
         let beginning = try reader.read(0..<min(reader.length, 16))

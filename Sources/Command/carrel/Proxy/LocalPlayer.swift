@@ -72,7 +72,7 @@ struct LocalPlayer: Sendable {
         }
     }
 
-    /// Starts a player; nil when there is none of that name.
+    /// Starts a player; nil if there is none of that name.
     private static func start(_ program: String, _ url: String, page: String, _ profile: String?) -> Int32? {
         var input: String?
         let arguments: [String]

@@ -25,7 +25,7 @@ public struct ADTSHeader: Sendable, Hashable {
         self.blocks = blocks
     }
 
-    /// The header at `offset`, or nil when its seven bytes do not fit into the span or are not an ADTS header with a known rate.
+    /// The header at `offset`, or nil if its seven bytes do not fit into the span or are not an ADTS header with a known rate.
     @inlinable
     public static func parse(_ span: RawSpan, at offset: Int) -> ADTSHeader? {
         guard offset >= 0, span.byteCount &- offset >= 7 else { return nil }
@@ -63,7 +63,7 @@ public struct ADTSHeader: Sendable, Hashable {
     @inlinable
     public var headerLength: Int { word & 0x0001_0000 == 0 ? 9 : 7 }
 
-    /// The format shared by all frames of its stream; nil when the channels are not in the header.
+    /// The format shared by all frames of its stream; nil if the channels are not in the header.
     package var format: AudioFormat? {
         AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
     }

@@ -58,7 +58,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     /// Reads the bytes of a decoder-specific info.
     ///
     /// - Parameter bytes: the configuration; following bytes are ignored.
-    /// - Throws: when it ends early or uses a reserved rate.
+    /// - Throws: if it is truncated or uses a reserved rate.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         objectType = try Self.objectType(&bits)

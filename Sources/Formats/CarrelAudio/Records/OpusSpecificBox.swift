@@ -23,7 +23,7 @@ package struct OpusSpecificBox: Sendable, Hashable {
     /// Reads the content of the box.
     ///
     /// - Parameter bytes: the content; following bytes are ignored.
-    /// - Throws: when it ends early, has another version, or names no channel.
+    /// - Throws: if it is truncated, has another version, or names no channel.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         guard try cursor.u8("dOps version") == 0 else { throw Malformed("dOps version is not 0", at: 0) }

@@ -21,7 +21,7 @@ package struct AudioTags: Sendable, Hashable {
         package var mediaType: String
         package var bytes: [UInt8]
 
-        /// The picture, or nil when it is not of a known type or larger than `limit` bytes.
+        /// The picture, or nil if it is not of a known type or larger than `limit` bytes.
         package init?(_ bytes: [UInt8], limit: Int = Cover.limit) {
             guard bytes.count <= limit, let mediaType = Cover.mediaType(of: bytes) else { return nil }
             self.mediaType = mediaType
@@ -117,7 +117,7 @@ package struct AudioTags: Sendable, Hashable {
 }
 
 extension AudioTags.Number {
-    /// Reads `3` or `3/12`; nil when there is no positive number in front.
+    /// Reads `3` or `3/12`; nil if there is no positive number in front.
     package init?(text: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         func number(_ part: Substring) -> Int? {

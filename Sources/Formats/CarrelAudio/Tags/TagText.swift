@@ -45,7 +45,7 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// The text without white space and NULs around it; nil when nothing is left.
+    /// The text without white space and NULs around it; nil if nothing is left.
     package static func trimmed(_ text: String) -> String? {
         func blank(_ scalar: Unicode.Scalar) -> Bool { scalar.value <= 32 || scalar.value == 0xa0 || scalar.value == 0xfeff }
         let scalars = text.unicodeScalars

@@ -21,7 +21,7 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
         self.data = data
     }
 
-    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil when it is another box, or damaged.
+    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil if it is another box, or damaged.
     package init?(_ type: FourCC, _ content: RawSpan) {
         do throws(Malformed) {
             var cursor = ByteCursor(content)

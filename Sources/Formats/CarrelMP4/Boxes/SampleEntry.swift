@@ -9,7 +9,7 @@ package struct SampleEntry: Sendable {
     package let type: FourCC
     /// The type without the protection: `avc1`, `mp4a`, …
     package internal(set) var format: FourCC
-    /// How the samples are protected; nil when they are not.
+    /// How the samples are protected; nil if they are not.
     package internal(set) var protection: MP4Protection?
     /// The parameters of Common Encryption or PIFF; nil with other protections.
     package internal(set) var encryption: TrackEncryption?
@@ -23,8 +23,8 @@ package struct SampleEntry: Sendable {
     package internal(set) var sampleRate = 0
     /// Number of channels; the codec's own configuration takes precedence.
     package internal(set) var channels = 0
-    /// The content of the box that configures the decoder: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty when
-    /// there is none.
+    /// The content of the decoder configuration box: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty if
+    /// missing.
     package internal(set) var configuration: [UInt8] = []
     /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?
@@ -47,9 +47,9 @@ package struct SampleEntry: Sendable {
     ///
     /// - Parameters:
     ///   - table: the content after the box's header.
-    ///   - handler: the track's: `soun`, `vide`, …; empty when it is not known yet.
+    ///   - handler: the track's: `soun`, `vide`, …; empty if unknown yet.
     /// - Returns: the descriptions in order.
-    /// - Throws: `Malformed` when one is cut off.
+    /// - Throws: `Malformed` if one is truncated.
     static func read(_ table: RawSpan, handler: String) throws(Malformed) -> [SampleEntry] {
         var cursor = ByteCursor(table)
         let version = try cursor.u8("sample description")
@@ -170,7 +170,7 @@ package struct SampleEntry: Sendable {
         }
     }
 
-    /// The parameters of Common Encryption in scheme information; nil when there are none.
+    /// The parameters of Common Encryption in scheme information; nil if there are none.
     private static func trackEncryption(_ schemeInformation: RawSpan) throws(Malformed) -> TrackEncryption? {
         var found: TrackEncryption?
         var fault: Malformed?

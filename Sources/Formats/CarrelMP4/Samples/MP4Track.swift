@@ -22,11 +22,11 @@ package struct MP4Track: Sendable {
     package internal(set) var isEnabled = true
     /// Units a second for its durations.
     package internal(set) var timescale = 0
-    /// Duration of its media by its header, in units of `timescale`; 0 when it does not say.
+    /// Duration of its media by its header, in units of `timescale`; 0 if it is not declared.
     package internal(set) var declaredDuration: Int64 = 0
-    /// ISO 639-2, three letters; nil when undetermined.
+    /// ISO 639-2, three letters; nil if undetermined.
     package internal(set) var language: String?
-    /// How its pictures are shown; nil when its header does not say.
+    /// How its pictures are shown; nil if its header does not declare it.
     package internal(set) var display: TrackDisplay?
     /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?

@@ -50,7 +50,7 @@ package struct EventMessage: Sendable, Hashable {
     /// Reads the content of an `emsg` box of version 0 or 1.
     ///
     /// - Parameter content: the content after the type of the box.
-    /// - Throws: when it ends early, a text is not UTF-8, or it has another version.
+    /// - Throws: if it is truncated, a text is not UTF-8, or it has another version.
     package init(_ content: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(content)
         let version = try cursor.u8("event message")

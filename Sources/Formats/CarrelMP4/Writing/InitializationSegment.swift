@@ -11,7 +11,7 @@ package struct InitializationSegment: Sendable {
     package var track: MovieTrack
     /// The headers of protection systems; none of a clear track.
     package var systems: [ProtectionSystemHeader]
-    /// The duration of all fragments, in units of the track; 0 when it is not known.
+    /// The duration of all fragments, in units of the track; 0 if unknown.
     package var duration: Int64
 
     /// - Parameters:

@@ -33,7 +33,7 @@ package struct MediaFragment: Sendable {
         /// - Parameters:
         ///   - encryption: how it is encrypted.
         ///   - ivSize: bytes of its vector: 0, 8 or 16.
-        /// - Returns: false when the sample has too many parts for the box.
+        /// - Returns: false if the sample has too many parts for the box.
         package mutating func append(_ encryption: SampleEncryption, ivSize: Int) -> Bool {
             let start = information.count
             let length = ivSize + (hasSubsamples ? 2 + 6 * encryption.subsamples.count : 0)
@@ -64,7 +64,7 @@ package struct MediaFragment: Sendable {
     package var decodeTime: UInt64
     /// The index of the track's description for all samples, from 0.
     package var entry: Int
-    /// How they are encrypted; nil when they are clear.
+    /// How they are encrypted; nil if they are clear.
     package var protection: Protection?
 
     /// Samples added.
@@ -103,7 +103,7 @@ package struct MediaFragment: Sendable {
     ///   - duration: its duration, in units of the track.
     ///   - compositionOffset: the presentation time minus the decode time.
     ///   - isSync: whether decoding can begin with it.
-    /// - Returns: false when a number does not fit into the box.
+    /// - Returns: false if a number does not fit into the box.
     package mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
         guard let bytes = UInt32(exactly: size), let units = UInt32(exactly: duration),
             let offset = Int32(exactly: compositionOffset), byteCount + size < 1 << 31

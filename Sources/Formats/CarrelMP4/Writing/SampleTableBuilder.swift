@@ -50,7 +50,7 @@ struct SampleTableBuilder: Sendable {
         chunkSamples = 0
     }
 
-    /// Adds a sample to the last chunk; false when a number does not fit into the tables.
+    /// Adds a sample to the last chunk; false if a number does not fit into the tables.
     mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
         guard let bytes = UInt32(exactly: size), let units = UInt32(exactly: duration), count < .max,
             (Int64(Int32.min)...Int64(UInt32.max)).contains(compositionOffset)

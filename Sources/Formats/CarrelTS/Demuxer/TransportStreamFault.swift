@@ -30,7 +30,7 @@ package struct TransportStreamFault: Sendable, Hashable {
 
     /// The kind of fault.
     package var kind: Kind
-    /// The packet identifier; nil when no packet is found.
+    /// The packet identifier; nil if no packet is found.
     package var pid: UInt16?
     /// The byte of the stream at which the packet starts.
     package var offset: Int

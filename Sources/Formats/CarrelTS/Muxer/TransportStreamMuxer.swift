@@ -136,7 +136,7 @@ package struct TransportStreamMuxer: Sendable {
     ///   - decodeTime: the same for decoding; ignored for audio and tags.
     ///   - isSync: whether decoding can start at it.
     ///   - out: gets whole packets; audio may come later.
-    /// - Throws: when an audio frame or tag is longer than a PES packet, or there are no bytes.
+    /// - Throws: if an audio frame or tag is longer than a PES packet, or there are no bytes.
     package mutating func write(
         _ stream: Int,
         prefix: RawSpan,
@@ -177,7 +177,7 @@ package struct TransportStreamMuxer: Sendable {
     ///   - section: the section.
     ///   - stream: the index of a stream of private sections.
     ///   - out: gets whole packets.
-    /// - Throws: when the stream carries no sections.
+    /// - Throws: if the stream carries no sections.
     package mutating func writeSection(_ section: TableSection, stream: Int, into out: inout PacketBuffer) throws(Malformed) {
         guard program.streams[stream].coding == .privateSections else { throw Malformed("stream carries no sections", at: 0) }
         let packets = section.packets(pid: program.streams[stream].pid, counter: &counters.streams[stream])

@@ -25,7 +25,7 @@ package struct TransportPacket: Sendable, Hashable {
     package let isRandomAccess: Bool
     /// The program clock reference, in ticks of 27 MHz modulo 300 × 2^33.
     package let clock: UInt64?
-    /// The part of the 188 bytes that is payload; empty when there is none.
+    /// The part of the 188 bytes that is payload; empty if there is none.
     package let payload: Range<Int>
 
     /// Reads the packet at `offset`; nil if its 188 bytes exceed the span or do not begin with the sync byte.

@@ -96,7 +96,7 @@ package struct ProgramTracker: Sendable {
         return out
     }
 
-    /// The packet identifier of the key messages; nil of a program that has none.
+    /// The packet identifier of the key messages; nil for a program that has none.
     package var messagePID: UInt16? { map?.streams.first(where: \.hasKeyMessages)?.pid }
 
     /// The stream whose random access points may begin a segment: the video stream, or the stream of the program clock.

@@ -29,7 +29,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// Reads a NAL unit.
     ///
     /// - Parameter unit: the whole unit, header included, without start code or length.
-    /// - Throws: when it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
+    /// - Throws: if it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
     package init(_ unit: RawSpan) throws(Malformed) {
         var bits = try ParameterBits(unit)
         try self.init(&bits)

@@ -46,7 +46,7 @@ package struct SliceHeaderReader: Sendable {
     ///
     /// - Parameter unit: a whole NAL unit that is a slice.
     /// - Returns: no more than the unit has.
-    /// - Throws: when the header is damaged, or its parameter sets are not known.
+    /// - Throws: if the header is damaged, or its parameter sets are not known.
     package func headerLength(of unit: RawSpan) throws(Malformed) -> Int {
         guard unit.byteCount > codec.unitHeaderLength else { return unit.byteCount }
         let start = unit.extracting(0..<min(unit.byteCount, Self.headerLimit))

@@ -19,7 +19,7 @@ package struct ClearRewrite {
     /// - Parameters:
     ///   - file: the file.
     ///   - protection: its protection, with its keys.
-    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` when a track is damaged.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` if a track is damaged.
     package init(_ file: MP4File, _ protection: FileProtection) throws {
         let tracks = file.tracks.filter { !Self.descriptions.contains($0.kind) && !$0.entries.isEmpty }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "the file has no track to write") }

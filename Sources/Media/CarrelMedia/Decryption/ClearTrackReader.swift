@@ -54,7 +54,7 @@ package final class ClearTrackReader {
     ///   - track: one of the file.
     ///   - file: the file.
     ///   - protection: the file's, with its keys.
-    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` if the first sample is damaged.
     package convenience init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
         try self.init(track, file.samples(of: track), in: file.reader, protection)
     }

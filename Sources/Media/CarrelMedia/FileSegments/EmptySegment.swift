@@ -12,7 +12,7 @@ package enum EmptySegment {
     ///   - initialization: the initialization segment of the stream.
     ///   - form: the form.
     /// - Returns: tables alone, or a fragment without samples.
-    /// - Throws: `unsupported` when the stream has no track that fits the form; `Malformed`.
+    /// - Throws: `unsupported` if the stream has no track that fits the form; `Malformed`.
     package static func bytes(of initialization: [UInt8], as form: FileSegments.Form) throws -> [UInt8] {
         let tracks = try MP4File(BytesReader(initialization)).tracks
         switch form {

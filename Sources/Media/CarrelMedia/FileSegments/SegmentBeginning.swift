@@ -56,7 +56,7 @@ struct SegmentBeginning: Sendable {
         if dropped == 0, skipped.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
     }
 
-    /// The samples of a track from a segment on; nil when it has none there.
+    /// The samples of a track from a segment on; nil if it has none there.
     private static func samples(
         of track: Int,
         _ planner: SegmentPlanner,

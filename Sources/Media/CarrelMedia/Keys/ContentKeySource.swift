@@ -24,7 +24,7 @@ public struct ContentKeyGrant: Sendable {
     package var key: Secret
     /// Whether the output may be a plain byte stream, without the output controls that the license requires by default.
     public var relaxesOutput: Bool
-    /// When it ends; nil when it does not.
+    /// When it ends; nil if it does not.
     public var end: Instant?
 
     package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {

@@ -26,7 +26,7 @@ package struct ContentKeys: Sendable {
     /// Sets the key for everything without its own key.
     package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
-    /// When the first of them ends; nil when none does.
+    /// When the first of them ends; nil if none does.
     package var end: Instant? { grants.values.compactMap(\.end).min() }
 
     /// Whether all of them may be used for a plain stream of bytes.

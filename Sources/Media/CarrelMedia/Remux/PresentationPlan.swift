@@ -54,7 +54,7 @@ struct PresentationPlan: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - file: its file.
-    /// - Throws: `unsupported` when a transport stream cannot have its parts; the errors of the reader, and `Malformed`.
+    /// - Throws: `unsupported` if a transport stream cannot have its parts; the errors of the reader, and `Malformed`.
     init(_ track: MP4Track, of file: MP4File) throws {
         let presented = PresentedParts(track)
         let isPicture = track.kind == "vide"

@@ -18,7 +18,7 @@ struct PresentedParts: Sendable {
 
     /// The parts in presentation order; a single part for the whole media if there are no edits.
     private(set) var parts: [Part] = []
-    /// Why it cannot be presented as parts, as a lower-case phrase; nil when it can.
+    /// Why it cannot be presented as parts, as a lower-case phrase; nil if it can.
     private(set) var fault: String?
 
     /// Most units of the movie that an edit lasts.

@@ -47,7 +47,7 @@ struct TimedTags: Sendable {
     /// Adds an event message; one without an ID3 tag is passed over.
     ///
     /// - Parameter box: the whole `emsg` box.
-    /// - Throws: `Malformed` when it is damaged.
+    /// - Throws: `Malformed` if it is damaged.
     mutating func add(_ box: RawSpan) throws(Malformed) {
         let header = box.byteCount >= 16 && box.u32(at: 0) == 1 ? 16 : 8
         guard box.byteCount > header else { throw Malformed("event message is empty", at: 0) }
@@ -92,7 +92,7 @@ struct TimedTags: Sendable {
         unsettled = []
     }
 
-    /// The next tag that takes effect up to a time; nil when there is none.
+    /// The next tag that takes effect up to a time; nil if there is none.
     mutating func next(upTo time: Int64) -> Tag? {
         guard let last = waiting.last else { return nil }
         let isFull = waiting.count > Self.countLimit || waitingBytes > Self.byteLimit

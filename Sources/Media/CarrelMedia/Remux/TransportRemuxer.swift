@@ -219,7 +219,7 @@ package struct TransportRemuxer: ~Copyable {
     /// - Parameters:
     ///   - tag: a whole tag.
     ///   - time: the time at which it takes effect, in ticks.
-    /// - Throws: when it does not fit into a PES packet.
+    /// - Throws: if it does not fit into a PES packet.
     mutating func writeTag(_ tag: [UInt8], at time: Int64) throws(Malformed) {
         guard let tagStream else { return }
         try muxer.write(

@@ -214,7 +214,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter sink: gets the last clear bytes.
-    /// - Throws: the errors of the sink; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
+    /// - Throws: the errors of the sink; `wrongKey` if the padding is wrong; `Malformed` if the segment is truncated.
     public mutating func finish(to sink: inout some MediaSink) async throws {
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")

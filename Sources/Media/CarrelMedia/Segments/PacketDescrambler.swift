@@ -56,7 +56,7 @@ package struct PacketDescrambler: ~Copyable {
     /// - Parameters:
     ///   - sink: gets the last packets.
     ///   - source: the key source.
-    /// - Throws: `Malformed` when the last packet is cut off; the errors of the sink.
+    /// - Throws: `Malformed` if the last packet is truncated; the errors of the sink.
     package mutating func finish(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws {
         guard held.count % 188 == 0 else { throw Malformed("packet is cut off", at: Int(clamping: position) + held.count) }
         if !held.isEmpty { try sink.write(held.rawSpan) }

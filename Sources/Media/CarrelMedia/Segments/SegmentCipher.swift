@@ -42,7 +42,7 @@ package struct SegmentCipher: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - out: gets clear bytes appended.
-    /// - Throws: when the cipher fails.
+    /// - Throws: if the cipher fails.
     package mutating func decrypt(_ piece: RawSpan, into out: inout [UInt8]) throws(MediaError) {
         if counter != nil {
             let start = out.count
@@ -65,7 +65,7 @@ package struct SegmentCipher: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter out: gets the last clear bytes appended.
-    /// - Throws: `wrongKey` when the padding is wrong; `malformed` when the segment is not whole blocks.
+    /// - Throws: `wrongKey` if the padding is wrong; `malformed` if the segment is not whole blocks.
     package mutating func finish(into out: inout [UInt8]) throws(MediaError) {
         guard let chained = chained.take() else { return }
         do throws(CryptoError) {

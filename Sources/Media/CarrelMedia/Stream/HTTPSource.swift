@@ -29,7 +29,7 @@ public final class HTTPSource: MediaSource {
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request.
+    ///   - fields: additional header fields of each request.
     public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = []) {
         self.url = url
         self.client = client

@@ -34,7 +34,7 @@ public actor MediaStream {
     public struct RawFormat: Sendable, Hashable {
         /// The name of the key.
         public var key: ContentKeyName
-        /// The initialization vector or the first counter block; nil when it is the first 16 bytes.
+        /// The initialization vector or the first counter block; nil if it is the first 16 bytes.
         package var iv: AESBlock?
         /// How far the counter carries.
         package var counterWidth: EncryptedPayload.CounterWidth
@@ -45,7 +45,7 @@ public actor MediaStream {
 
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - iv: the initialization vector or the first counter block; nil when it is the first 16 bytes.
+        ///   - iv: the initialization vector or the first counter block; nil if it is the first 16 bytes.
         ///   - counterWidth: the width of the counter.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
@@ -67,10 +67,10 @@ public actor MediaStream {
         ///
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.
+        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil if it is the first 16 bytes of the stream.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
-        /// - Throws: `media.malformed` when the initialization vector has another length.
+        /// - Throws: `media.malformed` if the initialization vector has another length.
         public init(
             key: ContentKeyName,
             initializationVector: [UInt8]?,
@@ -92,7 +92,7 @@ public actor MediaStream {
     public nonisolated let size: Int64
     /// The media type of the clear bytes, if known.
     public nonisolated let contentType: String?
-    /// The headers of a DCF's object; nil of other kinds.
+    /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
 
     private let source: any MediaSource

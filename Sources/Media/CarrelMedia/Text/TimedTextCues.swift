@@ -40,7 +40,7 @@ package struct TimedTextCues: Sendable {
     private static let byteLimit = 16 << 20
 
     /// - Parameter entry: the track's sample description.
-    /// - Throws: `unsupported` when it is neither `wvtt` nor `stpp`.
+    /// - Throws: `unsupported` if it is neither `wvtt` nor `stpp`.
     package init(_ entry: SampleEntry) throws(MediaError) {
         switch entry.format {
         case "wvtt":
@@ -58,7 +58,7 @@ package struct TimedTextCues: Sendable {
     ///   - sample: its clear bytes.
     ///   - start: when it is presented, in milliseconds.
     ///   - end: when it ends.
-    /// - Throws: `Malformed` when it is damaged, or there are too many cues.
+    /// - Throws: `Malformed` if it is damaged, or there are too many cues.
     package mutating func append(_ sample: RawSpan, start: Int64, end: Int64) throws(Malformed) {
         guard end > start else { return }
         switch coding {

@@ -12,7 +12,7 @@ struct PackagedSegment {
     /// Its offset in the file of the track; 0 if it is a separate file.
     var offset: Int64
     var length: Int64 = 0
-    /// The key of its samples; nil of a clear one.
+    /// The key of its samples; nil for a clear one.
     var key: PackagingKey?
     var encryption: TrackEncryption?
     /// The initialization vector of the segment, if the scheme has one per segment.

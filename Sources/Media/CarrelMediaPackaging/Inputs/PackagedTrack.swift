@@ -66,7 +66,7 @@ struct PackagedTrack {
     private(set) var start: Int64 = .max
     /// The presentation of each sync sample, of pictures only; in decode order.
     private(set) var syncs: [Int64] = []
-    /// The part of its beginning that was left out; nil when nothing was.
+    /// The part of its beginning that was left out; nil if nothing was.
     private(set) var warning: String?
     /// The longest duration of a sample.
     private(set) var longestSample: Int64 = 0
@@ -269,7 +269,7 @@ struct PackagedTrack {
     /// The duration of its presentation, in seconds.
     var seconds: Double { Double(end) / Double(timescale) }
 
-    /// Pictures a second; nil of other kinds.
+    /// Pictures a second; nil for other kinds.
     var frameRate: Double? {
         guard kind == .video, end > start else { return nil }
         return Double(sampleCount) * Double(timescale) / Double(end - start)
@@ -293,7 +293,7 @@ struct PackagedTrack {
         return entry.sampleRate
     }
 
-    /// The language (RFC 5646); nil when it is not known.
+    /// The language (RFC 5646); nil if unknown.
     var language: String? { track.language.map(LanguageTag.short) }
 
     /// The track as the package has it, clear.

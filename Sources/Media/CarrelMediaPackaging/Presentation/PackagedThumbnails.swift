@@ -38,7 +38,7 @@ package struct PackagedThumbnails: Sendable {
     /// - Parameters:
     ///   - picture: a JPEG file.
     ///   - folder: the destination.
-    /// - Throws: `malformed` when it is not a JPEG file; `unwritable`.
+    /// - Throws: `malformed` if it is not a JPEG file; `unwritable`.
     package mutating func append(_ picture: [UInt8], to folder: PackageFolder) throws(MediaError) {
         guard let size = Self.size(picture.rawSpan) else { throw MediaError(.malformed, "a thumbnail is not a JPEG file") }
         (width, height) = size

@@ -26,7 +26,7 @@ struct UnitFormer {
     /// - Parameters:
     ///   - track: the track.
     ///   - pid: the packet identifier of its stream.
-    /// - Throws: `unsupported` when a transport stream has no form for it; `Malformed`.
+    /// - Throws: `unsupported` if a transport stream has no form for it; `Malformed`.
     init(_ track: PackagedTrack, pid: UInt16) throws {
         let entry = track.entry
         let configuration = entry.configuration

@@ -11,7 +11,7 @@ package enum RootExport {
 
     /// Encrypts a root's private key for export.
     ///
-    /// - Throws: `crypto.refused` when there is not enough memory for scrypt.
+    /// - Throws: `crypto.refused` if there is not enough memory for scrypt.
     package static func seal(
         _ key: P256.PrivateKey,
         certificate: [UInt8],

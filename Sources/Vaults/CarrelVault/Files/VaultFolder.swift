@@ -21,7 +21,7 @@ package struct VaultFolder: Sendable {
 
     /// The vault's file.
     ///
-    /// - Throws: `vault.absent` when there is none, `vault.damaged`, `vault.unavailable`.
+    /// - Throws: `vault.absent` if there is none, `vault.damaged`, `vault.unavailable`.
     package func load() throws(VaultError) -> VaultFile {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("read", file) }
@@ -101,7 +101,7 @@ package struct VaultFolder: Sendable {
 
     /// Runs a closure under the lock, alone among all users of the folder, in this process and others.
     ///
-    /// - Throws: `vault.unavailable` when the lock is not to be had in time, `vault.absent` when there is no folder.
+    /// - Throws: `vault.unavailable` if the lock cannot be obtained in time, `vault.absent` if there is no folder.
     package func locked<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
         let lock = "\(path)/vault.lock"
         let descriptor = unsafe open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
