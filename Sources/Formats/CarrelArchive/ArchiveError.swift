@@ -33,7 +33,7 @@ extension ErrorCode where Failure == ArchiveError {
     package static var encrypted: Self { Self("archive.encrypted") }
     /// More entries than the limit.
     package static var tooManyEntries: Self { Self("archive.tooManyEntries") }
-    /// A name that leaves the folder it would be written to, or does not say one place.
+    /// A name that leaves the destination folder, or is ambiguous.
     package static var unsafeName: Self { Self("archive.unsafeName") }
     /// Two entries of one name.
     package static var duplicateName: Self { Self("archive.duplicateName") }

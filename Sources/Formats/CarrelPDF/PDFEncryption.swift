@@ -8,7 +8,8 @@ package struct PDFEncryption: Sendable, Hashable {
     package let version: Int
     /// The permission flags (table 22): bits of a signed number of 32 bits.
     package let permissions: Int32
-    /// Whether the password that opened it is the owner's alone, who may do everything. One that is the user's too is the user's.
+    /// Whether the password is only the owner's, which permits everything. A password that is also the user's counts as the
+    /// user's.
     package let isOwner: Bool
 
     /// Bit 5: copying text and graphics.

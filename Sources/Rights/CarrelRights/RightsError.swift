@@ -23,7 +23,7 @@ package struct RightsError: CodedError {
 extension ErrorCode where Failure == RightsError {
     /// A message cannot be read, or is not of the kind that is expected.
     package static var malformed: Self { Self("rights.malformed") }
-    /// A message is not signed by who must sign it, or was altered.
+    /// A message is not signed by the required key, or was altered.
     package static var signature: Self { Self("rights.signature") }
     /// A key is of a kind that is not taken, or is not proved to be the sender's.
     package static var key: Self { Self("rights.key") }

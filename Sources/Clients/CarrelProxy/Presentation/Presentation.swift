@@ -9,7 +9,7 @@ protocol Presentation: Sendable {
     /// The kind of the source.
     var kind: SourceSummary.Kind { get }
 
-    /// How the source is protected, as far as its playlists or its tables say.
+    /// How the source is protected, as declared in its playlists or tables.
     ///
     /// - Returns: each once.
     /// - Throws: ``ProxyError``.

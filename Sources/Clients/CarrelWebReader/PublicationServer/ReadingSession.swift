@@ -6,7 +6,7 @@ import CarrelLoopback
 import CarrelPublication
 import CarrelThreads
 
-/// One publication that is being served: its addresses, and who may use them.
+/// A publication being served: its addresses, and their access control.
 final class ReadingSession: Sendable {
     let publication: Publication
     /// In the addresses of the manifest and of the resources, which every script of the publication can read.

@@ -6,7 +6,7 @@ public import CarrelBytes
 public struct ADTSHeader: Sendable, Hashable {
     /// Samples of each channel in one raw data block.
     package static let samplesPerBlock = 1024
-    /// The largest frame the 13-bit length can say, header included.
+    /// Maximum frame length in the 13-bit field, header included.
     package static let maximumFrameLength = 8191
     /// Sync, layer, profile, rate and channels: common to all frames of a stream in their first four bytes.
     static let fixedMask: UInt32 = 0xfff6_fdc0
@@ -40,7 +40,7 @@ public struct ADTSHeader: Sendable, Hashable {
         return header.frameLength >= header.headerLength ? header : nil
     }
 
-    /// The profile of the core; ADTS does not say whether band replication follows.
+    /// The profile of the core; ADTS does not signal band replication.
     package var profile: AACProfile {
         switch word >> 14 & 3 {
         case 0: .main

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AudioSpecificConfig: Sendable, Hashable {
     /// How a stream signals an extension.
     package enum Signalling: Sendable, Hashable {
-        /// It does not say; small sample rates may still have band replication, which a decoder finds out.
+        /// Not signalled; small sample rates may still have band replication, which a decoder detects.
         case none
         /// The object type comes first (hierarchical signalling).
         case explicit

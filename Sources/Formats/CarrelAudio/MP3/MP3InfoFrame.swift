@@ -6,7 +6,7 @@ import CarrelBytes
 struct MP3InfoFrame {
     /// Number of audio frames declared by the encoder, without this one.
     var frames: Int64?
-    /// Samples the encoder put before the sound.
+    /// Number of samples that the encoder put before the audio.
     var delay: Int?
     /// Samples the encoder put after it.
     var padding: Int?

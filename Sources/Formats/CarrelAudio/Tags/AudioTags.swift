@@ -34,7 +34,7 @@ package struct AudioTags: Sendable, Hashable {
 
     /// The beginning of a part of the audio.
     package struct Chapter: Sendable, Hashable {
-        /// Milliseconds from the start of the sound.
+        /// Milliseconds from the start of the audio.
         package var start: Int64
         /// Its title; may be empty.
         package var title: String
@@ -54,7 +54,7 @@ package struct AudioTags: Sendable, Hashable {
     package var albumArtists: [String] = []
     /// Composers; audiobooks often name the narrator so.
     package var composers: [String] = []
-    /// Narrators who are named as such.
+    /// Narrators named as such.
     package var readers: [String] = []
     package var publisher: String?
     package var copyright: String?
@@ -79,7 +79,7 @@ package struct AudioTags: Sendable, Hashable {
     /// The authors: the album's artists, else the artists.
     package var authors: [String] { albumArtists.isEmpty ? artists : albumArtists }
 
-    /// The narrators: those named as such, else composers who are not the authors.
+    /// The narrators: those named as such, otherwise composers other than the authors.
     package var narrators: [String] { readers.isEmpty ? composers.filter { !authors.contains($0) } : readers }
 
     /// The year in `date`.

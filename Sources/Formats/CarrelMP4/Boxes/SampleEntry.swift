@@ -58,7 +58,7 @@ package struct SampleEntry: Sendable {
         var entries: [SampleEntry] = []
         for _ in 0..<min(count, limit) {
             let start = cursor.position
-            // QuickTime's tables may say more than they hold
+            // QuickTime's tables may declare more entries than they contain
             if cursor.remaining < 8, !entries.isEmpty { break }
             let size = Int(try cursor.u32("sample entry"))
             guard size >= 8 else { throw Malformed("sample entry is smaller than its header", at: start) }
@@ -91,7 +91,7 @@ package struct SampleEntry: Sendable {
             channels = Int(try entry.u16())
             try entry.skip(6)
             sampleRate = Int(try entry.u32() >> 16)
-            // QuickTime has longer entries; ISO files say 1 too, in another table version
+            // QuickTime has longer entries; ISO files also have version 1, in another table version
             if version == 0, layout == 1 { try entry.skip(16, "sample entry") }
             if version == 0, layout == 2 { try entry.skip(36, "sample entry") }
         case .picture:

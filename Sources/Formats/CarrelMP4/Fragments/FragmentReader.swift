@@ -280,7 +280,7 @@ package struct FragmentReader {
         seen = []
     }
 
-    /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
+    /// Makes a movie or a fragment header declare clear content (`ProtectionRemoval`).
     ///
     /// - Parameters:
     ///   - range: the range of a `movie`, `fragment` or `box` event.

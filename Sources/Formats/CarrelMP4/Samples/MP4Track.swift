@@ -4,7 +4,7 @@ package import CarrelAudio
 
 /// One track of a file.
 package struct MP4Track: Sendable {
-    /// How a track's samples become an elementary stream of frames that say their own length.
+    /// How a track's samples become an elementary stream of self-delimiting frames.
     package enum Framing: Sendable, Hashable {
         /// Each sample gets an ADTS header.
         case adts(AudioFormat)

@@ -20,7 +20,7 @@ package struct StreamDescriptor: Sendable, Hashable {
         StreamDescriptor(tag: 0x05, content: Array(name.utf8) + more)
     }
 
-    /// Four letters that say how bytes are private: `private_data_indicator_descriptor` (§2.6.28).
+    /// Four letters that identify the private data: `private_data_indicator_descriptor` (§2.6.28).
     package static func privateData(_ name: String) -> StreamDescriptor {
         StreamDescriptor(tag: 0x0f, content: Array(name.utf8))
     }

@@ -57,7 +57,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     private mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, _ pattern: BlockPattern) {
         switch scheme {
         case .cenc, .cbc1: cipher.apply(to: &bytes, in: range)
-        // without a pattern, which sound has none of, the last part of a block is encrypted too
+        // without a pattern, which audio never has, the final partial block is encrypted too
         case .cens where pattern == .whole: cipher.apply(to: &bytes, in: range)
         case .cens, .cbcs: cipher.apply(to: &bytes, in: range, pattern: pattern)
         }

@@ -44,7 +44,7 @@ package struct TransportRemuxer: ~Copyable {
         var timescale: Int64
         /// The ticks that are added to times of presentation.
         var shift: Int64
-        /// The ticks by which decoding comes earlier than the samples say, so that it comes before presentation.
+        /// The ticks by which decoding is moved earlier, so that it precedes presentation.
         var delay: Int64
         var clock = DecodeClock()
         /// The pictures that an edit hides at the beginning; nil without any.
@@ -147,7 +147,7 @@ package struct TransportRemuxer: ~Copyable {
         streams[track]?.index = index
     }
 
-    /// When a sample is decoded, as far as its times say; in ticks. Samples are written in the order of these times.
+    /// The decode time of a sample by its own times, in ticks. Samples are written in the order of these times.
     func time(of sample: MP4Sample, _ track: Int) -> Int64 {
         streams[track]?.times(of: sample).decode ?? .max
     }

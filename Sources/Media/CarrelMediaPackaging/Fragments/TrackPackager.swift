@@ -240,7 +240,7 @@ final class TrackPackager: SegmentedTrack {
 }
 
 extension ProtectionSystemHeader {
-    /// The headers that say which keys are needed: of the common system, and of ClearKey.
+    /// The headers that name the keys: for the common system, and for ClearKey.
     static func standard(for ids: [KeyID]) -> [ProtectionSystemHeader] {
         [ProtectionSystemHeader(system: common, keyIDs: ids), ProtectionSystemHeader(system: clearKey, keyIDs: ids)]
     }

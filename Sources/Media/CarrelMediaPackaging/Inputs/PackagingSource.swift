@@ -65,7 +65,7 @@ package struct PackagingSource {
         return file.tracks.filter { ["text", "sbtl", "subt", "subp", "clcp"].contains($0.kind) && !chapters.contains($0.id) }
     }
 
-    /// The tracks that are packaged, pictures and sound, and a warning for each that is left out.
+    /// The video and audio tracks to package, with a warning for each track that is left out.
     ///
     /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track that
     /// cannot be packaged, if another one of its kind can.

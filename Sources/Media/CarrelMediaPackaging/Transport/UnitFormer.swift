@@ -18,7 +18,7 @@ struct UnitFormer {
 
     /// The stream, clear.
     let stream: ElementaryStream
-    /// The description of encrypted sound; nil of pictures and of other sound.
+    /// The description of encrypted audio; nil for video and other audio.
     let setup: AudioSetupInformation?
     private let coding: Coding
     private var body: [UInt8] = []

@@ -55,7 +55,7 @@ package struct ServiceKeys: Sendable {
         self.validity = validity
     }
 
-    /// The key with that id for that use; nil if there is none, or when its time is not now.
+    /// The key with an ID for a use; nil if there is none, or it is not valid now.
     package func key(_ id: String, for use: Use, at now: Instant) -> JWK? {
         keys.first { $0.use == use && $0.key.thumbprint == id && $0.validity.contains(now) }?.key
     }
