@@ -67,7 +67,7 @@ public final class PlaylistProxy: Sendable {
     private let share: ProxyShare
     private let state = Locked(State())
 
-    /// Creates a proxy; call ``start()`` to listen.
+    /// Creates a proxy; call `start()` to listen.
     ///
     /// - Parameters:
     ///   - expectedMajor: the major version that the app was written for.

@@ -68,7 +68,7 @@ package struct FileSegments: Sendable {
     let parts: [[SegmentPlanner.Part]]
     let stretches: [SegmentPlanner.Stretch]
     let syncSamples: [SegmentPlanner.SyncSample]
-    /// By how many ticks pictures are decoded before their samples' decode time, by track.
+    /// The ticks by which pictures are decoded before their samples' decode time, by track.
     let delays: [UInt32: Int64]
     /// The units by which the samples of each track are decoded earlier in fragments, so that no composition offset is negative.
     let leads: [Int64]

@@ -5,7 +5,7 @@ import CarrelTS
 
 /// Properties of a video track estimated from its first samples: reordering depth and sample duration.
 struct FirstSamples {
-    /// By how many ticks pictures are decoded before their samples' decode time, by track, as in `PresentationPlan`; 0 for none.
+    /// The ticks by which pictures are decoded before their samples' decode time, by track, as in `PresentationPlan`; 0 for none.
     private(set) var delays: [UInt32: Int64] = [:]
     /// The maximum number of units by which samples are presented before their decode time, by track.
     private(set) var leads: [Int64]
