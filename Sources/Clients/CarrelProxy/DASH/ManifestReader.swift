@@ -30,8 +30,7 @@ actor ManifestReader {
     private static let limit = 16 << 20
     /// Shortest interval between reloads of an MPD, even if it declares less or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
-    /// The part of its update period after which an MPD without further segments is reloaded: it may have been stale when it was
-    /// read.
+    /// The part of its update period after which an MPD without further segments is reloaded, because it may have been stale.
     private static let earlyDivisor = 4
     /// Time limit for a reload if the previous MPD can be used: the new one may arrive later.
     private static let patience = Duration.seconds(2)
@@ -69,8 +68,7 @@ actor ManifestReader {
     /// Returns the current MPD, or one read less than its update period ago.
     ///
     /// The last MPD is used while the origin is unavailable.
-    /// - Parameter isList: whether a player requests a list of segments. An MPD with no segments for the next moments is then
-    ///   reloaded before its update period ends.
+    /// - Parameter isList: whether a list of segments is requested: an MPD without further segments is then reloaded early.
     /// - Returns: the MPD with its address.
     /// - Throws: ``ProxyError``.
     func current(isList: Bool = false) async throws -> Manifest {

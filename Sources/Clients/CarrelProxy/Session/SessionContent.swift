@@ -314,8 +314,8 @@ final class SessionContent: Sendable {
 
     /// Serves a segment while it is made; usually its length is not known in advance.
     ///
-    /// The first bytes are made before this returns, so that a missing key or a segment missing at the origin gives the player an
-    /// error status, not a truncated response.
+    /// The first bytes are made before this returns, so that a missing key or segment is an error status, not a truncated
+    /// response.
     private func served(
         _ media: ServedMedia,
         _ name: SegmentName?,
