@@ -13,6 +13,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// A word in lower case, such as `proxy`.
         public let description: String
 
+        /// Creates a channel.
+        ///
         /// - Parameter name: a word in lower case.
         public init(_ name: StaticString) {
             description = name.description
@@ -26,6 +28,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// The value to show.
         public let value: Value
 
+        /// Creates a field.
+        ///
         /// - Parameters:
         ///   - name: a word in lower camel case.
         ///   - value: such as `.url(address)`.
@@ -38,7 +42,7 @@ public struct Trace: Sendable, CustomStringConvertible {
         public var description: String { "\(name)=\(value)" }
     }
 
-    /// A value without secrets. Text is taken by what it is, so that each kind is redacted in its own way.
+    /// A value without secrets. Text is passed by its kind, so that each kind is redacted in its own way.
     public struct Value: Sendable, Hashable, CustomStringConvertible {
         /// One line of printable ASCII characters without spaces.
         public let description: String
@@ -73,7 +77,7 @@ public struct Trace: Sendable, CustomStringConvertible {
             self.description = description
         }
 
-        /// Replaces what does not belong in a line of a log.
+        /// Replaces characters that do not belong in a log line.
         private init(shown text: String) {
             description = String(
                 decoding: text.utf8.prefix(512).map { 0x21..<0x7f ~= $0 ? $0 : UInt8(ascii: "_") },

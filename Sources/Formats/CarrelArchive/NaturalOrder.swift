@@ -10,6 +10,8 @@ package enum NaturalOrder {
     /// Number of comparisons between two cancellation checks.
     private static let patience = 4096
 
+    /// Sorts files by their paths.
+    ///
     /// - Parameters:
     ///   - elements: the files.
     ///   - path: returns the path of a file, with `/` as the separator.
@@ -39,7 +41,7 @@ package enum NaturalOrder {
                 return order == 0 ? path(elements[a.index]) < path(elements[b.index]) : order < 0
             }
         } catch {
-            // `sort` throws what its closure does
+            // `sort` rethrows the errors of its closure
             if let failure = error as? Failure { throw failure }
         }
         return keys.map { elements[$0.index] }

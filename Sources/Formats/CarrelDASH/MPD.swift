@@ -41,7 +41,7 @@ package struct MPD: Sendable, Hashable {
     /// The media type (ISO/IEC 23009-1 Annex C).
     package static let mediaType = "application/dash+xml"
 
-    /// The name space of MPD elements.
+    /// The namespace of MPD elements.
     package static let namespace = "urn:mpeg:dash:schema:mpd:2011"
 
     /// A period's place in the presentation.

@@ -22,11 +22,11 @@ package enum JWE {
     /// Encrypts to a key.
     ///
     /// - Parameters:
-    ///   - plaintext: what only the key's owner is to read.
+    ///   - plaintext: content for the key's owner only.
     ///   - recipient: the key; its thumbprint is the `kid`.
     ///   - type: `typ`, the kind of object.
-    ///   - context: what the object belongs to (`apv`): the reader must expect the same, so that it cannot be moved.
-    ///   - mode: how the content's key reaches the recipient.
+    ///   - context: the context of the object (`apv`): the reader must expect the same, so that it cannot be moved.
+    ///   - mode: how the content key reaches the recipient.
     /// - Returns: the object in its compact form.
     package static func encrypt(
         _ plaintext: RawSpan,
@@ -121,7 +121,7 @@ package enum JWE {
 
         /// Decrypts the content.
         ///
-        /// - Parameter secret: what the recipient's private key shares with ``ephemeral``, 32 bytes.
+        /// - Parameter secret: the 32-byte shared secret of the recipient's private key and ``ephemeral``.
         /// - Returns: the content.
         /// - Throws: `jose.signature` for another key, and for altered bytes.
         package func open(sharedSecret secret: Secret) throws(JOSEError) -> Secret {

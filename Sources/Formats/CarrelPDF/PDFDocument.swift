@@ -31,7 +31,7 @@ package final class PDFDocument {
         throw failure
     }
 
-    /// How the document is encrypted; nil when it is not.
+    /// How the document is encrypted; nil if it is not.
     package var encryption: PDFEncryption? {
         let dictionary = handle.trailer["/Encrypt"]
         guard dictionary.isDictionary else { return nil }

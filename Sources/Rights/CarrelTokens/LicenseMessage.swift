@@ -47,9 +47,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// - Parameters:
     ///   - communicationKeyID: the key to sign it with.
-    ///   - id: of the message.
-    ///   - startsAt: from when on it is taken.
-    ///   - expiresAt: from when on it is no longer taken.
+    ///   - id: the ID of the message.
+    ///   - startsAt: the start of validity.
+    ///   - expiresAt: the end of validity.
     ///   - entitlement: the grant.
     package init(
         communicationKeyID: KeyID,
@@ -152,7 +152,7 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// Which keys the license has.
     package enum KeySource: Sendable, Equatable {
-        /// These, 1 to 64; one that is not listed is denied.
+        /// These keys, 1 to 64; any other key is denied.
         case inline([ContentKey])
         /// The keys that the player requests, derived from a seed.
         case licenseRequest(seedID: String?, policy: String?)
@@ -197,7 +197,7 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// Rules of one system; nil if the policy sets none.
     package struct SystemPolicy: Sendable, Equatable {
-        /// `TYPE0` is the one documented value for FairPlay; others pass through.
+        /// `TYPE0` is the only documented value for FairPlay; others are passed on.
         package var hdcp: String?
         package var allowsAirPlay: Bool?
         package var allowsAVAdapter: Bool?

@@ -64,7 +64,7 @@ package struct SealedToken: Sendable, Hashable {
     /// - Parameters:
     ///   - rules: the grant.
     ///   - key: the key that seals new tokens.
-    /// - Returns: the token, another one each time.
+    /// - Returns: the token, which differs each time.
     /// - Throws: `rights.malformed` for rules that break a bound or do not fit into 4 KiB.
     package static func seal(_ rules: BusinessRules, under key: Key) throws(RightsError) -> SealedToken {
         let plaintext = try rules.encode()
@@ -79,7 +79,7 @@ package struct SealedToken: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - kind: the expected kind.
-    ///   - keys: the service's keys by number, including those of earlier tokens.
+    ///   - keys: the service's keys by number, including keys of earlier tokens.
     ///   - now: the service's time.
     /// - Returns: the grant.
     /// - Throws: `rights.token` for a forged or altered token, or one of another kind or service; `rights.expired`.
@@ -120,7 +120,7 @@ package struct SealedToken: Sendable, Hashable {
 }
 
 extension SealedToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The number of bytes: a token is as good as what it grants, so it does not print itself.
+    /// The number of bytes: a token is as valuable as its grant, so it does not print itself.
     package var description: String { "SealedToken(\(bytes.count) bytes)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

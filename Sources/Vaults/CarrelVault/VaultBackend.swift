@@ -37,7 +37,7 @@ package protocol VaultBackend: Sendable {
     /// - Returns: the sealed bytes.
     /// - Throws: `vault.absent` if the vault was deleted.
     func seal(_ plaintext: Secret, associated: [UInt8]) async throws(VaultError) -> [UInt8]
-    /// Decrypts what `seal` returned.
+    /// Decrypts the output of `seal`.
     ///
     /// - Throws: `vault.damaged` for altered bytes, other associated bytes and another vault's.
     func open(_ sealed: [UInt8], associated: [UInt8]) async throws(VaultError) -> Secret

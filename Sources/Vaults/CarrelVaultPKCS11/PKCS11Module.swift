@@ -65,7 +65,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
 
     /// The slot of a token.
     ///
-    /// - Throws: `vault.absent` when it is not inserted; `vault.unavailable` when several have the label.
+    /// - Throws: `vault.absent` if it is not inserted; `vault.unavailable` if several have the label.
     func slot(of token: PKCS11Token) throws(PKCS11Failure) -> CK_SLOT_ID {
         var count: CK_ULONG = 0
         try check(unsafe functions.pointee.C_GetSlotList(1, nil, &count), "C_GetSlotList")
@@ -183,7 +183,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ value: CK_RV, _ function: StaticString) throws(PKCS11Failure) {
     guard value == CKR_OK else { throw .call(value, function) }
 }

@@ -66,7 +66,7 @@ struct TPMFailure: Error {
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ code: TSS2_RC, _ function: StaticString) throws(TPMFailure) {
     guard code == 0 else { throw TPMFailure(code: code, function: function) }
 }

@@ -214,7 +214,7 @@ extension PlayerEngine {
     /// Takes over a time that the service signed.
     ///
     /// - Parameters:
-    ///   - time: as signed.
+    ///   - time: the signed time.
     ///   - host: the clocks before the request was sent.
     /// - Throws: `player.store`.
     func take(_ time: Instant, on host: HostClock) async throws(PlayerError) {
@@ -240,7 +240,7 @@ extension PlayerEngine {
         return store
     }
 
-    /// Makes what was removed unreadable on the disk.
+    /// Makes removed data unreadable on the disk.
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {

@@ -6,12 +6,12 @@ import CarrelLoopback
 import CarrelPublication
 import CarrelThreads
 
-/// One publication that is being served: its addresses, and who may use them.
+/// A publication being served: its addresses, and their access control.
 final class ReadingSession: Sendable {
     let publication: Publication
     /// In the addresses of the manifest and of the resources, which every script of the publication can read.
     let content = SessionToken()
-    /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
+    /// Token in addresses that act for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
     /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()

@@ -10,8 +10,7 @@ import CarrelServer
 import CarrelThreads
 import CarrelWebAPI
 
-/// The listener of the rights location, which requires a player's certificate. The service issues the listener's own certificate,
-/// and replaces it while the server runs.
+/// The listener of the rights location, which requires player certificates. The service issues and renews its own certificate.
 final class RightsListener: Sendable {
     private let service: CarrelService
     private let names: [String]

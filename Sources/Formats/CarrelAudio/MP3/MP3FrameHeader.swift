@@ -17,7 +17,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
         case reservedSampleRate = "sample rate is reserved"
     }
 
-    /// Sync, version, layer and sample rate: what all frames of a stream share. Bit rate and stereo mode vary.
+    /// Sync, version, layer and sample rate: common to all frames of a stream. Bit rate and stereo mode vary.
     static let fixedMask: UInt32 = 0xfffe_0c00
 
     /// The header as a big-endian number.

@@ -21,7 +21,7 @@ package struct FLACSpecificBox: Sendable, Hashable {
     /// Reads the content of the box, version and flags included.
     ///
     /// - Parameter bytes: the content; at most 16 MiB.
-    /// - Throws: when it ends early, or does not begin with stream information.
+    /// - Throws: if it is truncated, or does not begin with stream information.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard bytes.byteCount <= 1 << 24 else { throw Malformed("dfLa is longer than 16 MiB", at: 1 << 24) }
         var cursor = ByteCursor(bytes)

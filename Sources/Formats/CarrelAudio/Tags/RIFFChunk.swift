@@ -31,7 +31,7 @@ package enum RIFFChunk {
                 if let text = TagText.trimmed(text) { tags.set(named: meaning, to: [text]) }
             }
         } catch {
-            // what was read so far stands
+            // chunks read so far are kept
         }
         return tags
     }

@@ -88,7 +88,7 @@ package struct MarlinProtection: Sendable, Hashable {
     /// Checks that a key is the content key, as far as the track shows that.
     ///
     /// - Parameter key: a content key.
-    /// - Throws: `integrity` when the signed attributes do not match.
+    /// - Throws: `integrity` if the signed attributes do not match.
     package func verify(_ key: Secret) throws(CryptoError) {
         guard let authenticator, !signedAttributes.isEmpty else { return }
         guard HMACSHA256(key: key).isValid(authenticator.rawSpan, for: signedAttributes.rawSpan) else {

@@ -95,7 +95,7 @@ package struct FragmentReader {
         }
     }
 
-    /// - Parameter tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    /// - Parameter tracks: the tracks of the movie, when it was read before; none if it comes with the stream.
     package init(tracks: [MP4Track] = []) {
         self.tracks = tracks
     }
@@ -280,12 +280,12 @@ package struct FragmentReader {
         seen = []
     }
 
-    /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
+    /// Makes a movie or a fragment header declare clear content (`ProtectionRemoval`).
     ///
     /// - Parameters:
     ///   - range: the range of a `movie`, `fragment` or `box` event.
     ///   - tracks: the tracks that are decrypted.
-    /// - Throws: `Malformed` when a box in it is damaged.
+    /// - Throws: `Malformed` if a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
         let place = position - Int64(start - range.lowerBound)
         // a copy of movies and fragments already exists

@@ -23,7 +23,7 @@ package struct FragmentSurvey {
     /// - Parameters:
     ///   - tracks: the tracks to look at.
     ///   - reader: their file.
-    ///   - ends: when the samples before the first fragment end, by track.
+    ///   - ends: the end of the samples before the first fragment, by track.
     package init(_ tracks: [MP4Track], in reader: any ByteReader, from ends: [Int64]) {
         self.tracks = tracks
         self.ends = ends

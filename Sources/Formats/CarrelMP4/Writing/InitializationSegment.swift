@@ -11,13 +11,13 @@ package struct InitializationSegment: Sendable {
     package var track: MovieTrack
     /// The headers of protection systems; none of a clear track.
     package var systems: [ProtectionSystemHeader]
-    /// The duration of all fragments, in units of the track; 0 when it is not known.
+    /// The duration of all fragments, in units of the track; 0 if unknown.
     package var duration: Int64
 
     /// - Parameters:
     ///   - track: the track.
     ///   - systems: the headers of protection systems; none of a clear track.
-    ///   - duration: of all fragments, in units of the track; 0 when it is not known.
+    ///   - duration: the duration of all fragments, in units of the track; 0 if unknown.
     package init(_ track: MovieTrack, systems: [ProtectionSystemHeader] = [], duration: Int64 = 0) {
         self.track = track
         self.systems = systems

@@ -40,7 +40,7 @@ package struct ProgressiveWriter: Sendable {
     ///   - track: the index of the track, from 0.
     ///   - sample: its times, description and size; the offset is ignored.
     ///   - size: the written size of the sample in bytes.
-    /// - Returns: false when a number does not fit into the tables.
+    /// - Returns: false if a number does not fit into the tables.
     package mutating func append(to track: Int, _ sample: MP4Sample, size: Int) -> Bool {
         let continues = current.map { $0.track == track && $0.entry == sample.entry && $0.bytes + size <= Self.chunkLength }
         if continues != true {

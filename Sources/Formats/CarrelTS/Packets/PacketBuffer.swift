@@ -65,7 +65,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
         let larger = max(needed, capacity < 1 << 19 ? capacity * 2 : capacity + capacity / 2)
         capacity = larger
         guard count > 0 else {
-            // two at a time would be the peak of what a large picture takes
+            // two at a time would double the peak memory of a large picture
             unsafe start.deallocate()
             unsafe start = .allocate(byteCount: larger, alignment: 64)
             return

@@ -21,7 +21,7 @@ package struct KeyMessage: Sendable, Hashable {
     package var oddKeyID: [UInt8]?
     /// The key in force.
     package var current: KeyParity
-    /// The time stamp from which the other key is in force, 33 bits; nil when it is not known.
+    /// The timestamp from which the other key is in force, 33 bits; nil if unknown.
     package var nextChange: UInt64?
 
     /// Creates a message.

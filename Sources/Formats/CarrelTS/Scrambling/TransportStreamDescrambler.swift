@@ -123,7 +123,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         }
     }
 
-    /// Reads a section of the map; returns the same without scrambling, nil when nothing in it changes.
+    /// Reads a section of the map; returns the same without scrambling, nil if nothing in it changes.
     private mutating func readMap(_ section: [UInt8]) -> [UInt8]? {
         guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
             let map = try? ProgramMap(table)

@@ -58,8 +58,8 @@ package final class RemoteFile: ByteReader, Sendable {
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `unavailable` when the server has no such file; `noRanges` when it serves no ranges of a file of more than 1 MiB; what
-    ///   the client throws.
+    /// - Throws: `unavailable` if the server has no such file; `noRanges` if it serves no ranges of a file of more than 1 MiB;
+    ///   the errors of the client.
     package init(_ url: String, client: some MediaHTTPClient) async throws {
         let response = try await Self.request(url, 0..<Self.blockLength, limit: Self.wholeLimit, validator: nil, client)
         self.url = url

@@ -30,7 +30,7 @@ package struct TTMLText: Sendable {
     /// Reads a document.
     ///
     /// - Parameter bytes: all of it.
-    /// - Throws: `Malformed` when it is not well-formed, is no TTML, or a time in it is not written as one.
+    /// - Throws: `Malformed` if it is not well-formed, is not TTML, or contains a malformed time.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var limits = XMLLimits()
         limits.bytes = Self.limit

@@ -90,7 +90,7 @@ struct SegmentPlan {
             at += target
         }
         var all = before + cuts
-        // sound that begins a little earlier is in the first segment
+        // audio that begins a little earlier belongs to the first segment
         if before.isEmpty { all[0] = min(first, soundStart) }
         // pictures after the last sync sample are one segment
         last += max(0, (pictureEnd - target / 2 - last - 1) / target) * target

@@ -14,7 +14,7 @@ final class TransportTrackPackager: SegmentedTrack {
     private static let messagePID: UInt16 = 0x1f0
     /// Bytes of packets that are written together.
     private static let batch = 1 << 20
-    /// When the presentation begins, in ticks: room for what is decoded before it.
+    /// The start of the presentation, in ticks, with room for earlier decode times.
     static let origin: Int64 = 900_000
 
     let track: PackagedTrack

@@ -28,7 +28,7 @@ public enum LicenseAction: String, Sendable, CaseIterable {
     case copy
 }
 
-/// A license as a device keeps it: what the service signed, and what happened to it here.
+/// A license as stored on a device: the signed license, and its local state.
 package struct LicenseRecord: Sendable, Equatable {
     package let license: License
     /// When it was first played; the second clock of a dual expiry runs from then.

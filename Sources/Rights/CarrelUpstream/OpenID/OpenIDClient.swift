@@ -63,7 +63,7 @@ package final class OpenIDClient: Sendable {
 
     /// The address to send the browser to.
     ///
-    /// - Throws: ``UpstreamError`` when the provider does not describe itself.
+    /// - Throws: ``UpstreamError`` if the provider does not describe itself.
     package func address(for attempt: Attempt) async throws(UpstreamError) -> String {
         let endpoint = try await provider().authorizationEndpoint
         let form = Self.form([

@@ -42,7 +42,7 @@ extension Vault {
         )
     }
 
-    /// Opens or makes a vault that is a file, with other parameters of scrypt for a new one.
+    /// Opens or creates a vault in a file, with other scrypt parameters for a new one.
     package static func file(
         folder path: String,
         passphrase: Secret,
