@@ -24,7 +24,7 @@ public struct FileSubscriptionStore: SubscriptionStore {
     }
 
     private static func file(_ path: String) -> PrivateFile {
-        // an answer with 50,000 issues has about three megabytes
+        // a response with 50,000 issues has about three megabytes
         PrivateFile(path: path, limit: 16 << 20, name: "file with the subscription")
     }
 
@@ -57,7 +57,7 @@ public struct FileSubscriptionStore: SubscriptionStore {
         (self.file, self.key) = (file, key)
     }
 
-    /// The key of a file; where another process made one meanwhile, that one counts.
+    /// The key of a file, or the key that another process has created.
     private static func key(_ file: PrivateFile, _ vault: Vault) async throws -> Secret {
         if let sealed = try file.load() { return try await vault.open(sealed, associated: keyContext) }
         let fresh = try await vault.seal(.random(count: AESGCM.keyByteCount), associated: keyContext)

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file that only its owner can read, and that is either as it was or as it was meant to be, whatever happens meanwhile.
+/// A file that only its owner can read, with atomic replacement: it has either its old or its new content.
 package struct PrivateFile: Sendable {
     package let path: String
     /// Bytes at most.

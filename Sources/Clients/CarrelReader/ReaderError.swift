@@ -16,7 +16,7 @@ public struct ReaderError: CodedError {
     public let status: String?
     /// The provider's message for the subscriber.
     public let providerMessage: String?
-    /// Why there was no answer.
+    /// The reason for a missing response.
     public let upstream: UpstreamError?
 
     package init(
@@ -47,9 +47,9 @@ public struct ReaderError: CodedError {
 extension ErrorCode where Failure == ReaderError {
     /// The client is not signed in.
     public static var signedOut: Self { Self("reader.signedOut") }
-    /// The provider said no; ``ReaderError/status`` and ``ReaderError/providerMessage`` are its words.
+    /// The provider refused; ``ReaderError/status`` and ``ReaderError/providerMessage`` are its response.
     public static var refused: Self { Self("reader.refused") }
-    /// The provider gave no answer; ``ReaderError/upstream`` says why.
+    /// The provider gave no valid response; ``ReaderError/upstream`` has the reason.
     public static var unavailable: Self { Self("reader.unavailable") }
     /// The app's stored data cannot be read or written.
     public static var store: Self { Self("reader.store") }

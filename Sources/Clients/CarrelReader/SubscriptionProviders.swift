@@ -29,7 +29,7 @@ public struct SubscriptionProviders: Sendable {
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
-    /// - Returns: the provider, and its answer about the account.
+    /// - Returns: the provider, and its response about the account.
     /// - Throws: the first refusal with a reason other than "not recognised", or else the last error.
     public func signIn(
         name: String,

@@ -3,18 +3,18 @@
 public import CarrelBytes
 public import CarrelSubscription
 
-/// A provider's last answer about an account.
+/// A provider's last response about an account.
 public struct SubscriptionState: Sendable, Equatable {
-    /// The provider's answer to "Verify Subscription".
+    /// The provider's response to "Verify Subscription".
     public let answer: SubscriptionAnswer
-    /// When it said so.
+    /// The time of the provider's response.
     public let verifiedAt: Instant
 
     /// Creates a state.
     ///
     /// - Parameters:
-    ///   - answer: the provider's answer.
-    ///   - verifiedAt: the time of the answer.
+    ///   - answer: the provider's response.
+    ///   - verifiedAt: the time of the response.
     public init(_ answer: SubscriptionAnswer, verifiedAt: Instant) {
         self.answer = answer
         self.verifiedAt = verifiedAt

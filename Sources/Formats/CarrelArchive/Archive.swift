@@ -122,7 +122,7 @@ package final class Archive {
             guard let text = unsafe zip_get_name(handle, number, zip_flags_t(ZIP_FL_ENC_GUESS)) else {
                 throw ArchiveError(.damaged, "entry \(shown) has no name")
             }
-            // each byte of a backslash is one in both of the encodings that libzip knows
+            // a byte with the value of a backslash is a backslash in both encodings that libzip supports
             let name = unsafe String(decoding: ArchiveName.withSlashes(Array(String(cString: text).utf8)), as: UTF8.self)
             // the same file on a disk that ignores the slash
             guard names.insert(name.hasSuffix("/") ? String(name.dropLast()) : name).inserted else {

@@ -15,7 +15,7 @@ package final class ArchiveReader {
     private let handle: OpaquePointer
     private var isAtEnd = false
 
-    /// Bytes that an entry may give before their ratio to its packed bytes is looked at.
+    /// Uncompressed size from which the compression ratio is checked.
     private static let ratioFrom: Int64 = 1 << 20
 
     init(_ archive: Archive, _ entry: ArchiveEntry, _ handle: OpaquePointer) {

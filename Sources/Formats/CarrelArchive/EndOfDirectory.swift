@@ -12,7 +12,7 @@ struct EndOfDirectory {
     private(set) var start: Int64 = 0
     /// The offset of this record; of a large archive, of its larger record.
     private(set) var end: Int64 = 0
-    /// Bytes before the archive that its offsets do not count: of a program that unpacks itself.
+    /// Number of leading bytes that the archive's offsets do not count, as in a self-extracting program.
     private(set) var prefix: Int64 = 0
     /// The offset of the record of every archive.
     private(set) var position: Int64 = 0
@@ -40,8 +40,8 @@ struct EndOfDirectory {
         start += prefix
     }
 
-    /// The last place where such a record begins whose comment ends with the file; or one whose comment was cut off, as by a stop
-    /// while it was written (``EntryInsertion``).
+    /// The last offset of such a record whose comment ends with the file, or whose comment is truncated because a write was
+    /// interrupted (``EntryInsertion``).
     private static func find(_ tail: RawSpan) -> Int? {
         var at = tail.byteCount - length
         var cut: Int?

@@ -9,14 +9,14 @@ import CarrelBytes
 /// libzip rejects two. The third fills the room with the entry and a new directory. The fourth, a few bytes within one disk
 /// sector, makes the end refer to that directory. The old directory remains as unused bytes, and so does a replaced entry.
 package struct EntryInsertion {
-    /// Bytes to write. They must be on the disk before the next ones.
+    /// Bytes to write, which must be on the disk before the next step.
     package struct Step: Sendable {
         package let offset: Int64
         package let bytes: [UInt8]
     }
 
     package let steps: [Step]
-    /// Whether the archive can be read between the steps; not when offsets do not count bytes before it.
+    /// Whether the archive is readable between the steps; false if it has leading bytes that offsets do not count.
     package let isSafeInPlace: Bool
 
     private static let sectorSize: Int64 = 512

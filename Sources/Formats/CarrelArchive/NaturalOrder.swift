@@ -82,7 +82,7 @@ package enum NaturalOrder {
                     var past = at
                     while past < text.count, unsafe 0x30...0x39 ~= text[past] { past += 1 }
                     while at < past, unsafe text[at] == 0x30 { at += 1 }
-                    // how many digits there are, as a digit, so that a number stands among other characters where digits do
+                    // the number of digits, as a digit, so that a number sorts among other characters as digits do
                     let count = past - at
                     key.append(0x30 + UInt8(min(count, 9)))
                     if count >= 9 {

@@ -21,12 +21,12 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     @usableFromInline
     let lengths: SIMD16<UInt16>
 
-    /// A format, or nil when the codec has no such sample rate or channel count.
+    /// Creates a format; returns nil if the codec does not support the sample rate or channel count.
     ///
     /// - Parameters:
     ///   - codec: the codec with its version or profile.
     ///   - sampleRate: per second; for HE-AAC the rate of the core.
-    ///   - channels: as the frames code them.
+    ///   - channels: the coded channels.
     package init?(codec: AudioCodec, sampleRate: Int, channels: Int) {
         switch codec {
         case .mp3(let version):

@@ -28,7 +28,7 @@ extension MPD {
         return URIReference.resolve(first, against: url)
     }
 
-    /// The time of the presentation at an instant, whose media is being made then; nil of a static MPD.
+    /// The presentation time of the live edge at an instant; nil for a static MPD.
     package func time(at now: Instant) -> Duration? {
         guard kind == .dynamic, let begin = availabilityStartTime else { return nil }
         return now - begin
@@ -40,13 +40,13 @@ extension MPD {
         return last.end
     }
 
-    /// The times that can be played at an instant: from the beginning of the time shift buffer to what is being made, or to the end.
-    /// All of a static MPD with a known end.
+    /// The times that can be played at an instant: from the beginning of the time-shift buffer to the live edge, or to the end.
+    /// For a static MPD with a known end, the whole presentation.
     ///
     /// - Parameters:
     ///   - now: the instant, by the MPD's own clock.
-    ///   - timings: the MPD's.
-    /// - Returns: nil where nothing can be played yet, or a static MPD does not tell its end.
+    ///   - timings: the MPD's timings.
+    /// - Returns: nil if nothing can be played yet, or a static MPD does not declare its end.
     package func window(at now: Instant, _ timings: [Timing]) -> Range<Duration>? {
         guard let first = timings.first else { return nil }
         let end = end(timings)

@@ -62,7 +62,7 @@ package struct MPD: Sendable, Hashable {
         var timings: [Timing] = []
         for period in periods {
             let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
-            // durations of many periods add up to more than any clock counts
+            // limited, because durations of many periods may overflow
             let start = (period.start ?? end).map { min($0, .seconds(1 << 40)) }
             let isEarly = kind == .dynamic && start == nil && !timings.isEmpty
             timings.append(
@@ -74,7 +74,7 @@ package struct MPD: Sendable, Hashable {
             }
         }
         if let last = timings.indices.last, timings[last].duration == nil, let whole = mediaPresentationDuration {
-            // a presentation that ends before it begins counts from its first period
+            // a presentation that ends before it begins is counted from its first period
             let end = whole > timings[last].start ? whole : timings[0].start + whole
             timings[last].duration = max(.zero, end - timings[last].start)
         }

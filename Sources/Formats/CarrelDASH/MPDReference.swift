@@ -24,6 +24,6 @@ package enum MPDResolution: Sendable, Hashable {
     case later
     /// The bytes that were fetched: elements of the same name, which take the element's place.
     case content([UInt8])
-    /// It could not be fetched: the element loses the reference, and its own content counts.
+    /// It could not be fetched: the element loses the reference, and its own content is used.
     case failed
 }

@@ -10,7 +10,7 @@ package struct MPDSegment: Sendable, Hashable {
     package var number: Int64
     /// The media time in units of the timescale, as in addresses; for a segment sequence, the sequence's time.
     package var time: Int64
-    /// Its place in its segment sequence, from zero; nil where each number has one segment.
+    /// Its index in its segment sequence, from zero; nil if each number has one segment.
     package var subNumber: Int64?
     /// Its beginning in the presentation.
     package var start: Duration
@@ -61,7 +61,7 @@ package struct MPDSegments: Sendable {
     private let period: MPD.Timing
     private let offset: Int64
     private let base: URIReference
-    /// The base up to its last slash, before which a plain relative path goes.
+    /// The base up to its last slash, which is put before a plain relative path.
     private let folder: String
     private let id: String
     private let bandwidth: UInt64
@@ -198,7 +198,7 @@ package struct MPDSegments: Sendable {
             segment.byteRange = list[index].media.range
             segment.indexRange = list[index].index.range
         case .template(let template, let hasTimeline):
-            // by duration, the time counts from the beginning of the period
+            // with @duration, the time is relative to the beginning of the period
             let values = URLTemplate.Values(
                 representationID: id,
                 bandwidth: bandwidth,
@@ -240,7 +240,7 @@ package struct MPDSegments: Sendable {
     }
 
     private func run(of index: Int) -> Run? {
-        // every run has a segment at least: the one of a segment is at its place or before, and there where all have one
+        // every run has at least one segment, so a segment's run is at its index or before; at its index if all runs have one
         var (low, high) = (0, min(index, runs.count - 1) + 1)
         if index < runs.count, runs[index].first == index { low = high }
         while low < high {
@@ -295,7 +295,7 @@ package struct MPDSegments: Sendable {
         case .duration(let early): time -= early
         case nil: break
         }
-        // a timeline may count to the end of time
+        // limited, because a timeline may have any time
         return begin + max(.seconds(-Self.limit), min(time, .seconds(Self.limit)))
     }
 

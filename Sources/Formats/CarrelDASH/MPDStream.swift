@@ -106,10 +106,10 @@ package struct MPDStream: Sendable {
 }
 
 extension MPD {
-    /// Every representation in its place, in the order of the MPD.
+    /// Every representation in document order, with its indexes.
     ///
-    /// - Parameter url: the address of the MPD; relative addresses stay relative without it.
-    /// - Returns: the representations with all that they inherit.
+    /// - Parameter url: the address of the MPD; without it, relative addresses stay relative.
+    /// - Returns: the representations with everything that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
         forEachStream(url: url) { streams.append($0) }

@@ -40,7 +40,7 @@ final class ReferenceVisitor: XMLVisitor {
     }
 
     func take(_ text: String) {
-        // a base that is longer counts as none
+        // a longer base is ignored
         guard takesText, self.text.utf8.count + text.utf8.count <= 65_536 else { return }
         self.text += text
     }
@@ -49,7 +49,7 @@ final class ReferenceVisitor: XMLVisitor {
         bases.removeLast()
         guard takesText else { return }
         takesText = false
-        // of several the first one counts
+        // only the first of several bases is used
         guard let last = bases.indices.last, last > 0, !bases[last].isOwn else { return }
         bases[last] = (URIReference.resolve(MPDText.trimmed(text), against: bases[last].url), true)
     }

@@ -132,7 +132,7 @@ package struct SegmentInformation: Sendable, Hashable {
         merged.availabilityTimeComplete = availabilityTimeComplete ?? upper.availabilityTimeComplete
         merged.initialization = initialization ?? upper.initialization
         merged.representationIndex = representationIndex ?? upper.representationIndex
-        // of a duration and a timeline the lower one counts
+        // the lower of a duration and a timeline takes precedence
         merged.duration = duration ?? (timeline == nil ? upper.duration : nil)
         merged.startNumber = startNumber ?? upper.startNumber
         merged.endNumber = endNumber ?? upper.endNumber

@@ -7,7 +7,7 @@ enum MediaPlaylistField: CaseIterable {
     // after the segments
     case trailingDateRanges, trailingParts, preloadHints, renditionReports, isEnded
 
-    /// The part that a tag stands for; nil for tags of segments and unknown ones.
+    /// The field of a tag; nil for segment tags and unknown ones.
     init?(_ tag: PlaylistTag) {
         switch tag {
         case .version: self = .version

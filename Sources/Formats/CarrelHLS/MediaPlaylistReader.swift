@@ -28,7 +28,7 @@ struct MediaPlaylistReader {
     /// The segment before the first one, when lines are read again.
     private var before: MediaSegment?
 
-    // the segment whose URI has not come yet
+    // the segment whose URI is still to come
     private var microseconds: Int64 = 0
     private var discontinuity = false
     private var isGap = false

@@ -8,11 +8,11 @@ struct MediaPlaylistWriter {
     private let playlist: MediaPlaylist
     private let rules: PlaylistRules
     private let source: MediaPlaylistSource?
-    /// The playlist as a reader of what is written knows it before the first segment.
+    /// The state that a reader of the output has before the first segment.
     private var known: MediaPlaylist
     /// The last part of the segments that are written.
     private var lastPart: PartialSegment?
-    /// Fields of the playlist that are written already, or have a line somewhere that stays.
+    /// Fields of the playlist that are already written, or have a line that is kept.
     private var settled: Set<MediaPlaylistField> = []
 
     init(_ playlist: MediaPlaylist, _ rules: PlaylistRules = .rfc) {
@@ -64,7 +64,7 @@ struct MediaPlaylistWriter {
         }
     }
 
-    /// Fields that have a line in what stays of the text.
+    /// Fields that have a line in the kept text.
     private func keptFields(_ source: MediaPlaylistSource) -> Set<MediaPlaylistField> {
         var fields: Set<MediaPlaylistField> = []
         let stored = source.text.bytes
@@ -117,7 +117,7 @@ struct MediaPlaylistWriter {
             case .part where !isSame(.trailingParts, source): continue
             default: break
             }
-            // before the end, which stays the last
+            // before the end tag, which remains the last line
             if line.tag(bytes)?.tag == .endList { try writeMissing([.preloadHints, .renditionReports], kept, source) }
             try write(line, bytes, source)
         }

@@ -23,7 +23,7 @@ package struct MediaSegment: Sendable {
         package var uri: String
         /// The part of the resource; nil for all of it.
         package var byteRange: ByteRange?
-        /// The keys that apply to it, one for each key format: those whose tags come before its own.
+        /// The keys that apply to it, one per key format: from the key tags before EXT-X-MAP.
         package var keys: [EncryptionKey] = []
 
         package init(uri: String, byteRange: ByteRange? = nil, keys: [EncryptionKey] = []) {

@@ -4,7 +4,7 @@
 enum MediaSegmentField: CaseIterable {
     case discontinuity, keys, initialization, programDateTime, bitrate, gap, dateRanges, tiles, parts, duration, byteRange, uri
 
-    /// The part that a tag stands for; nil for tags of the whole playlist and unknown ones.
+    /// The field of a tag; nil for tags of the whole playlist and unknown ones.
     init?(_ tag: PlaylistTag) {
         switch tag {
         case .discontinuity: self = .discontinuity

@@ -128,7 +128,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
     package var imageVariants: [PictureVariant] = []
     /// Keys to fetch early (EXT-X-SESSION-KEY, §4.3.4.5).
     package var sessionKeys: [EncryptionKey] = []
-    /// The server that tells which pathway to use (draft-pantos-hls-rfc8216bis §4.4.6.6, EXT-X-CONTENT-STEERING).
+    /// The content steering server, which selects pathways (draft-pantos-hls-rfc8216bis §4.4.6.6, EXT-X-CONTENT-STEERING).
     package var contentSteering: AttributeList?
     var source = Provenance<MultivariantPlaylistSource>()
 

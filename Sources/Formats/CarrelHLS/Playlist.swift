@@ -29,12 +29,12 @@ package enum Playlist: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - strictness: whether an unambiguous violation is refused or becomes a warning.
     ///   - url: the address of the playlist, whose query may define variables.
     ///   - imports: variables of the multivariant playlist that names this one.
-    ///   - limit: most segments or variants.
-    /// - Returns: the playlist and the warnings. A strict reading warns of a byte order mark, and of newer tags that are malformed.
-    /// - Throws: what is wrong, and at which line's first byte.
+    ///   - limit: maximum number of segments or variants.
+    /// - Returns: the playlist and the warnings. A strict reading warns of a byte order mark, and of malformed newer tags.
+    /// - Throws: the fault, at the first byte of its line.
     package static func read(
         _ bytes: RawSpan,
         strictness: PlaylistStrictness = .strict,
@@ -49,12 +49,12 @@ package enum Playlist: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - strictness: whether an unambiguous violation is refused or becomes a warning.
     ///   - url: the address of the playlist, whose query may define variables.
     ///   - imports: variables of the multivariant playlist that names this one.
-    ///   - limit: most segments or variants.
+    ///   - limit: maximum number of segments or variants.
     /// - Returns: the playlist and the warnings.
-    /// - Throws: what is wrong, and at which line's first byte.
+    /// - Throws: the fault, at the first byte of its line.
     package static func read(
         _ bytes: [UInt8],
         strictness: PlaylistStrictness = .strict,

@@ -36,7 +36,7 @@ enum PlaylistTag: UInt8 {
     /// Whether the tag describes the next segment, so that it moves with the segment.
     var isOfSegment: Bool { rawValue >= PlaylistTag.duration.rawValue && rawValue <= PlaylistTag.tiles.rawValue }
 
-    /// Whether RFC 8216 does not know the tag, or gives its readers no duty to refuse a malformed one.
+    /// Whether RFC 8216 does not define the tag, or does not require readers to refuse a malformed one.
     var isNewer: Bool {
         switch self {
         case .serverControl, .partInformation, .skip, .imagesOnly: true

@@ -49,7 +49,7 @@ package struct SkippedSegments: Sendable, Hashable {
         self.count = count
     }
 
-    /// Identifiers of date ranges that are gone.
+    /// Identifiers of removed date ranges.
     package var removedDateRanges: [String] {
         attributes["RECENTLY-REMOVED-DATERANGES"]?.text.split(separator: "\t").map(String.init) ?? []
     }

@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Segments as places in a text.
 struct SegmentRecords: Sendable {
-    /// One segment: numbers alone, so that twenty thousand are read without a reference to count.
+    /// One segment as plain integers: 20,000 records need no reference counting.
     struct Record: Sendable {
         var microseconds: Int64
         var offset: UInt64 = 0
@@ -57,7 +57,7 @@ struct SegmentRecords: Sendable {
         var initialization: Int32 = -1
         /// Negative for none.
         var bitrate: Int32 = -1
-        /// The state, where several segments share it or its keys have to be read at the time.
+        /// The state, if several segments share it or its keys must be read early.
         var made: SegmentState?
     }
 

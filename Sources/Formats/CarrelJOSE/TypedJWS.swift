@@ -6,8 +6,8 @@ import CarrelJSON
 
 /// Signed objects of Carrel's own protocol in the compact form (RFC 7515 §7.1).
 ///
-/// The reader says beforehand which algorithm and which `typ` it takes, so that no message chooses how it is verified (RFC 8725 §3.1, §3.11).
-/// No key comes from a header, but in proofs of possession (RFC 9449). ``JWS`` reads what other systems sign.
+/// The reader specifies the expected algorithm and `typ`, so that no message chooses how it is verified (RFC 8725 §3.1, §3.11).
+/// No key is taken from a header, except in proofs of possession (RFC 9449). ``JWS`` reads objects signed by other systems.
 package enum TypedJWS {
     /// How a kind of object is signed.
     package enum Algorithm: String, Sendable {

@@ -15,7 +15,7 @@ package struct MP4File {
     package private(set) var tracks: [MP4Track] = []
     /// Title, authors, cover, chapters, …
     package var tags = AudioTags()
-    /// Whether samples lie in movie fragments.
+    /// Whether samples are in movie fragments.
     package var isFragmented: Bool { !fragments.isEmpty || hasIndexedFragments }
     /// The start of the box that the end of the file cuts off, if there is one.
     package private(set) var truncatedBoxAt: Int64?

@@ -51,7 +51,7 @@ struct MovieReader {
         }
     }
 
-    /// Calls `visit` with each box of `range` while this value stays changeable.
+    /// Calls `visit` with each box of `range` while this value is mutable.
     private mutating func boxes(
         in range: Range<Int64>,
         _ visit: (inout MovieReader, MP4Box) throws -> Void

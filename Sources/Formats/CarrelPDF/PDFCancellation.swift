@@ -14,7 +14,7 @@ package final class PDFCancellation: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Ends the process that reads, if one does, and keeps further ones from starting. Does not wait.
+    /// Kills the reading process, if there is one, and prevents further ones. Does not wait.
     package func cancel() {
         if descriptor >= 0 { clinux_eventfd_signal(descriptor) }
     }

@@ -11,10 +11,10 @@ package final class PDFDocument {
     /// Opens a document.
     ///
     /// - Parameters:
-    ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
-    ///   - password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those since in
-    ///     UTF-8, and some writers mix that up: both are tried.
-    /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`.
+    ///   - descriptor: a regular file, with or without a name; it must stay open, and its position is not moved.
+    ///   - password: as typed; empty for none. Revisions before 5 use the encoding of PDF documents, later ones UTF-8, and some
+    ///     writers confuse them: both are tried.
+    /// - Throws: `pdf.password` for a wrong password, `pdf.unsupported`, `pdf.damaged`.
     package init(descriptor: Int32, password: String = "") throws(PDFError) {
         // opened again by its number: a file without a name can be opened in no other way
         let path = "/proc/self/fd/\(descriptor)"

@@ -84,7 +84,7 @@ struct PDFOutline {
         guard array.count > 0 else { return nil }
         let page = array[0]
         if let number = page.number { return pages.places[number] }
-        // some writers give the page's number instead
+        // some writers use the page's number instead
         guard let place = page.integer, 0..<pages.count ~= place else { return nil }
         return place
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Chooses how many frames go into the next PES packet.
+/// Chooses how many frames to put into the next PES packet.
 ///
 /// Frames are never split between PES packets, and a PES packet starts on a new transport packet, so the last transport packet of
 /// each is stuffed. The grouping gets frame after frame, up to a third of a second, and keeps the cheapest count. The same frames

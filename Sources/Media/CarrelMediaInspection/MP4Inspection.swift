@@ -15,15 +15,15 @@ enum MP4Inspection {
     /// Segment indexes that are described.
     private static let indexLimit = 100
 
-    /// Looks into a file.
+    /// Inspects a file.
     ///
-    /// Samples that are more than can be counted are left out of the numbers of their track, which `samplesLeftOut` says.
+    /// Samples above the limit are not counted for their track, and `samplesLeftOut` reports them.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - media: its protection.
     /// - Returns: `kind`, `size`, `brands`, `fragmented`, `fragments`, `tracks`, `indexes`, `systems`, `protection`, `boxes`.
-    /// - Throws: what the reader throws; `Malformed`.
+    /// - Throws: the errors of the reader; `Malformed`.
     static func describe(_ reader: any ByteReader, _ media: MediaFile) throws -> JSON {
         let file = try MP4File(reader)
         let whole = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]

@@ -127,7 +127,7 @@ struct TransportStreamInspection {
 
     private mutating func add(_ fault: TransportStreamFault) {
         if case .scrambled(let control) = fault.kind {
-            // of a stream whose clear packets are among the scrambled ones, this is not a fault
+            // not a fault in a stream that mixes clear and scrambled packets
             if control != 0 { ProtectionFacts.add(control == 2 ? "even" : control == 3 ? "odd" : "reserved", to: &parities) }
             return
         }

@@ -30,7 +30,7 @@ extension ErrorCode where Failure == ReceiptError {
     package static var untrusted: Self { Self("receipt.untrusted") }
     /// It is of another app.
     package static var bundle: Self { Self("receipt.bundle") }
-    /// It is of another environment, such as a sandbox's where real purchases count.
+    /// It is from an environment that is not accepted, such as a sandbox.
     package static var environment: Self { Self("receipt.environment") }
     /// The store product is not mapped to a plan or product.
     package static var unmapped: Self { Self("receipt.unmapped") }

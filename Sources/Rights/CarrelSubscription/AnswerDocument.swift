@@ -3,9 +3,9 @@
 import CarrelBytes
 import CarrelXML
 
-/// An answer as other people's servers write it: well-formed, with some slack around it.
+/// Reads a response of a third-party server: well-formed XML, with some tolerance around it.
 struct AnswerDocument {
-    /// An answer with 50,000 issues has about three megabytes.
+    /// A response with 50,000 issues has about three megabytes.
     static let limits = XMLLimits(bytes: 8 << 20, depth: 16, elements: 200_000, attributes: 32, text: 65_536)
 
     private let bytes: [UInt8]

@@ -133,7 +133,7 @@ package struct Entitlement: Sendable {
         }
     }
 
-    /// Whether the account has everything there is, so that its answer lists no issues.
+    /// Whether the account has everything, so that its response lists no issues.
     package func coversEverything(at now: Instant) -> Bool {
         subscriptions.contains { $0.plan.scope == .everything && $0.isCurrent(at: now) }
     }

@@ -42,7 +42,7 @@ package struct Products: Sendable {
 }
 
 extension Array {
-    /// The first index whose element meets the condition, in an array that is sorted by it.
+    /// The first index that satisfies a predicate, in an array that is partitioned by it.
     fileprivate func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

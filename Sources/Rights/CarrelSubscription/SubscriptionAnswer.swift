@@ -3,11 +3,11 @@
 public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to verifying a subscription (Pugpig security interface, "Verify Subscription").
+/// The response to verifying a subscription (Pugpig security interface, "Verify Subscription").
 public struct SubscriptionAnswer: Sendable, Equatable {
     /// The state of a subscription.
     public enum State: String, Sendable, CaseIterable {
-        /// The provider knows no subscription of the account.
+        /// The provider has no subscription for the account.
         case unknown
         /// The subscription is paid and runs.
         case active
@@ -43,7 +43,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     /// state.
     public var issues: [String]?
 
-    /// Creates an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - state: the state of the subscription.
@@ -76,15 +76,15 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 }
 
-/// Writes the answer issue by issue, for those who have too many for one piece.
+/// Writes the response issue by issue, if there are too many to hold at once.
 public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool
 
     /// - Parameters:
-    ///   - answer: everything but its issues.
-    ///   - alsoValue: whether categories say their term as `value` too.
-    ///   - hasIssues: whether issues are listed, if only an empty list.
+    ///   - answer: the response, without its issues.
+    ///   - alsoValue: whether categories also repeat their term as `value`.
+    ///   - hasIssues: whether issues are listed, even an empty list.
     public init(_ answer: SubscriptionAnswer, alsoValue: Bool = false, hasIssues: Bool) {
         self.hasIssues = hasIssues
         writer.start("subscription", ["state": answer.state.rawValue, "message": answer.message])

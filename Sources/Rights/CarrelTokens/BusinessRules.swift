@@ -135,9 +135,9 @@ package struct BusinessRules: Sendable, Equatable {
     package var extensions: [Extension] = []
 
     /// - Parameters:
-    ///   - kind: of which kind the token is.
-    ///   - id: 16 bytes, random unless a test says otherwise.
-    ///   - expiresAt: from when on it is not redeemed.
+    ///   - kind: the kind of the token.
+    ///   - id: 16 bytes; random, except in tests.
+    ///   - expiresAt: the end of the redemption period.
     package init(kind: Kind, id: [UInt8] = Random.bytes(idByteCount), expiresAt: Instant) {
         self.kind = kind
         self.id = id
@@ -151,7 +151,7 @@ package struct BusinessRules: Sendable, Equatable {
 // MARK: - Bounds
 
 extension BusinessRules {
-    /// Checks every bound and that the parts go together, so that a token can be read again.
+    /// Checks every bound, and that the parts are consistent, so that the token can be read again.
     ///
     /// - Throws: `rights.malformed`.
     package func check() throws(RightsError) {

@@ -12,7 +12,7 @@ package import CarrelRights
 package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme that the rights location is written with. Both mean HTTP over TLS.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// `https://`, which every client knows.
+        /// `https://`, which every client supports.
         case https
         /// `ms3://`, which only players of such content take.
         case ms3
@@ -27,9 +27,9 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     package let scheme: Scheme
     /// The rights location without its scheme and its fragment: `rights.example:8443/hms/ms3/rights/?b=…`.
     private let location: String
-    /// The business token, whose content only the rights service reads.
+    /// The business token, which only the rights service can read.
     package let token: String
-    /// The content's location as it was given, with the scheme `http`, `https`, or `hls` for an HLS playlist.
+    /// The content's location verbatim, with the scheme `http`, `https`, or `hls` for an HLS playlist.
     package let contentURL: String
 
     /// Reads a compound URL.
@@ -66,7 +66,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
         guard description.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
     }
 
-    /// A rights location with its token, for content whose location the client knows.
+    /// Returns a rights location with its token, for a client that already has the content's location.
     ///
     /// - Parameters:
     ///   - location: the rights service's `https` URL, without a query and a fragment.

@@ -182,7 +182,7 @@ package struct LicenseMessage: Sendable, Equatable {
         }
     }
 
-    /// Rules for outputs and devices. A key whose policy a device cannot meet is left out of the license.
+    /// Rules for outputs and devices. A key is left out of the license if a device does not satisfy its policy.
     package struct UsagePolicy: Sendable, Equatable {
         package var name: String
         package var systems: [System: SystemPolicy] = [:]
@@ -252,7 +252,7 @@ extension LicenseMessage {
     /// Seconds of any duration: a hundred years.
     static let maxDuration = 3_153_600_000
 
-    /// Checks that the parts go together.
+    /// Checks that the parts are consistent.
     ///
     /// - Throws: `rights.malformed`.
     func check() throws(RightsError) {

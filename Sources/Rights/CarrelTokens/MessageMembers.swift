@@ -4,7 +4,8 @@ import CarrelBytes
 import CarrelJSON
 import CarrelRights
 
-/// Reads the members of an object in a license message. A member has its type, or the message is refused; `null` counts as no member.
+/// Reads the members of an object in a license message. A member of another type refuses the message; `null` is treated as
+/// absent.
 struct MessageMembers: Equatable {
     let json: JSONObject
 
@@ -17,7 +18,7 @@ struct MessageMembers: Equatable {
         return value
     }
 
-    /// The names of members that are not among those known, each after a prefix. `null` counts as no member.
+    /// The names of unknown members, each after a prefix. `null` is treated as absent.
     func unknown(besides known: Set<String>, after prefix: String = "") -> [String] {
         json.filter { !$0.value.isNull && !known.contains($0.name) }.map { prefix + $0.name }.sorted()
     }

@@ -20,14 +20,14 @@ package struct TokenParameters: Sendable {
         case html, json
     }
 
-    /// Parameters of one request, at most. Indexed ones count each.
+    /// Maximum number of parameters of a request, indexed ones included.
     package static let maxCount = 256
     /// Bytes of all names and values, at most: 64 KiB.
     package static let maxByteCount = 65_536
 
     /// The authenticated client.
     package let authenticator: Authenticator
-    /// The form of errors that it wants.
+    /// The requested error format.
     package let errorFormat: ErrorFormat
     private let values: [String: String]
 

@@ -32,8 +32,8 @@ extension TokenRequestReader {
         return Secret(bytes)
     }
 
-    /// One piece of content. Its key id is the one that is given, or the one in its content id, or the one that its content id hashes to as
-    /// a label; without a content id, it is named by its key id.
+    /// One piece of content. Its key ID is the given one, the one in its content ID, or the hash of its content ID as a label;
+    /// without a content ID, it is named by its key ID.
     private func content(_ number: String) throws(TokenRefusal) -> BusinessRules.Content {
         let contentID = try parameters.text("contentId\(number)")
         if let contentID {

@@ -9,7 +9,7 @@ public import CarrelSubscription
 ///
 /// It follows no redirects, and accepts a response only with a 2xx status, complete and within the limits.
 public struct SubscriptionCalls: Sendable {
-    /// The longest answer that is taken, in bytes.
+    /// The maximum size of a response, in bytes.
     public static let maxAnswerBytes: Int64 = 8 << 20
     /// 5 s to connect, 15 s in all, 10 s without progress.
     public static let timeouts = ClientTimeouts(connect: .seconds(5), total: .seconds(15), stall: .seconds(10))
@@ -35,23 +35,23 @@ public struct SubscriptionCalls: Sendable {
     /// Whether tokens can be renewed.
     public var canRenew: Bool { endpoints.renew != nil }
 
-    /// Signs in. A refusal is an answer, not an error.
+    /// Signs in. A refusal is a response, not an error.
     ///
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; sent once and kept nowhere.
     ///   - device: an identifier of the app's installation; nil sends none.
     /// - Returns: a token, or the system's refusal.
-    /// - Throws: why there was no answer.
+    /// - Throws: the reason for a missing response.
     public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
         var values: [(SubscriptionEndpoints.Parameter, String)] = [(.username, name), (.password, password)]
         if let device { values.append((.device, device)) }
         return try await ask(endpoints.signIn, values, SignInAnswer.parse)
     }
 
-    /// Asks for a token in place of an old one.
+    /// Requests a new token for an old one.
     ///
-    /// - Throws: `upstream.unsupported` where tokens cannot be renewed.
+    /// - Throws: `upstream.unsupported` if tokens cannot be renewed.
     public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
         guard let address = endpoints.renew else { throw UpstreamError(.unsupported, "tokens cannot be renewed") }
         return try await ask(address, [(.token, token)], SignInAnswer.parse)

@@ -31,7 +31,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     public var signOut: String?
     /// The names of parameters, for URLs that are not templates.
     public var names: [Parameter: String] = [:]
-    /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
+    /// Whether parameters are sent as a form by POST, rather than in the query by GET. A template's query is then part of the
+    /// form, too.
     public var usesForm = true
 
     /// Creates endpoints from addresses or templates.

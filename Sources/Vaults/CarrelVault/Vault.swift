@@ -2,9 +2,9 @@
 
 package import CarrelCrypto
 
-/// A place that keeps a device's keys: a security chip, a token, the desktop's keyring or a sealed file.
+/// A store for a device's keys: a security chip, a token, the desktop's keyring or a sealed file.
 ///
-/// Keys are on the curve P-256, for signatures and key agreement. A vault says how strong it is (``level``) and what it promises
+/// Keys are on the curve P-256, for signatures and key agreement. A vault reports its strength (``level``) and its guarantees
 /// (``promises``), and never falls back to a weaker one by itself.
 public final class Vault: Sendable, CustomStringConvertible {
     private let backend: any VaultBackend
@@ -79,8 +79,8 @@ public final class Vault: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - plaintext: up to ``VaultBlob/byteLimit`` bytes.
-    ///   - associated: says what the bytes are; it is authenticated, and not part of the result.
-    /// - Returns: the sealed bytes, some 50 to 130 more than the plaintext; the caller keeps them.
+    ///   - associated: identifies the bytes; it is authenticated, but not part of the result.
+    /// - Returns: the sealed bytes, some 50 to 130 more than the plaintext; the caller stores them.
     /// - Throws: ``VaultError``.
     package func seal(_ plaintext: Secret, associated: [UInt8]) async throws(VaultError) -> [UInt8] {
         precondition(plaintext.count <= VaultBlob.byteLimit, "a vault seals \(VaultBlob.byteLimit) bytes at most")

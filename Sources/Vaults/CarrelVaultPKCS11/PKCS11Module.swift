@@ -7,7 +7,7 @@ import CarrelThreads
 import CarrelVault
 import Glibc
 
-/// A PKCS#11 module. It is loaded once and stays, because its other users in this process may need it.
+/// A PKCS#11 module. It is loaded once and never unloaded, because its other users in this process may need it.
 @safe
 final class PKCS11Module: @unchecked Sendable {  // the list of functions never changes; modules lock for themselves
     let path: String

@@ -113,7 +113,7 @@ public actor LicenseSession {
 
     private static let retryPause = Duration.seconds(10)
 
-    /// Ends the use. A stream gives its slot back.
+    /// Ends the use. A stream releases its slot.
     public func stop() async {
         guard !isStopped else { return }
         isStopped = true

@@ -79,7 +79,7 @@ extension PlayerEngine {
         priority: Int
     ) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
-            // The service would answer with a license that is being given back. It answers 60 requests a minute.
+            // The service would return a license that is about to be returned. It serves 60 requests a minute.
             await sendReleases(atMost: 10)
             let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
             await replaceStaleRevocations()
@@ -124,10 +124,10 @@ extension PlayerEngine {
         }
     }
 
-    /// Gives a license back. Its keys are gone immediately; the service is told now, or at the next contact.
+    /// Returns a license to the service. Its keys are deleted immediately; the service is notified now, or at the next contact.
     ///
-    /// - Returns: whether the service knows of it.
-    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    /// - Returns: whether the service has been notified.
+    /// - Throws: `player.no-license` for an unknown license; `player.store`.
     @discardableResult
     public func release(_ id: String) async throws(PlayerError) -> Bool {
         let content = try await stored(id).1.license.contentID
@@ -144,21 +144,21 @@ extension PlayerEngine {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }
     }
 
-    /// The licenses among some that the service revoked, as far as the list of revocations on this device knows.
+    /// The revoked licenses of a set, by the revocation list on this device.
     ///
-    /// - Parameter ids: of licenses.
-    /// - Returns: those that are revoked.
+    /// - Parameter ids: license IDs.
+    /// - Returns: the revoked ones.
     /// - Throws: `player.not-personalized`, `player.store`, `player.outdated`, `player.fingerprint`.
     public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
         let trust = try await trust()
         return trust.isRevoked ? Set(ids) : trust.revocations.licenses.intersection(ids)
     }
 
-    /// Removes the licenses that have ended, and those that the service revoked. Where the clock is not sure, nothing is removed.
+    /// Removes expired and revoked licenses. If the clock is not trusted, nothing is removed.
     ///
-    /// - Returns: their number.
-    /// - Throws: `player.clock` where only the service could tell the time; `player.store`; `player.outdated` for a player's file that does not
-    ///   know what is revoked.
+    /// - Returns: the number of removed licenses.
+    /// - Throws: `player.clock` if only the service knows the time; `player.store`; `player.outdated` if the player's file is
+    ///   older than its store, so that revocations may be missing.
     @discardableResult
     public func expungeExpiredLicenses() async throws(PlayerError) -> Int {
         let reading = try await licenses().clock().read(on: host)
@@ -173,10 +173,10 @@ extension PlayerEngine {
         }
     }
 
-    /// Tells the service how often licenses were played, of those that it does not know yet.
+    /// Reports play counts to the service, for licenses with unreported plays.
     ///
-    /// - Returns: the number of licenses whose plays it knows now.
-    /// - Throws: ``PlayerError`` of the first license that failed; the others are tried too.
+    /// - Returns: the number of licenses reported.
+    /// - Throws: the ``PlayerError`` of the first license that failed; the others are tried too.
     @discardableResult
     public func uploadPlays() async throws(PlayerError) -> Int {
         try await transaction(.metering) { () throws(PlayerError) in
@@ -188,7 +188,7 @@ extension PlayerEngine {
                         try await renew(license.id)
                         count += 1
                     } catch {
-                        // The service counts a license that has ended no more.
+                        // The service no longer counts an expired license.
                         if error.code == .ended { try await setReported(license.id) } else { failure = failure ?? error }
                     }
                 }
@@ -251,11 +251,11 @@ extension PlayerEngine {
                 }
                 try await store.removeRelease(release.license)
             } catch {
-                // The service does not know the license any longer: nothing is left to give back.
+                // The service no longer knows the license: there is nothing to return.
                 if error.serverCode == "license.unknown" {
                     try? await store.removeRelease(release.license)
                 } else if error.isRetryable || error.isTLS {
-                    // no server: the others would not be told either
+                    // no server: further reports would fail too
                     return false
                 } else {
                     isDone = false
@@ -315,7 +315,7 @@ extension PlayerEngine {
             switch error.serverCode {
             case "license.request": try await updateKeys()
             case "personalization.revoked", "license.ended":
-                // what the service has ended counts here too, without a network from now on
+                // licenses that the service ended are refused here too, even offline from now on
                 try? await updateRevocations()
                 throw error
             case "license.not-personalized":

@@ -10,14 +10,15 @@ import CarrelTokens
 import CarrelVault
 
 extension PlayerEngine {
-    /// Redeems a token: a license message or an action token for the store, a compound URL for a stream that plays now.
+    /// Redeems a token: a license message or an action token for a stored license, a compound URL for a stream that plays now.
     ///
-    /// It can be called again after any failure, or when the process was killed: the same token gives the same license to this device.
+    /// It can be called again after any failure, or after the process was killed: the same token gives the same license to this
+    /// device.
     ///
     /// - Parameters:
     ///   - text: a compound URL, an action token (XML) or a license message (JWT).
     ///   - tag: the app's own text for the license, at most 255 bytes.
-    ///   - priority: of several licenses for one content, the greatest is used.
+    ///   - priority: the license with the highest priority for a content is used.
     /// - Returns: the license.
     /// - Throws: ``PlayerError``: `player.token` for other text, and for a token that the service refuses.
     @discardableResult
@@ -152,7 +153,8 @@ extension PlayerEngine {
         return key
     }
 
-    /// Asks a rights location, whose certificate is one of the service's own authority, or of an authority that the system trusts.
+    /// Calls a rights location, whose certificate must be issued by the service's own authority, or by one that the system
+    /// trusts.
     private func rights(_ url: CompoundURL, _ proof: String, root: [UInt8]) async throws(PlayerError) -> String {
         do throws(PlayerError) {
             return try await rights(url, proof, under: root)

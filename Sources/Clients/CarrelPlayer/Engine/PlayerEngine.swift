@@ -21,13 +21,13 @@ public actor PlayerEngine {
         public var name: String
         /// Its version, at most 100 characters.
         public var build: String
-        /// The name that the owner knows the device by; empty for none.
+        /// The owner's name for the device; empty for none.
         public var device: String
 
         /// - Parameters:
         ///   - name: the app's name.
         ///   - build: its version.
-        ///   - device: the name that the owner knows the device by.
+        ///   - device: the owner's name for the device; empty for none.
         public init(name: String, build: String, device: String = "") {
             self.name = name
             self.build = build
@@ -51,7 +51,8 @@ public actor PlayerEngine {
         public let expiresAt: Instant
     }
 
-    /// Exceptions that tests of an app may need. Each is off, and weakens the connection to rights locations: anyone can pass for one.
+    /// Exceptions for tests of an app. All are off by default; each weakens the connection to rights locations, so that anyone
+    /// can impersonate one.
     public struct Properties: Sendable {
         /// Whether a rights location may show any certificate, such as one that it signed itself.
         public var acceptsSelfSignedForTesting = false
@@ -82,10 +83,10 @@ public actor PlayerEngine {
     var streamCount = 0
     /// Changes of `state` so far.
     private(set) var changes = 0
-    /// The obligations of licenses that this app meets.
+    /// The license obligations that this app enforces.
     private(set) var capabilities: HostCapabilities
 
-    /// The obligations that the engine meets itself: it counts plays, and refuses export and print if a license forbids them.
+    /// The obligations that the engine enforces itself: it counts plays, and refuses export and print if a license forbids them.
     private static var ownCapabilities: HostCapabilities {
         var own = HostCapabilities()
         own.obligations = [
@@ -100,11 +101,11 @@ public actor PlayerEngine {
         self.properties = properties
     }
 
-    /// Says which obligations of licenses this app meets besides those that the engine meets by itself.
+    /// Declares the obligations the app enforces, in addition to the engine's own.
     ///
     /// - Parameters:
     ///   - obligations: their types, such as `image-constraint`.
-    ///   - protectsOutputs: whether the outputs meet the default output rule.
+    ///   - protectsOutputs: whether the outputs comply with the default output rule.
     public func meet(_ obligations: Set<String>, protectsOutputs: Bool = false) {
         capabilities.obligations.formUnion(obligations)
         capabilities.protectsOutputs = protectsOutputs
@@ -134,17 +135,17 @@ public actor PlayerEngine {
         try self.init(folder: folder, vault: vault, app: app, client: client, clock: SystemClock(), listener: listener)
     }
 
-    /// A player on a device with other clocks.
+    /// Creates a player with other clocks.
     ///
     /// - Parameters:
-    ///   - folder: of this installation alone.
-    ///   - vault: keeps the keys.
-    ///   - app: for the server's lists.
-    ///   - client: for the calls to the server.
+    ///   - folder: the folder of this installation alone.
+    ///   - vault: the vault with the keys.
+    ///   - app: the app's name and version, for the server's lists.
+    ///   - client: the HTTP client for calls to the server.
     ///   - clock: the device's wall clock.
     ///   - hostClock: reads all clocks of the device.
-    ///   - listener: hears of every transaction.
-    /// - Throws: as the public initializer.
+    ///   - listener: gets every transaction.
+    /// - Throws: the errors of the public initializer.
     package init(
         folder: String,
         vault: Vault,
@@ -279,7 +280,7 @@ public actor PlayerEngine {
         isForced: Bool
     ) async throws(PlayerError) -> Identity {
         func step(_ name: String, _ done: Int) { listener?(.progress(kind, step: name, done: done, total: 4)) }
-        // The salt is kept before the server hears of it, so that a repeated request is of the same installation.
+        // The salt is stored before the server gets it, so that a repeated request belongs to the same installation.
         let base = calls.base
         try await update { if $0.answer == nil { $0.server = base } }
         guard let state else { throw PlayerError(.store, "the player has no state") }
@@ -296,7 +297,7 @@ public actor PlayerEngine {
         let request = try await request(nonce, signing, agreement, state.fingerprint)
         let json = try await calls.post("/v1/personalize", type: "application/jose", request, token: session)
         step("certificate", 3)
-        // what other calls learnt meanwhile counts too
+        // results of concurrent calls are used too
         let known = self.state?.answer
         let answer = try verified(json, nonce: nonce, signing, known: known)
         _ = try ServiceTrust(answer, anchor: anchor)
@@ -365,7 +366,7 @@ public actor PlayerEngine {
         }
     }
 
-    /// The answer, when all of it leads to the root that is trusted: at first contact the one that the server names.
+    /// Returns the response if it chains to the trusted root; at first contact, the root that the server names is trusted.
     func verified(
         _ json: JSON,
         nonce: String,
@@ -379,8 +380,9 @@ public actor PlayerEngine {
             let time = try TrustedTime(answer.time, keys: keys)
             guard time.nonce == nonce else { throw RightsError(.signature, "the time of the service is not for this request") }
             let certificate = try keys.player(answer.certificate, root: root, at: time.instant)
-            // A server forgets a player whose certificate ended long ago, and one that its restored database does not know: the same keys are
-            // a new player then. The signed time has the nonce of this request, so that no older answer brings back a former id.
+            // A server removes a player whose certificate expired long ago, and a restored database may not have the player: the
+            // same keys then make a new player. The signed time contains the nonce of this request, so that an older response
+            // cannot restore a former ID.
             guard certificate.key == signing, certificate.player == answer.player else {
                 throw RightsError(.signature, "the certificate is for another player")
             }

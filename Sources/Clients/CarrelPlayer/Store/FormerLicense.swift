@@ -9,7 +9,7 @@ struct FormerLicense: Sendable, Equatable {
     var firstPlay: Instant?
     var plays: Int
     var reported: Int
-    /// Whether it was given back: then it does not come back.
+    /// Whether it was returned to the service: it cannot be added again.
     var isReleased: Bool
 
     static func place(_ id: String) -> String { "former license \(id)" }

@@ -73,7 +73,7 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Makes the store's key; where another process made one meanwhile, that one stays.
+    /// Creates the store's key, or uses the key that another process has created.
     private static func makeKey(
         _ database: SQLiteDatabase,
         _ vault: Vault,
@@ -258,12 +258,12 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes the licenses whose ids are in a set.
+    /// Removes licenses by ID.
     ///
     /// - Parameters:
-    ///   - ids: of licenses, here or not; nil for all.
-    ///   - limit: licenses that one transaction looks at.
-    /// - Returns: their number.
+    ///   - ids: license IDs, stored or not; nil for all.
+    ///   - limit: maximum number of licenses per transaction.
+    /// - Returns: the number of removed licenses.
     /// - Throws: `player.store`.
     package func expunge(_ ids: Set<String>?, limit: Int = 500) async throws(PlayerError) -> Int {
         let seal = seal
@@ -366,7 +366,7 @@ extension LicenseStore {
         }
     }
 
-    /// Notes that the service knows of a release.
+    /// Removes a pending release after the service was notified.
     func removeRelease(_ license: String) async throws(PlayerError) {
         try await write { try $0.run(Statement.removeRelease, [.text(license)]) }
     }

@@ -66,10 +66,10 @@ public final class PublicationServer: Sendable {
         server.add(LoopbackSession(session.areas, action))
     }
 
-    /// Listens. Once.
+    /// Starts to listen; may be called once.
     ///
-    /// - Returns: where.
-    /// - Throws: `reader.server` when the port is taken.
+    /// - Returns: the addresses.
+    /// - Throws: `reader.server` if the port is in use.
     public func start() throws(ReaderError) -> Addresses {
         let origin: String
         do throws(HTTPServerError) { origin = try server.start() } catch { throw ReaderError(.server, error.message) }

@@ -13,12 +13,12 @@ final class ReadingSession: Sendable {
     let content = SessionToken()
     /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
-    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
+    /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()
     /// Resources that were found to be no PDF documents.
     private let others = Locked<Set<String>>([])
 
-    /// Whether our page shows the publication, whose documents are then seen in its frames and nowhere else.
+    /// Whether our page shows the publication, whose documents are then seen only in its frames.
     private let isRead: Bool
 
     init(_ publication: Publication, isRead: Bool = false) {

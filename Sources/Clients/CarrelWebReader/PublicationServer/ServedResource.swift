@@ -29,11 +29,11 @@ final class ServedResource: Sendable {
         resource.close()
     }
 
-    /// The response to GET or HEAD: whole, in parts, or not modified.
+    /// Returns the response to GET or HEAD: whole, in parts, or not modified.
     ///
     /// - Parameters:
-    ///   - request: the request to answer.
-    ///   - fields: further header fields.
+    ///   - request: the request.
+    ///   - fields: additional header fields.
     /// - Returns: 200, 206, 304, 412 or 416.
     /// - Throws: ``ResourceError``.
     func response(to request: HTTPRequest, _ fields: HTTPFields) async throws -> HTTPResponse {

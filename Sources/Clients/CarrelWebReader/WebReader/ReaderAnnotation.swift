@@ -8,7 +8,7 @@ import CarrelPublication
 struct ReaderAnnotation: Sendable, Equatable {
     /// A URI, such as `urn:uuid:…`.
     let id: String
-    /// RFC 3339, as it was given.
+    /// The creation time, RFC 3339 verbatim.
     let created: String?
     let modified: String?
     /// The address of the resource, as its link has it.

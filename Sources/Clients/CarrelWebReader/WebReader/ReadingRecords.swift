@@ -24,10 +24,10 @@ final class ReadingRecords: Sendable {
     private static let preferenceLimit = 64 << 10
 
     /// - Parameters:
-    ///   - folder: made when it is not there.
-    ///   - publication: whose record it is.
-    ///   - limit: bytes of highlights and notes.
-    /// - Throws: `reader.store` when the folder cannot be made.
+    ///   - folder: the folder, created if it is missing.
+    ///   - publication: the publication of the record.
+    ///   - limit: maximum size of highlights and notes in bytes.
+    /// - Throws: `reader.store` if the folder cannot be created.
     init(folder: String, publication: Publication, limit: Int = sizeLimit) throws(ReaderError) {
         var path = folder.hasPrefix("/") ? "/" : ""
         for part in folder.split(separator: "/") {
@@ -105,8 +105,8 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// The same for every copy of a publication: of its identifier, its title and its reading order. The identifier
-    /// alone is the word of the publication's maker, and others can use it.
+    /// The file name, which is the same for every copy of a publication: from its identifier, its title and its reading order.
+    /// The identifier alone is chosen by the publisher, and others can use it.
     private static func name(of publication: Publication) -> String {
         let key =
             "\(publication.metadata.identifier ?? "")\n\(publication.metadata.title)\n"

@@ -40,7 +40,7 @@ enum RootTag {
         return nil
     }
 
-    /// The end of a document type, whose internal subset is in brackets.
+    /// The end of a document type declaration, which may have an internal subset in brackets.
     private static func declarationEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         var depth = 0
         var quote: UInt8?

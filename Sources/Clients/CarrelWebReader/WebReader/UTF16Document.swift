@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelThreads
 import CarrelXML
 
-/// Documents in UTF-16, which are made UTF-8 where something is put into them.
+/// Converts UTF-16 documents to UTF-8 before something is inserted.
 enum UTF16Document {
     /// Bytes of a document at most.
     static let limit = 8 << 20

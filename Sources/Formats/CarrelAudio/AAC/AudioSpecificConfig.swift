@@ -4,7 +4,7 @@ package import CarrelBytes
 
 /// How an MPEG-4 audio stream is to be decoded (ISO/IEC 14496-3 §1.6.2.1), as MP4 files carry it.
 package struct AudioSpecificConfig: Sendable, Hashable {
-    /// How a stream says that it has an extension.
+    /// How a stream signals an extension.
     package enum Signalling: Sendable, Hashable {
         /// It does not say; small sample rates may still have band replication, which a decoder finds out.
         case none
@@ -16,7 +16,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
 
     /// Why frames of such a stream cannot be framed as ADTS.
     package enum Refusal: Sendable, Hashable, CustomStringConvertible {
-        /// ADTS has two bits for it, so only 1 (Main), 2 (LC), 3 (SSR) and 4 (LTP) can be said.
+        /// An object type that does not fit into the two bits of ADTS: it supports only 1 (Main), 2 (LC), 3 (SSR) and 4 (LTP).
         case objectType(Int)
         /// Frames of 960 samples.
         case shortFrames
@@ -42,7 +42,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     package private(set) var objectType = 0
     /// Samples of each channel per second, of the core.
     package private(set) var sampleRate = 0
-    /// The channel configuration (table 1.19); 0 when a program config element says it.
+    /// The channel configuration (table 1.19); 0 if a program config element declares it.
     package private(set) var channelConfiguration = 0
     /// Samples of each channel in one frame of the core.
     package private(set) var samplesPerFrame = 1024
@@ -95,7 +95,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         return .success(format)
     }
 
-    /// The frame header to put before each raw block, where ADTS can say what this says.
+    /// The frame header to put before each raw block, if ADTS supports this configuration.
     package var adts: ADTSTemplate? {
         guard case .success(let format) = format else { return nil }
         return format.adts

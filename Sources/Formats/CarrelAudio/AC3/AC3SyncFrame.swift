@@ -14,7 +14,7 @@ package struct AC3SyncFrame: Sendable, Hashable {
         case transcoded
     }
 
-    /// Bytes that `parse` looks at.
+    /// Number of bytes that `parse` reads.
     package static let headerLength = 8
 
     /// `bsid`: 8 is AC-3, 16 E-AC-3.

@@ -127,7 +127,7 @@ extension MP3Scanner {
         return MP3InfoFrame.parse(span, at: start, header) != nil
     }
 
-    /// Notes a tag and passes over what of it lies ahead.
+    /// Records a tag and skips its remaining bytes.
     private mutating func pass(_ kind: MP3Tag.Kind, from start: Int64, length: Int64, ahead: Int64) {
         let start = max(0, start)
         if tags.count < 64 { tags.append(MP3Tag(kind: kind, range: start..<start + length)) }

@@ -139,7 +139,7 @@ extension MP3Scanner {
         return nil
     }
 
-    /// Whether a tag begins at `at`, with more certainty than its first bytes give.
+    /// Whether a tag begins at `at`, checked beyond its first bytes.
     private func beginsTag(_ span: RawSpan, _ at: Int, _ last: Bool) -> Bool {
         switch MP3Mark.at(at, in: span, last: last, boundary: false) {
         case .tag(.id3v1, _): last && span.byteCount - at == 128

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// A stretch of an MP3 file that is not sound but says something about it.
+/// A metadata region of an MP3 file.
 package struct MP3Tag: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case id3v2, id3v1, enhancedID3v1, ape, lyrics3
@@ -18,11 +18,11 @@ package struct MP3Tag: Sendable, Hashable {
 enum MP3Mark {
     /// Nothing known.
     case none
-    /// Too few bytes to tell.
+    /// Too few bytes to decide.
     case undecided
     /// A tag of this many bytes.
     case tag(MP3Tag.Kind, Int64)
-    /// An APE tag's end, whose items lie before it: the bytes of the whole, this footer included.
+    /// The footer of an APE tag, whose items precede it: the size of the whole tag, footer included.
     case apeFooter(Int64)
     /// Lyrics3, which ends with a mark and not after a length.
     case lyrics

@@ -31,7 +31,7 @@ package struct MPEGAudioFrame: Sendable, Hashable {
                 samplesPerFrame: header.samplesPerFrame
             )
         }
-        // the rest of the fields are where Layer III has them
+        // the remaining fields are the same as in Layer III
         guard word & 0x0006_0000 == 0x0004_0000, let twin = MP3FrameHeader.parse(word & ~0x0006_0000 | 0x0002_0000) else {
             return nil
         }

@@ -10,9 +10,9 @@ package import CarrelCrypto
 package struct EncryptedPayload: Sendable, Hashable {
     /// How far the counter of CTR carries.
     package enum CounterWidth: Sendable, Hashable {
-        /// The low 64 bits count and wrap.
+        /// The low 64 bits are the counter, and wrap.
         case low64
-        /// All 128 bits count (NIST SP 800-38A appendix B.1), as in OMA DCF.
+        /// All 128 bits are the counter (NIST SP 800-38A appendix B.1), as in OMA DCF.
         case all128
     }
 
@@ -34,12 +34,12 @@ package struct EncryptedPayload: Sendable, Hashable {
     /// - Parameters:
     ///   - cipher: how the bytes are encrypted.
     ///   - start: the offset of the encrypted bytes in the file.
-    ///   - encryptedLength: bytes there.
+    ///   - encryptedLength: number of encrypted bytes.
     ///   - iv: the initialization vector, or the first counter block.
-    ///   - isPadded: whether padding fills the last block of CBC.
-    ///   - counterWidth: how far the counter carries.
-    ///   - clearLength: bytes in the clear; nil where only the padding shows them.
-    /// - Throws: `Malformed` when no content of that length is encrypted in that many bytes.
+    ///   - isPadded: whether padding fills the last CBC block.
+    ///   - counterWidth: the width of the counter.
+    ///   - clearLength: number of clear bytes; nil if only the padding determines it.
+    /// - Throws: `Malformed` if no content of that length encrypts to that many bytes.
     package init(
         _ cipher: DCFCipher,
         start: Int64,
@@ -102,7 +102,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         clearLength = length
     }
 
-    /// AES with a longer key would give bytes, and wrong ones.
+    /// AES with a longer key would produce wrong bytes.
     private static func checkLength(of key: Secret) throws(CryptoError) {
         guard key.count == 16 else {
             throw CryptoError(.keyLength, "AES-128 has keys of 16 bytes, and this one has \(key.count)")
@@ -127,7 +127,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         case .none: return start + clear.lowerBound..<start + clear.upperBound
         case .counter: return start + block..<start + clear.upperBound
         case .cbc:
-            // the last block goes along, so that its padding is checked
+            // include the last block, so that its padding is checked
             let end = clear.upperBound == clearLength && isPadded ? encryptedLength : (clear.upperBound + 15) & ~15
             return start + max(0, block - 16)..<start + end
         }

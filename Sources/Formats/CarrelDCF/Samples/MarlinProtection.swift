@@ -74,7 +74,7 @@ package struct MarlinProtection: Sendable, Hashable {
         authenticator = information.tag
     }
 
-    /// Reads a `schm` whose version has 16 bits.
+    /// Reads a `schm` box with a 16-bit version.
     private static func scheme(_ content: RawSpan, _ at: Int) throws(Malformed) -> Scheme {
         guard content.byteCount >= 10 else { throw Malformed("scheme is cut off", at: at) }
         let type = FourCC(content.u32(at: 4))

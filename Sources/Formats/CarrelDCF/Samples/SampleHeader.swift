@@ -2,10 +2,10 @@
 
 import CarrelBytes
 
-/// The header in front of each sample (`odaf` of OMA PDCF, `iSFM` of ISMACryp 1.1 §9.2): a flag where encryption is selective, then of
-/// an encrypted sample an initialization vector and a key indicator.
+/// The header of each sample (`odaf` of OMA PDCF, `iSFM` of ISMACryp 1.1 §9.2): a flag if encryption is selective and, for an
+/// encrypted sample, an initialization vector and a key indicator.
 package struct SampleHeader: Sendable, Hashable {
-    /// Whether each sample begins with a byte whose highest bit says that it is encrypted.
+    /// Whether each sample begins with a byte whose highest bit marks it as encrypted.
     package let isSelective: Bool
     /// Bytes of the key indicator.
     package let keyIndicatorLength: Int

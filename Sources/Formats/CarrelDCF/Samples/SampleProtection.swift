@@ -33,7 +33,7 @@ package enum SampleProtection: Sendable, Hashable {
         }
     }
 
-    /// The name of the content key; nil for ISMACryp, whose keys have none.
+    /// The name of the content key; nil for ISMACryp, which does not name keys.
     package var contentID: String? {
         switch self {
         case .pdcf(let track): track.headers.contentID

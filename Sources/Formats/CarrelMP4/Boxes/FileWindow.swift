@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// A stretch of a file in memory that moves where reading goes, so that small reads are cheap and memory stays bounded.
+/// A buffered range of a file that moves with the reads, so that small reads are cheap and memory is bounded.
 package struct FileWindow {
     /// The file.
     package let reader: any ByteReader

@@ -16,8 +16,8 @@ package struct TrackDisplay: Sendable, Hashable {
 
     /// - Parameters:
     ///   - matrix: nine numbers. Traps with another count.
-    ///   - width: pixels before the matrix, 16.16.
-    ///   - height: pixels before the matrix, 16.16.
+    ///   - width: the width before the matrix, in 16.16 pixels.
+    ///   - height: the height before the matrix, in 16.16 pixels.
     package init(matrix: [Int32] = unityMatrix, width: UInt32, height: UInt32) {
         precondition(matrix.count == 9, "a matrix has nine numbers")
         self.matrix = matrix

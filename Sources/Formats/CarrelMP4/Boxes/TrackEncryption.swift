@@ -12,7 +12,7 @@ package struct TrackEncryption: Sendable, Hashable {
     package var ivSize: Int
     /// The key.
     package var keyID: KeyID
-    /// The vector of all samples, where none has its own.
+    /// The constant initialization vector, if samples have none of their own.
     package var constantIV: AESBlock?
     /// Which blocks of a protected range are encrypted.
     package var pattern: BlockPattern

@@ -5,8 +5,8 @@ import CarrelBytes
 /// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC 14496-12
 /// §8.8, §8.16).
 ///
-/// The events cover all bytes, each once and in order, so that a copy is made of them. Samples come in the order in which they lie.
-/// Memory is one fragment header and one sample, both limited, whatever the length of the fragment.
+/// The events cover all bytes exactly once and in order, so that they can form a copy. Samples come in file order. Memory is one
+/// fragment header and one sample, both limited, whatever the length of the fragment.
 ///
 /// ```swift
 /// reader.append(piece)
@@ -17,13 +17,13 @@ package struct FragmentReader {
     package enum Event: Sendable {
         /// A movie: `tracks` and `systems` are known from here on.
         case movie(Range<Int>)
-        /// The header of a fragment; `systems` has the protection systems that it brings too.
+        /// The header of a fragment; `systems` then also has the fragment's protection systems.
         case fragment(Range<Int>)
         /// Another whole box: `ftyp`, `styp`, `sidx`, `emsg`, …
         case box(FourCC, Range<Int>)
-        /// One sample of the track of that position in `tracks`; `encryption` tells how it is encrypted.
+        /// One sample of the track at that index in `tracks`; `encryption` has its encryption parameters.
         case sample(track: Int, MP4Sample, Range<Int>)
-        /// Bytes that belong to no sample: the header of media data, gaps, a box too large to be held.
+        /// Bytes that belong to no sample: the header of media data, gaps, or a box too large to buffer.
         case data(Range<Int>)
     }
 
@@ -33,7 +33,7 @@ package struct FragmentReader {
     package static let headerLimit = 8 << 20
     /// Bytes of a movie, at most.
     package static let movieLimit = 8 << 20
-    /// Bytes of any other box that is held whole.
+    /// Maximum size of other boxes that are buffered.
     private static let boxLimit = 1 << 20
 
     /// The tracks of the movie; none before it.
@@ -100,7 +100,7 @@ package struct FragmentReader {
         self.tracks = tracks
     }
 
-    /// The next `count` bytes of the stream that were appended and not yet passed.
+    /// Number of bytes that were appended but not consumed.
     private var available: Int { buffer.count - start }
 
     /// Adds a piece of the stream.
@@ -113,9 +113,9 @@ package struct FragmentReader {
     /// Adds a piece of the stream that `body` writes.
     ///
     /// - Parameters:
-    ///   - count: the most bytes it writes.
-    ///   - body: appends to the span it is given.
-    /// - Throws: what `body` throws.
+    ///   - count: maximum number of bytes written.
+    ///   - body: appends to its span.
+    /// - Throws: the errors of `body`.
     package mutating func append<Failure: Error>(
         addingCapacity count: Int,
         _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
@@ -125,14 +125,14 @@ package struct FragmentReader {
         try buffer.append(addingCapacity: count, initializingWith: body)
     }
 
-    /// Forgets the bytes that have gone by, when they are many.
+    /// Drops consumed bytes, if there are many.
     private mutating func makeRoom() {
         guard start > 0, start >= buffer.count / 2 else { return }
         buffer.removeSubrange(0..<start)
         start = 0
     }
 
-    /// Makes room for `count` bytes from `start` on, and for the piece that brings the last of them: a buffer that grew by itself would
+    /// Makes room for `count` bytes from `start` on, and for the piece with the last of them: a buffer that grows on demand would
     /// take twice as much as it needs.
     private mutating func makeRoom(for count: Int) {
         if start > 0 {
@@ -190,7 +190,7 @@ package struct FragmentReader {
         return nil
     }
 
-    /// Passes over `count` bytes.
+    /// Consumes `count` bytes.
     private mutating func take(_ count: Int) -> Range<Int> {
         let range = start..<start + count
         start += count
@@ -385,7 +385,7 @@ package struct FragmentReader {
         }
     }
 
-    /// The track whose next sample is the first in the stream.
+    /// The track with the next sample in stream order.
     private func nextWalk() -> Int? {
         var first: Int?
         for i in walks.indices {

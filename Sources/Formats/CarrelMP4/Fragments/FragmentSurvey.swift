@@ -30,14 +30,14 @@ package struct FragmentSurvey {
         window = FileWindow(reader, capacity: 1 << 14)
     }
 
-    /// The ids of the keys that some fragments bring (ISO/IEC 23001-7 §6), each with its track, in the order in which they appear.
+    /// The key IDs in some fragments (ISO/IEC 23001-7 §6), each with its track, in order of appearance.
     ///
     /// - Parameters:
-    ///   - tracks: the tracks to look at.
+    ///   - tracks: the tracks to examine.
     ///   - fragments: `moof` boxes.
     ///   - reader: their file.
-    /// - Returns: each once; 65,536 of them at most.
-    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    /// - Returns: at most 65,536 key IDs, without duplicates.
+    /// - Throws: the errors of the reader; `Malformed` if a fragment is damaged.
     package static func keyIDs(
         of tracks: [MP4Track],
         in fragments: [MP4Box],

@@ -25,7 +25,7 @@ package struct SampleEncryption: Sendable {
     package internal(set) var iv = AESBlock(high: 0, low: 0)
     /// Which blocks of a protected range are encrypted.
     package internal(set) var pattern = BlockPattern.whole
-    /// Its parts; none where all of it is protected.
+    /// Its subsamples; empty if the whole sample is protected.
     package internal(set) var subsamples: [Subsample] = []
 
     /// A clear sample.

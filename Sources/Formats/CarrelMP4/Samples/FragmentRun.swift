@@ -55,7 +55,7 @@ struct FragmentRun {
         self.entries = entries
         self.dataStart = dataStart
         guard dataStart >= 0 else { throw Malformed("track run lies before the file", at: Int(at)) }
-        // room to count on from it
+        // leaves room to add offsets
         guard dataStart < 1 << 62 else { throw Malformed("track run lies past any file", at: Int(at)) }
         guard Int64(count) * entryLength <= box.content.upperBound - entries else {
             throw Malformed("track run has more entries than bytes", at: Int(at))

@@ -22,8 +22,8 @@ struct FragmentSamples {
     private var window: FileWindow
 
     /// - Parameters:
-    ///   - track: whose samples.
-    ///   - fragments: each `moof` box.
+    ///   - track: the track of the samples.
+    ///   - fragments: the `moof` boxes.
     ///   - reader: the file.
     init(_ track: MP4Track, _ fragments: [MP4Box], _ reader: any ByteReader) {
         self.track = track

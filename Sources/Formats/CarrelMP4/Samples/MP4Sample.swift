@@ -39,7 +39,7 @@ package struct MP4Sample: Sendable, Hashable {
     package var range: Range<Int64> { offset..<offset + Int64(size) }
 }
 
-/// Samples whose bytes follow each other in the file.
+/// Samples with contiguous bytes in the file.
 package struct MP4Run: Sendable, Hashable {
     /// All their bytes.
     package var range: Range<Int64>

@@ -42,10 +42,10 @@ package struct MP4Samples {
         self.allowsTruncation = allowsTruncation
     }
 
-    /// The next sample; nil after the last.
+    /// Returns the next sample; nil after the last one.
     ///
-    /// - Throws: what the reader throws; `Malformed` when the tables contradict each other or a sample lies past the end of the
-    ///   file, unless truncation is allowed: then the samples just end and `truncatedAt` says so.
+    /// - Throws: the errors of the reader; `Malformed` if the tables contradict each other, or a sample is beyond the end of the
+    ///   file. If truncation is allowed, the samples end instead, and `truncatedAt` is set.
     package mutating func next() throws -> MP4Sample? {
         if let sample = held {
             held = nil
@@ -86,7 +86,7 @@ package struct MP4Samples {
         }
     }
 
-    /// Passes over what `readEncryption` gives, for a walk that only counts; vectors of one length are not read.
+    /// Skips what `readEncryption` would return, for a walk that only counts; vectors of fixed length are not read.
     package mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
         if !isFragment { try listed.skipEncryption(defaults) }
     }
@@ -101,9 +101,9 @@ package struct MP4Samples {
         return sample
     }
 
-    /// The next samples that lie back to back in the file; nil after the last.
+    /// Returns the next samples that are contiguous in the file; nil after the last one.
     ///
-    /// - Parameter limit: bytes, at most, unless a single sample has more.
+    /// - Parameter limit: maximum size in bytes, unless a single sample is larger.
     /// - Returns: at least one sample.
     /// - Throws: as `next`.
     package mutating func nextRun(limit: Int) throws -> MP4Run? {

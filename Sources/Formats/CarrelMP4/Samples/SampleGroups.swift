@@ -44,7 +44,7 @@ struct SampleGroups {
         }
         var entries: [TrackEncryption] = []
         for _ in 0..<count {
-            // in version 0 no entry says its length
+            // entries of version 0 have no length field
             let size =
                 version == 0
                 ? min(cursor.remaining, TrackEncryption.groupEntryLength(cursor))

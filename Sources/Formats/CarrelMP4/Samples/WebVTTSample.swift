@@ -16,7 +16,7 @@ package struct WebVTTSample: Sendable, Hashable {
         package var text = ""
     }
 
-    /// In the order of the sample; none where nothing is shown.
+    /// The cues in sample order; empty if nothing is shown.
     package private(set) var cues: [Cue] = []
 
     /// Cues of a sample, at most.

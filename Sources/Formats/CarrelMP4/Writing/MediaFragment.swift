@@ -11,7 +11,7 @@ package struct MediaFragment: Sendable {
     package struct Protection: Sendable {
         /// The parameters of these samples if they differ from the track's (`seig`); otherwise nil.
         package var group: TrackEncryption?
-        /// The headers of protection systems that the fragment brings.
+        /// The headers of protection systems in the fragment.
         package var systems: [ProtectionSystemHeader] = []
         /// The entries of `senc`, back to back: the vector, and the subsamples.
         package var information: [UInt8] = []
@@ -172,7 +172,7 @@ package struct MediaFragment: Sendable {
     }
 
     private var hasOneDuration: Bool { durations.allSatisfy { $0 == durations.first } }
-    /// Whether the header gives the size of all samples; a size of 0 would be no size.
+    /// Whether the header contains a common size of all samples; a size of 0 would mean none.
     private var hasOneSize: Bool { sizes.allSatisfy { $0 == sizes.first && $0 > 0 } }
     /// Whether the flags of the first sample and one value for all others suffice.
     private var hasSimpleFlags: Bool { syncs.dropFirst().allSatisfy { $0 == (syncs.count > 1 ? syncs[1] : false) } }

@@ -24,7 +24,7 @@ package struct MovieTrack: Sendable {
     package var edits: [EditList.Edit] = []
     /// Whether it is meant to be played.
     package var isEnabled = true
-    /// The duration of its samples, in units of `timescale`; 0 where fragments bring them.
+    /// The duration of its samples, in units of `timescale`; 0 if the samples are in fragments.
     package var duration: Int64 = 0
 
     /// - Parameters:
@@ -90,7 +90,7 @@ package struct MovieTrack: Sendable {
                     writer.box("dinf") { writer in
                         writer.fullBox("dref") { writer in
                             writer.u32(1)
-                            // the media lie in the same file
+                            // the media are in the same file
                             writer.fullBox("url ", flags: 1) { _ in }
                         }
                     }
@@ -182,9 +182,9 @@ extension BoxWriter {
     /// Writes a movie header (`mvhd`, §8.2.2).
     ///
     /// - Parameters:
-    ///   - timescale: units a second.
-    ///   - duration: of the longest track, in those units; 0 where fragments bring the samples.
-    ///   - nextTrackID: an id that no track has.
+    ///   - timescale: units per second.
+    ///   - duration: the duration of the longest track, in those units; 0 if the samples are in fragments.
+    ///   - nextTrackID: an unused track ID.
     mutating func writeMovieHeader(timescale: UInt32, duration: Int64, nextTrackID: UInt32) {
         fullBox("mvhd", version: 1) { writer in
             writer.u64(0)

@@ -4,9 +4,10 @@ import CarrelBytes
 
 /// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12 §8.2).
 ///
-/// It holds the tables, not the samples: 4 bytes for each sample of a track whose sizes differ, and runs of equal durations. The caller
-/// writes `beginning`, then the samples in the order in which it names them here, then `index`, and puts `mediaHeader` over the bytes
-/// at `mediaHeaderOffset`. A file whose index comes first is written in two passes: the first only names the samples.
+/// It holds the tables, not the samples: 4 bytes per sample of a track with different sizes, and runs of equal durations. The
+/// caller writes `beginning`, then the samples in the declared order, then `index`, and overwrites the bytes at
+/// `mediaHeaderOffset` with `mediaHeader`. A file whose index comes first is written in two passes, the first of which only
+/// declares the samples.
 package struct ProgressiveWriter: Sendable {
     /// Units a second of the movie's times.
     package let movieTimescale: UInt32
@@ -85,7 +86,7 @@ package struct ProgressiveWriter: Sendable {
     /// The index of a file in which it comes after the samples.
     package var index: [UInt8] { movie(mediaStart: mediaHeaderOffset + Int64(Self.mediaHeaderLength)) }
 
-    /// The bytes before the samples of a file whose index comes first, once all samples are named.
+    /// The bytes before the samples of a file whose index comes first, after all samples were declared.
     package var beginningWithIndex: [UInt8] {
         let type = fileType
         // the length of the index does not depend on the offsets in it, but on their size

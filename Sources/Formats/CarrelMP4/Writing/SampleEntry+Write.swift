@@ -69,7 +69,7 @@ extension SampleEntry {
         return writer.bytes
     }
 
-    /// An `esds` box that says MP3 (ISO/IEC 14496-1 §7.2.6.6, object type 0x6b).
+    /// An `esds` box for MP3 (ISO/IEC 14496-1 §7.2.6.6, object type 0x6b).
     private static var mp3Descriptor: [UInt8] {
         var writer = BoxWriter()
         writer.fullBox("esds") { writer in

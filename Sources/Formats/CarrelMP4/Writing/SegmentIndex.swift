@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The places of a file's subsegments, and the times at which they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
 package struct SegmentIndex: Sendable, Hashable {
-    /// References of one index, at most: the box counts them with 16 bits.
+    /// Maximum number of references in an index: the box has a 16-bit count.
     package static let limit = 0xffff
 
     /// One subsegment.
@@ -18,7 +18,7 @@ package struct SegmentIndex: Sendable, Hashable {
         /// The type of its stream access point (Annex I): 1 if no picture after it is presented before it, 3 if such pictures may need
         /// others before it.
         package var accessType: UInt32
-        /// Whether another index lies there.
+        /// Whether it refers to another index.
         package var isIndex = false
 
         package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true, accessType: UInt32 = 1) {

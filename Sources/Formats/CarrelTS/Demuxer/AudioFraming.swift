@@ -17,7 +17,7 @@ enum AudioFraming: Sendable {
         var isExtension = false
     }
 
-    /// Bytes that tell whether a frame starts.
+    /// Number of bytes that identify the start of a frame.
     var headerLength: Int {
         switch self {
         case .adts: 7

@@ -8,7 +8,7 @@ struct AudioSplitter {
     private let pid: UInt16
     private var markers = TimeMarkers()
     private var buffer: [UInt8] = []
-    /// Bytes at the front of the buffer that are done; they go all together.
+    /// Number of consumed bytes at the front of the buffer; they are removed together.
     private var head = 0
     /// Bytes of the stream before those that are not done.
     private var base = 0

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// Joins the PES packets of one stream and gives their bytes to the splitter of its coding.
+/// Joins the PES packets of one stream and passes their bytes to the splitter of its coding.
 struct ElementaryAssembler {
     private let pid: UInt16
     private var video: VideoSplitter?
@@ -88,7 +88,7 @@ struct ElementaryAssembler {
         state = .outside
     }
 
-    /// Emits all that is held.
+    /// Emits all buffered data.
     mutating func finish(_ events: inout EventQueue) {
         endPacket(&events)
         state = .outside

@@ -13,7 +13,7 @@ struct PESHeader: Sendable, Hashable {
     /// The decoding timestamp, if it differs.
     var decodeTime: UInt64?
 
-    /// Bytes of the header, as far as the first bytes tell; nil when they are not the start of a PES packet.
+    /// The length of the header, determined from its first bytes; nil if they do not start a PES packet.
     static func length(_ bytes: RawSpan) -> Int? {
         if bytes.byteCount >= 3, bytes.u16(at: 0) != 0 || bytes.u8(at: 2) != 1 { return nil }
         guard bytes.byteCount >= 6 else { return 6 }
@@ -22,7 +22,7 @@ struct PESHeader: Sendable, Hashable {
         return bytes.u8(at: 6) & 0xc0 == 0x80 ? 9 + Int(bytes.u8(at: 8)) : nil
     }
 
-    /// Reads a header of the length that `length` gave; nil when it contradicts itself.
+    /// Reads a header of the length that `length` returned; nil if it is inconsistent.
     init?(_ bytes: RawSpan) {
         let packetLength = Int(bytes.u16(at: 4))
         dataLength = packetLength == 0 ? nil : packetLength - (bytes.byteCount - 6)

@@ -2,11 +2,11 @@
 
 package import CarrelBytes
 
-/// Takes a transport stream apart (ISO/IEC 13818-1): tables, clock, and the access units of one program.
+/// Demultiplexes a transport stream (ISO/IEC 13818-1): tables, clock, and the access units of one program.
 ///
-/// Bytes come in pieces of any size; after each piece `next` gives the events that are complete. What breaks the standard is an event
-/// too, and reading continues after it. Memory is bounded: an access unit has at most 16 MiB, and the units that all streams have begun
-/// have 64 MiB.
+/// Bytes come in pieces of any size; after each piece, `next` returns the complete events. Violations of the standard are events
+/// too, and reading continues after them. Memory is bounded: 16 MiB per access unit, and 64 MiB for the partial units of all
+/// streams.
 ///
 /// ```swift
 /// var demuxer = TransportStreamDemuxer()
@@ -54,7 +54,7 @@ package struct TransportStreamDemuxer: Sendable {
         try aligner.consume(bytes) { span, offset, position, skipped in read(span, offset, position, skipped) }
     }
 
-    /// Ends the stream or a segment of it: all that is held comes out, and continuity counters may restart.
+    /// Ends the stream or a segment of it: all buffered data are emitted, and continuity counters may restart.
     ///
     /// - Throws: as `consume` does.
     package mutating func finish() throws(Malformed) {

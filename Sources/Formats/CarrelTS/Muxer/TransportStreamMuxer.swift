@@ -20,7 +20,7 @@ package struct TransportStreamMuxer: Sendable {
     /// Most ticks between two clock references: 100 ms (§2.7.2), less one tick of rounding.
     private static let clockInterval: Int64 = 8_999
 
-    /// The program, as its map says it.
+    /// The program, as described by its map.
     package let program: ProgramMap
     /// The counters of the packets that come next, to be carried from one muxer to another.
     package var counters: ContinuityCounters
@@ -40,10 +40,10 @@ package struct TransportStreamMuxer: Sendable {
     /// Plans a multiplex.
     ///
     /// - Parameters:
-    ///   - streams: 1 to 32 streams with packet identifiers of their own, from 0x20 to 0x1ffe without 0x1000.
+    ///   - streams: 1 to 32 streams with unique packet identifiers, from 0x20 to 0x1ffe without 0x1000.
     ///   - descriptors: descriptors of the program.
-    ///   - clockLead: ticks by which the clock is ahead of the decoding times; half a second unless given.
-    /// - Throws: when an identifier is not free, or the map does not fit into a packet.
+    ///   - clockLead: ticks by which the clock is ahead of the decoding times; half a second by default.
+    /// - Throws: if an identifier is not available, or the map does not fit into a packet.
     package init(
         _ streams: [ElementaryStream],
         descriptors: [StreamDescriptor] = [],
@@ -185,12 +185,12 @@ package struct TransportStreamMuxer: Sendable {
         pending[stream].section = section
     }
 
-    /// Ends a segment: writes the frames that wait.
+    /// Ends a segment: writes the pending frames.
     ///
     /// - Parameters:
-    ///   - alignsCounters: whether each stream gets packets, 15 at most, until its next counter is zero. A segment made by another
-    ///     muxer, which begins with `ContinuityCounters(segment:streams:)`, then continues this one. Streams without a unit since
-    ///     their counter was last zero stay there.
+    ///   - alignsCounters: whether each stream gets packets, at most 15, until its next counter is zero. A segment made by
+    ///     another muxer, which begins with `ContinuityCounters(segment:streams:)`, then continues this one. Streams without a
+    ///     unit since their counter was last zero get none.
     ///   - out: gets whole packets.
     package mutating func endSegment(alignsCounters: Bool = false, into out: inout PacketBuffer) {
         for stream in program.streams.indices {
@@ -289,7 +289,7 @@ package struct TransportStreamMuxer: Sendable {
         swap(&data, &pending[stream].data)
     }
 
-    /// Writes clock references in packets of their own where units are further apart than those may be.
+    /// Writes clock references in separate packets if units are further apart than the maximum interval.
     private mutating func writeClocks(upTo decodeTime: Int64, into out: inout PacketBuffer) {
         guard var clock else { return }
         let next = decodeTime &- clockLead

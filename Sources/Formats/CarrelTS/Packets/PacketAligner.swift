@@ -2,9 +2,9 @@
 
 import CarrelBytes
 
-/// Cuts a stream of bytes into packets, and finds them again where bytes are missing or added.
+/// Splits a byte stream into packets, and resynchronizes after missing or extra bytes.
 struct PacketAligner {
-    /// Offset in the whole stream of the byte that comes next, or of the first one held back.
+    /// Offset in the whole stream of the next byte, or of the first buffered one.
     private(set) var position = 0
     /// Bytes passed over since packets were lost; zero while they are found.
     private(set) var skipped = 0
@@ -38,7 +38,7 @@ struct PacketAligner {
                 }
                 if at == bytes.byteCount { return }
             }
-            // one packet is held, or three while their distance is looked for
+            // one packet is buffered, or three while their distance is determined
             let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length - held.count)
             held.append(copying: bytes.extracting(at..<at + count))
             at += count
@@ -46,9 +46,9 @@ struct PacketAligner {
         }
     }
 
-    /// Takes what is held back at the end of the stream.
+    /// Takes the buffered bytes at the end of the stream.
     ///
-    /// - Returns: bytes left over that are not a packet.
+    /// - Returns: remaining bytes that are not a packet.
     mutating func finish(_ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void) throws(Malformed) -> Int {
         try drain(isLast: true, body)
         let left = held.count + takeSkipped()

@@ -61,7 +61,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
     }
 
     private mutating func grow(to needed: Int) {
-        // large ones grow less: one picture is the most that they have to hold
+        // large buffers grow more slowly: they never need more than one picture
         let larger = max(needed, capacity < 1 << 19 ? capacity * 2 : capacity + capacity / 2)
         capacity = larger
         guard count > 0 else {

@@ -28,7 +28,7 @@ package struct TransportPacket: Sendable, Hashable {
     /// The part of the 188 bytes that is payload; empty when there is none.
     package let payload: Range<Int>
 
-    /// Reads the packet at `offset`; nil when its 188 bytes do not lie in the span or do not begin with the sync byte.
+    /// Reads the packet at `offset`; nil if its 188 bytes exceed the span or do not begin with the sync byte.
     package static func parse(_ bytes: RawSpan, at offset: Int = 0) -> TransportPacket? {
         guard offset >= 0, bytes.byteCount &- offset >= TransportStream.packetLength else { return nil }
         let word = bytes.u32(at: offset)

@@ -44,9 +44,9 @@ package struct SampleAES: ~Copyable, Sendable {
     /// Changes one access unit.
     ///
     /// - Parameters:
-    ///   - data: a byte stream of NAL units, an ADTS frame, or syncframes of AC-3 or E-AC-3; what comes out may have another length.
+    ///   - data: a byte stream of NAL units, an ADTS frame, or syncframes of AC-3 or E-AC-3; the output may have another length.
     ///   - coding: the coding of the stream.
-    /// - Throws: when the unit is not what its coding says, or the format does not protect such streams.
+    /// - Throws: if the unit does not match its coding, or the format does not protect such streams.
     package mutating func apply(to data: inout [UInt8], coding: ElementaryStream.Coding) throws(Malformed) {
         switch coding {
         case .video(.h264): applyVideo(to: &data)

@@ -40,7 +40,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     /// not changed: the caller may pass the packets from there on again, together with the following ones.
     package private(set) var unfinishedMap: Int?
 
-    /// The streams of the program whose units are sections, not packets of an elementary stream.
+    /// The streams of the program that consist of sections rather than PES packets.
     package private(set) var sectionPIDs: Set<UInt16> = []
     /// The key message in force.
     package private(set) var message: KeyMessage?
@@ -54,8 +54,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - key: 16 bytes.
-    ///   - parity: the name that packets give to the key.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    ///   - parity: the parity of the key in packets.
+    /// - Throws: `keyLength`, or `refused` if memory is exhausted.
     package mutating func setKey(_ key: Secret, for parity: KeyParity) throws(CryptoError) {
         let cipher = try PacketCipher(.descramble, key: key)
         if parity == .even { even = consume cipher } else { odd = consume cipher }
@@ -112,7 +112,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         case messagePID:
             for section in messages.consume(payload, startsUnit: packet.startsUnit) {
                 guard let table = try? TableSection(section.rawSpan), let next = try? KeyMessage(table) else { continue }
-                // a key whose id changes is another key
+                // a changed ID means another key
                 if let old = message {
                     if old.evenKeyID != next.evenKeyID || old.contentID != next.contentID { even = nil }
                     if old.oddKeyID != next.oddKeyID || old.contentID != next.contentID { odd = nil }

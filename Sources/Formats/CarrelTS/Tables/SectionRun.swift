@@ -58,7 +58,7 @@ struct SectionRun {
     /// Overwrites the sections that were read, and adds stuffing after the new ones.
     ///
     /// - Parameters:
-    ///   - sections: no more bytes than the sections that were read.
+    ///   - sections: at most as many bytes as the sections that were read.
     ///   - bytes: the packets.
     func write(_ sections: [UInt8], to bytes: inout MutableRawSpan) {
         var next = 0

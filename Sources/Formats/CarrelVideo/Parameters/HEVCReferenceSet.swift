@@ -20,9 +20,9 @@ struct HEVCReferenceSet: Sendable {
 
     /// - Parameters:
     ///   - bits: the set.
-    ///   - sets: those before it in the sequence parameter set.
-    ///   - isInSlice: whether it lies in a slice header, which may refer to any of them.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - sets: the preceding sets in the sequence parameter set.
+    ///   - isInSlice: whether it is in a slice header, which may refer to any of them.
+    /// - Throws: `Malformed`, and read errors.
     init(_ bits: inout ParameterBits, behind sets: [HEVCReferenceSet], isInSlice: Bool) throws(Malformed) {
         if !sets.isEmpty, try bits.flag("reference set prediction") {
             let distance = isInSlice ? 1 + (try bits.unsigned("reference set distance", limit: sets.count - 1)) : 1

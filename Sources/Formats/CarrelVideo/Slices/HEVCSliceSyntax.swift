@@ -17,7 +17,7 @@ struct HEVCSliceSyntax: Sendable {
         pictures[set.id] = set
     }
 
-    /// Bits that can count to `values`.
+    /// Number of bits for `values` values.
     private static func width(_ values: Int) -> Int { values <= 1 ? 0 : Int.bitWidth - (values - 1).leadingZeroBitCount }
 
     /// Reads a slice header after the first byte of its unit, up to the first byte of the slice data.

@@ -2,7 +2,7 @@
 
 /// The type of a NAL unit, by its codec's numbering (ISO/IEC 14496-10 table 7-1, 23008-2 table 7-1).
 package struct NALUnitType: Sendable, Hashable {
-    /// The codec whose table the number belongs to.
+    /// The codec of the type number.
     package let codec: VideoCodec
     /// `nal_unit_type`.
     package let number: UInt8

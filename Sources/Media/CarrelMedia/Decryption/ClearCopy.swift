@@ -50,7 +50,7 @@ package struct ClearCopy: ~Copyable {
                 guard sample.size <= Self.sampleLimit else {
                     throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(sample.offset))
                 }
-                // decrypted twice, bytes would be wrong without a word
+                // decrypting twice would silently corrupt the bytes
                 guard done.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                 if sample.range.upperBound > end {
                     // no other sample overlaps the end of this one
@@ -61,7 +61,7 @@ package struct ClearCopy: ~Copyable {
                     end = sample.range.upperBound
                 }
                 if sample.offset < at {
-                    // chunks of this file do not lie in the order of their samples
+                    // chunks of this file are not in sample order
                     var bytes = try file.reader.readAll(sample.range)
                     try walks[i].decrypt(&bytes, at: 0)
                     let written = Int(min(at - sample.offset, Int64(bytes.count)))

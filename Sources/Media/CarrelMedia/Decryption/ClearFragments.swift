@@ -50,7 +50,7 @@ package struct ClearFragments: ~Copyable {
     /// Adds a piece of the stream.
     package mutating func append(_ piece: RawSpan) { reader.append(piece) }
 
-    /// Adds a piece of the stream that `body` writes, `count` bytes at most.
+    /// Adds a piece of the stream that `body` writes, at most `count` bytes.
     package mutating func append<Failure: Error>(
         addingCapacity count: Int,
         _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void

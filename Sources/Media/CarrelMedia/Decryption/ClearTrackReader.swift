@@ -60,12 +60,12 @@ package final class ClearTrackReader {
     }
 
     /// - Parameters:
-    ///   - track: one of the file.
-    ///   - samples: those to read, from any on.
+    ///   - track: a track of the file.
+    ///   - samples: the samples to read, from any position on.
     ///   - reader: the file.
-    ///   - protection: the file's, with its keys.
-    ///   - count: samples that are read, at most.
-    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    ///   - protection: the file's protection, with its keys.
+    ///   - count: maximum number of samples to read.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` if the first sample is damaged.
     package init(
         _ track: MP4Track,
         _ samples: MP4Samples,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The ranges of a file that are decrypted already. Ranges that touch are one, so that there are as many as chunks at most.
+/// The ranges of a file that are already decrypted. Adjacent ranges are merged, so that there are at most as many as chunks.
 ///
-/// They lie in runs of a bounded length: chunks that come in any order move a few kilobytes each, not all that came before them.
+/// They are stored in runs of bounded length: an insertion in any order moves a few kilobytes, not all preceding ranges.
 package struct DecryptedRanges: Sendable {
     /// In the order of the file, none of them empty; no range touches another of the same run.
     private var runs: [[Range<Int64>]] = []

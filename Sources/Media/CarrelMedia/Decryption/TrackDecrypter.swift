@@ -106,13 +106,13 @@ package final class TrackDecrypter {
         }
     }
 
-    /// Asks for all keys of a file's tracks of Common Encryption.
+    /// Requests all keys of a file's Common Encryption tracks.
     ///
     /// - Parameters:
-    ///   - file: the file; its fragments are looked through for keys that they bring.
-    ///   - source: who has the keys.
+    ///   - file: the file; its fragments are searched for keys.
+    ///   - source: the key source.
     /// - Returns: the keys.
-    /// - Throws: `missingKey`, `refusedKey`; what the reader throws, and `Malformed`.
+    /// - Throws: `missingKey`, `refusedKey`; the errors of the reader, and `Malformed`.
     package static func keys(of file: MP4File, from source: some ContentKeySource) async throws -> ContentKeys {
         var keys = ContentKeys()
         for (track, id) in try file.keyIDs(of: file.tracks) { try await keys.resolve(id, track: track, from: source) }

@@ -87,7 +87,7 @@ package enum EmbeddedLicense {
         try copy.commit()
     }
 
-    /// The file that a path leads to, so that a link stays one.
+    /// The target of a path, so that a symbolic link is preserved.
     private static func resolved(_ path: String) throws(MediaError) -> String {
         guard let real = unsafe realpath(path, nil) else {
             throw MediaError(.unavailable, "cannot open \(path): \(systemReason())")

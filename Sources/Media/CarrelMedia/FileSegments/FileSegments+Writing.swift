@@ -7,7 +7,7 @@ import CarrelTS
 extension FileSegments {
     /// Packets that are written together.
     private static let blockLength = 1 << 18
-    /// Sample bytes of a fragment, at most, unless a single sample has more: its header comes before it and says their sizes.
+    /// Maximum size of the samples of a fragment, unless a single sample is larger: the header before them contains their sizes.
     private static let fragmentLength = 1 << 20
     /// Samples of a fragment, at most.
     private static let fragmentSamples = 1 << 14

@@ -48,7 +48,7 @@ package struct FileSegments: Sendable {
         package var time: Int64
         /// How long until the next one, or the end.
         package var duration: Duration
-        /// The segment that it lies in.
+        /// The segment that contains it.
         package var segment: Int
     }
 
@@ -131,7 +131,7 @@ package struct FileSegments: Sendable {
         syncSamples = planner.syncSamples.compactMap { sync in
             var sync = sync
             sync.segment -= dropped
-            // of fragments the ordinal counts from its own fragment
+            // in fragments, the ordinal is relative to the fragment
             guard sync.segment > 0 || sync.segment == 0 && (sync.offset > 0 || sync.ordinal >= first) else { return nil }
             sync.time = max(sync.time, beginning.time)
             return sync
@@ -148,7 +148,7 @@ package struct FileSegments: Sendable {
         }
     }
 
-    /// Tables, clock references, and packets that bring the counters to their start.
+    /// Tables, clock references, and packets that restore the continuity counters.
     private static let segmentOverhead: Int64 = 64 * 188
 
     /// How long all segments last.
@@ -156,8 +156,8 @@ package struct FileSegments: Sendable {
         Duration(ticks: (segments.last?.endTime ?? 0) - (segments.first?.startTime ?? 0))
     }
 
-    /// Bits a second as a transport stream of all tracks: the most of a segment that lasts half as long as the longest, or longer; and the
-    /// average. 0 where nothing lasts.
+    /// The bit rate as a transport stream of all tracks: the maximum over segments of at least half the longest duration, and the
+    /// average. 0 if the duration is 0.
     package var bandwidth: (peak: Int, average: Int) {
         func rate(_ bytes: Int64, _ ticks: Int64) -> Int {
             ticks > 0 ? Int(min(Double(bytes) * 720_000 / Double(ticks), 1e15)) : 0

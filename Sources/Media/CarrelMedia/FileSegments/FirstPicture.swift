@@ -66,7 +66,7 @@ package struct FirstPicture {
             decodeTime: time,
             entry: sample.entry
         )
-        // a playlist may name any duration, and a product of it has to stay one
+        // a playlist may contain any duration; limit it so that products do not overflow
         let shown = max(.zero, min(duration, .seconds(Int32.max)))
         let units = max(1, min((shown * Int(track.timescale)).components.seconds, Int64(Int32.max)))
         let fits = fragment.append(

@@ -8,7 +8,7 @@ import CarrelTS
 extension ScrambledSegments {
     /// Bytes in front of a segment that are read back for the tables and the key message in force: first the fewest.
     private static let lookBehind: [Int64] = [256 << 10, 1 << 20, 4 << 20].map { $0 / packetLength * packetLength }
-    /// Bytes in which a random access point must come, where cuts are estimated.
+    /// Range in which a random access point must occur if boundaries are estimated.
     private static let searchLimit: Int64 = 32 << 20
     /// Limit in bytes after a segment for reading a program map that begins in it.
     private static let mapLimit: Int64 = 1 << 20
@@ -64,7 +64,7 @@ extension ScrambledSegments {
         }
     }
 
-    /// Takes the scrambling out of a map whose first packets end a segment, and whose last packets the next segment has.
+    /// Clears a map whose first packets end a segment, and whose last packets are in the next segment.
     private func clearMap(
         in block: inout [UInt8],
         from map: Int,

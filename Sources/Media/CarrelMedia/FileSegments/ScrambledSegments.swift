@@ -19,7 +19,7 @@ package struct ScrambledSegments: Sendable {
         package var startTime: Int64
         /// When it ends.
         package var endTime: Int64
-        /// Its bytes; where cuts are estimated, the places from which random access points are looked for.
+        /// Its bytes; if boundaries are estimated, the offsets at which the search for random access points begins.
         package var range: Range<Int64>
 
         /// When it begins.
@@ -48,11 +48,11 @@ package struct ScrambledSegments: Sendable {
     /// The program at the beginning of the stream.
     let head: ProgramTracker
 
-    /// Bytes that are read through for exact cuts, unless the caller says otherwise.
+    /// Default maximum size of a stream that is scanned for exact boundaries.
     package static let scanLimit: Int64 = 64 << 20
-    /// Bits a second where nothing is said.
+    /// Default bit rate in bits per second.
     package static let bitrate = 3_000_000
-    /// Bytes at the beginning in which the tables must lie.
+    /// Size of the range at the beginning that must contain the tables.
     private static let headLimit: Int64 = 1 << 20
     static let packetLength = Int64(TransportStream.packetLength)
     /// Bytes that are read together.
@@ -88,7 +88,7 @@ package struct ScrambledSegments: Sendable {
         var head = ProgramTracker()
         try Self.forEachPacket(of: reader, in: 0..<min(length, Self.headLimit)) { packet, bytes, _ in
             head.take(packet, bytes)
-            // the first message too: where none repeats, it is the one in force
+            // the first message too: if none repeats, it is the one in force
             return head.map == nil || head.messagePID != nil && head.message == nil
         }
         guard head.map != nil else { throw Malformed("no program is found at the beginning of the stream", at: 0) }
@@ -227,7 +227,7 @@ package struct ScrambledSegments: Sendable {
         }
     }
 
-    /// The clock of a stream, which counts modulo 2^33, as a time from its first reference on that only rises.
+    /// The program clock, which wraps at 2^33, as an increasing time since its first reference.
     private struct StreamClock {
         private var last: UInt64?
         private(set) var time: Int64 = 0

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelMP4
 
-/// Cuts a file into segments: goes through the tables of its movie, and the index or the headers of its fragments, once.
+/// Divides a file into segments: reads the tables of its movie, and the index or the headers of its fragments, once.
 struct SegmentPlanner {
     /// The samples of a track in a segment of listed samples.
     struct Part: Sendable {

@@ -20,7 +20,7 @@ package struct SegmentTrack: Sendable, Hashable {
     package var width: Int
     /// Display height in pixels, after rotation; 0 unless it is video.
     package var height: Int
-    /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
+    /// Frame rate from the durations of the first pictures; nil unless it is video.
     package var frameRate: Double?
     /// Channels of audio, by the sample entry; 0 of other tracks.
     package var channels: Int

@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// A folder whose files a document in it may name: no symbolic link leads out of it.
+/// A folder that confines the files a document in it may name: no symbolic link leads out of it.
 package struct LocalFolder: Sendable {
     /// The place of a file that a document names.
     package enum Place: Sendable, Hashable {
         /// The real path of a file in the folder or below.
         case inside(String)
-        /// The file lies elsewhere.
+        /// The file is outside the folder.
         case outside
         /// No file has the name.
         case missing

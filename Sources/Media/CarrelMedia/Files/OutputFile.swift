@@ -11,9 +11,9 @@ import Glibc
 package final class OutputFile: MediaSink {
     /// Its place; `-` for standard output.
     package let path: String
-    /// Whether bytes can only be appended: they go to the place itself.
+    /// Whether bytes can only be appended, directly to the destination.
     package let isSequential: Bool
-    /// Whether an existing file gives way.
+    /// Whether an existing file is replaced.
     private let replaces: Bool
     /// The temporary file, if the file has a name before `commit`.
     private var fresh: String?
@@ -78,7 +78,7 @@ package final class OutputFile: MediaSink {
     /// Whether a path leads to standard output.
     package static func isStandardOutput(_ path: String) -> Bool { standardOutput.contains(path) }
 
-    /// `O_TMPFILE` of `open` (Linux, `asm-generic/fcntl.h`), whose macro Swift does not import.
+    /// `O_TMPFILE` for `open` (Linux, `asm-generic/fcntl.h`): Swift does not import the macro.
     private static let unnamed = O_DIRECTORY | 0o20_000_000
 
     /// Opens a file without a name, which disappears with its descriptor: nothing remains if the process is killed.
@@ -159,7 +159,7 @@ package final class OutputFile: MediaSink {
         if offset == nil { count += Int64(bytes.byteCount) }
     }
 
-    /// The refusal of an output whose earlier bytes change while it is written.
+    /// The refusal of an output that is not written sequentially.
     private static func needsFile(_ path: String) -> MediaError {
         let name = isStandardOutput(path) ? "standard output" : path
         return MediaError(

@@ -6,7 +6,8 @@ import CarrelJSON
 
 /// Keys of a ClearKey license server (W3C Encrypted Media Extensions §9.1.3, §9.1.4).
 ///
-/// A license request names one key id; a license may bring further keys, which are cached too. Errors name neither keys nor addresses.
+/// A license request names one key ID; a license may contain additional keys, which are cached too. Errors contain neither keys
+/// nor addresses.
 public struct ClearKeySource: ContentKeySource {
     /// Bytes of a license, at most.
     private static let licenseLimit = 64 << 10

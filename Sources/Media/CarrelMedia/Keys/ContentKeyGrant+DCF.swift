@@ -40,7 +40,7 @@ extension ContentKeyGrant {
                         throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
                     }
                 }
-                // a payload has no other cipher; AES with a longer key would give bytes, and wrong ones
+                // a payload has no other cipher; AES with a longer key would produce wrong bytes
                 guard grant.key.count == 16 else {
                     throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
                 }

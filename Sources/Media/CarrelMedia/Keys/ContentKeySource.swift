@@ -60,7 +60,7 @@ public struct ContentKeyGrant: Sendable {
     }
 }
 
-/// The answer of a source of keys.
+/// The response of a source of keys.
 public enum ContentKeyAnswer: Sendable {
     /// The key.
     case granted(ContentKeyGrant)

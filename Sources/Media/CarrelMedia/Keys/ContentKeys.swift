@@ -18,7 +18,7 @@ package struct ContentKeys: Sendable {
     /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
     package static let limit = 1 << 16
 
-    /// The key of every track, as a playlist's key line gives it.
+    /// The key of every track, from a playlist's key line.
     private var everything: ContentKeyGrant?
 
     package init() {}

@@ -22,10 +22,10 @@ public struct HLSKeySource: ContentKeySource {
     private let requests: KeyRequests
 
     /// - Parameters:
-    ///   - playlist: the playlist's address, against which relative ones are resolved; nil where key lines have absolute ones.
+    ///   - playlist: the playlist's address, against which relative addresses are resolved; nil if key lines have absolute ones.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request.
-    ///   - limit: keys in the cache, at most.
+    ///   - fields: additional header fields of each request.
+    ///   - limit: maximum number of cached keys.
     public init(
         playlist: String? = nil,
         client: any MediaHTTPClient,

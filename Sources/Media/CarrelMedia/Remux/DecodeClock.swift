@@ -2,7 +2,7 @@
 
 /// The decoding times of the pictures of one stream, in ticks of 90 kHz: each is later than the one before (ISO/IEC 13818-1 §2.7.5).
 struct DecodeClock: Sendable {
-    /// Most ticks by which a time may go back and still belong to the same timeline: a second.
+    /// Maximum backward step within a timeline, in ticks: one second.
     private static let tolerance: Int64 = 90_000
 
     private var last: Int64?

@@ -92,7 +92,7 @@ struct PresentationPlan: Sendable {
         }
         var parts: [Part] = []
         for (number, search) in searches.enumerated() {
-            // nothing of the media lies in this part
+            // this part presents no media
             guard let first = search.first, let last = search.last else { continue }
             if isPicture {
                 guard first.end > search.part.start else {

@@ -63,7 +63,7 @@ struct PresentedParts: Sendable {
         return (end &- next.time).magnitude <= MediaTime.ticks(tolerance, timescale: timescale).magnitude &+ 1
     }
 
-    /// Refuses pictures and audio that fragments present in several parts: a part may lie before samples that have gone by.
+    /// Refuses fragmented video and audio with several presented parts: a part may begin before samples that have already passed.
     static func refuseSeveral(_ tracks: [MP4Track]) throws(MediaError) {
         for track in tracks where track.kind == "vide" || track.kind == "soun" {
             guard PresentedParts(track).parts.count > 1 else { continue }

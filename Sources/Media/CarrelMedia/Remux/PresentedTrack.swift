@@ -5,7 +5,7 @@ import CarrelMP4
 
 /// The clear samples of a track in the order in which a presentation decodes them, part after part.
 final class PresentedTrack {
-    /// The part whose samples come.
+    /// The part of the next samples.
     private(set) var part: PresentedParts.Part?
     let plan: PresentationPlan
 

@@ -132,13 +132,13 @@ package struct SegmentRemux: ~Copyable {
         readers[stream].fragments.end()
     }
 
-    /// Writes what the pieces so far give.
+    /// Writes the output of the pieces so far.
     ///
     /// - Parameters:
     ///   - sink: gets packets.
-    ///   - source: who has the keys.
-    /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
-    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    ///   - source: the key source.
+    /// - Returns: the stream whose next piece is needed; nil if all have ended and everything is written.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; the errors of the sink.
     @discardableResult
     package mutating func write(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws -> Int? {
         while true {
@@ -150,11 +150,11 @@ package struct SegmentRemux: ~Copyable {
         }
     }
 
-    /// Writes what the pieces so far give, with existing keys.
+    /// Writes the output of the pieces so far, with existing keys.
     ///
     /// - Parameter sink: gets packets.
-    /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
-    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    /// - Returns: the stream whose next piece is needed; nil if all have ended and everything is written.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; the errors of the sink.
     @discardableResult
     package mutating func write(to sink: inout some MediaSink) throws -> Int? {
         while true {

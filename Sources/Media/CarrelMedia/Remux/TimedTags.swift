@@ -25,7 +25,7 @@ struct TimedTags: Sendable {
 
     /// Tags that were left out, each as a lower-case phrase.
     private(set) var faults: [String] = []
-    /// Messages whose times are not counted in ticks yet.
+    /// Messages whose times are not converted to ticks yet.
     private var unsettled: [EventMessage] = []
     /// The waiting tags in descending order of time.
     private var waiting: [Tag] = []
@@ -77,11 +77,11 @@ struct TimedTags: Sendable {
         return TimedID3.schemes.contains(scheme) || scheme.hasPrefix("urn:mpeg:dash:event")
     }
 
-    /// Counts the times of the messages in ticks.
+    /// Converts the times of the messages to ticks.
     ///
     /// - Parameters:
-    ///   - segment: when the segment's first sample is presented, from which relative times count.
-    ///   - origin: when the presentation begins.
+    ///   - segment: the presentation time of the segment's first sample, to which relative times refer.
+    ///   - origin: the beginning of the presentation.
     mutating func settle(segment: Int64, origin: Int64) {
         for message in unsettled {
             let time = MediaTime.ticks(Int64(clamping: message.time), timescale: Int64(message.timescale))

@@ -14,7 +14,7 @@ package struct TransportRemuxer: ~Copyable {
     /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
     package static let origin: Int64 = 900_000
 
-    /// Streams whose languages are named, at most.
+    /// Maximum number of streams with a language.
     private static let namedStreams = 12
 
     /// Whether the tables come again before each sync picture; they come with every segment.
@@ -140,8 +140,8 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - preroll: the hidden pictures.
-    ///   - track: the position of the track.
-    ///   - index: the position of the next sample in decode order, as `preroll` counts it.
+    ///   - track: the index of the track.
+    ///   - index: the index of the next sample in decode order, as in `preroll`.
     mutating func begin(_ preroll: Preroll, of track: Int, at index: Int) {
         streams[track]?.preroll = preroll
         streams[track]?.index = index
@@ -152,7 +152,8 @@ package struct TransportRemuxer: ~Copyable {
         streams[track]?.times(of: sample).decode ?? .max
     }
 
-    /// Whether a transport stream can hold the samples of a track; one whose configuration is damaged counts as held, and is refused later.
+    /// Whether a transport stream can carry the samples of a track; a track with a damaged configuration counts as supported, and
+    /// is refused later.
     static func holds(_ track: MP4Track) -> Bool {
         do throws(Malformed) { return try codings(track, pid: 0x100) != nil } catch { return true }
     }

@@ -43,11 +43,11 @@ package struct FileProtection: Sendable {
         for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
     }
 
-    /// Asks for keys that are not there yet: those that fragments bring.
+    /// Requests missing keys, which fragments name.
     ///
     /// - Parameters:
-    ///   - ids: the keys, each with its track.
-    ///   - source: who has them.
+    ///   - ids: the key IDs, each with its track.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolve(
         _ ids: [(track: UInt32, id: KeyID)],

@@ -84,8 +84,8 @@ struct ClearTransportStream: ~Copyable {
         muxer?.beginSegment(into: &packets)
     }
 
-    /// The streams whose type says that they are encrypted. Some packagers leave the clear types: if no stream has an encrypted type, all
-    /// streams of the four codings that the format protects count.
+    /// The streams whose type declares encryption. Some packagers keep the clear types: if no stream has an encrypted type, all
+    /// streams of the four codings that the format protects are treated as encrypted.
     private static func encrypted(_ map: ProgramMap) -> Set<UInt16> {
         let named = map.streams.filter(\.isSampleEncrypted)
         let codings: [ElementaryStream.Coding] = [.video(.h264), .aac, .ac3, .enhancedAC3]

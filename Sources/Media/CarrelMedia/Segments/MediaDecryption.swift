@@ -132,8 +132,8 @@ public struct MediaDecryption: Sendable {
         return (object.payload, grant.key)
     }
 
-    /// The names of the keys that were used and that the clear bytes have not shown to be right, after the output is written. No check exists
-    /// for some codings: raw AAC of `SAMPLE-AES`, Opus, and pictures whose slices end in the clear.
+    /// The names of the used keys that the clear bytes do not prove right; valid after the output is written. Some codings have
+    /// no check: raw AAC with `SAMPLE-AES`, Opus, and video whose slices end in the clear.
     public var unverifiedKeys: [String] {
         switch work {
         case .payload: payloadEvidence.unverified
@@ -155,7 +155,7 @@ public struct MediaDecryption: Sendable {
         }
     }
 
-    /// How far `progress` counts; nil when that is not known.
+    /// The maximum of `progress`; nil if unknown.
     public var totalLength: Int64? {
         switch work {
         case .payload(let payload, _): payload.clearLength

@@ -19,7 +19,7 @@ import CarrelMP4
 /// try await decrypter.finish(to: &output)
 /// ```
 public struct MediaSegmentDecrypter: ~Copyable {
-    /// Samples whose container is known with the first bytes.
+    /// State until the first bytes identify the container of samples.
     private struct Undecided {
         var method: EncryptionKey.Method
         var key: Secret
@@ -124,7 +124,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         Set(tracks.filter { $0.entries.contains { $0.protection != nil } }.map(\.id))
     }
 
-    /// An initialization segment that says that these tracks are clear.
+    /// An initialization segment that declares these tracks clear.
     private static func clear(_ initialization: [UInt8], tracks: Set<UInt32>) throws -> [UInt8] {
         guard !tracks.isEmpty else { return initialization }
         var bytes = initialization

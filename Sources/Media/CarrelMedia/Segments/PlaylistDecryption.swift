@@ -104,7 +104,7 @@ struct PlaylistDecryption: ~Copyable {
         try PlaylistSegments.range(part, of: try LocalFile(part.path)).isEmpty
     }
 
-    /// The key line of a segment whose samples are encrypted; nil of others.
+    /// The key line of a segment with encrypted samples; nil for other segments.
     private static func sampleKey(_ segment: PlaylistSegments.Segment) -> EncryptionKey? {
         guard let key = segment.media.key, key.method == .sampleAES || key.method == .sampleAESCTR else { return nil }
         return key

@@ -23,7 +23,7 @@ package struct PlaylistSegments: Sendable {
 
     let segments: [Segment]
     private var keys: [String: ContentKeyGrant] = [:]
-    /// The keys of fragments whose key lines name no address of one, by the ids in the fragments.
+    /// The keys of fragments whose key lines have no key address, by the IDs in the fragments.
     private(set) var fragmentKeys = ContentKeys()
     /// Whether the ids of all fragments have keys, so that no address of one is read.
     private var fragmentsHaveKeys = false
@@ -162,7 +162,7 @@ package struct PlaylistSegments: Sendable {
         }
     }
 
-    /// The key that is used: one whose address gives its bytes.
+    /// The key to use: one whose address leads to its bytes.
     private static func key(of keys: [EncryptionKey]) throws(MediaError) -> EncryptionKey? {
         guard let first = keys.first else { return nil }
         if let key = keys.first(where: { $0.keyFormat == nil || $0.keyFormat == "identity" }) { return key }

@@ -131,7 +131,6 @@ public actor MediaStream {
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
     ///   `media.output-control`; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
-    ///   `media.output-control`; `media.unsupported` when the file has no such object; `Malformed` with the fault and its place.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -280,7 +279,7 @@ public actor MediaStream {
 
 /// Reads the headers of a DCF from a source.
 private enum SourceScan {
-    /// Bytes of one read: boxes are small and lie side by side.
+    /// Size of one read in bytes: boxes are small and adjacent.
     private static let window: Int64 = 1 << 14
 
     static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {

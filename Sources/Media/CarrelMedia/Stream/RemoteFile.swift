@@ -115,7 +115,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return cache.withLock { cache in
             cache.received += Int64(bytes.count)
             var first: [UInt8] = []
-            // backwards, so that the first stays longest
+            // in reverse order, so that the first block is evicted last
             for place in stride(from: end - 1, through: number, by: -1) {
                 let start = Int((place - number) * Self.blockLength)
                 first = Array(bytes[start..<min(bytes.count, start + Int(Self.blockLength))])
@@ -158,7 +158,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return try await client.get(url, fields: fields, limit: limit)
     }
 
-    /// The range and the length of a partial response, whose body has that many bytes.
+    /// The range and the total length of a partial response; its body must match the range.
     private static func partial(_ response: MediaHTTPResponse, _ url: String) throws(MediaError) -> (Range<Int64>, Int64) {
         guard response.status != 200 else { throw noRanges(url) }
         guard response.status == 206 else { throw failure(url, "the server returned status \(response.status)") }

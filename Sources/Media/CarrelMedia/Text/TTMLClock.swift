@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The time expressions of a TTML document (W3C TTML2 §12.3.1), and the rates by which it counts frames and ticks.
+/// The time expressions of a TTML document (W3C TTML2 §12.3.1), and its frame and tick rates.
 struct TTMLClock: Sendable {
     private var frameRate: Double = 30
     private var tickRate: Double = 1

@@ -56,7 +56,7 @@ private final class TTMLVisitor: XMLVisitor {
         /// When the next child of a sequence begins.
         var next: Double
         var isParagraph = false
-        /// Whether white space counts (`xml:space`).
+        /// Whether white space is preserved (`xml:space`).
         var keepsSpace: Bool
         /// Whether its text is of the document's content.
         var isContent: Bool

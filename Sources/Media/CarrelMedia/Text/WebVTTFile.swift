@@ -169,12 +169,12 @@ package struct WebVTTFile: Sendable {
         return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
     }
 
-    /// A file with the cues of a part of the presentation; a cue that reaches over a cut is in both parts.
+    /// Returns a file with the cues of a part of the presentation; a cue across a boundary is in both parts.
     ///
     /// - Parameters:
     ///   - range: milliseconds.
-    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
-    /// - Returns: the text, whose times count from the beginning of the presentation (RFC 8216 §3.5).
+    ///   - origin: the media time at which the presentation begins, in 90 kHz ticks.
+    /// - Returns: the text, with times relative to the beginning of the presentation (RFC 8216 §3.5).
     package func segment(_ range: Range<Int64>, origin: Int64 = 0) -> [UInt8] {
         var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:\(origin),LOCAL:00:00:00.000\n"
         for block in definitions { text += "\n" + block.joined(separator: "\n") + "\n" }

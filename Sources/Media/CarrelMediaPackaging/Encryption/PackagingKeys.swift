@@ -10,9 +10,9 @@ package struct PackagingKeys: Sendable {
     private var common: [PackagingKey] = []
     private var typed: [PackagedTrack.Kind: [PackagingKey]] = [:]
 
-    /// The keys of pictures: those given for them, or else those for all tracks.
+    /// The video keys, or the keys for all tracks.
     package var video: [PackagingKey] { typed[.video] ?? common }
-    /// The keys of audio tracks: those given for them, or else those for all tracks.
+    /// The audio keys, or the keys for all tracks.
     package var audio: [PackagingKey] { typed[.audio] ?? common }
 
     package init() {}

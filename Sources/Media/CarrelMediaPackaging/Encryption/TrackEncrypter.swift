@@ -25,8 +25,8 @@ package final class TrackEncrypter {
     /// - Parameters:
     ///   - entry: the description of the samples.
     ///   - scheme: the scheme.
-    ///   - key: the key to begin with.
-    ///   - vectors: gives the vectors.
+    ///   - key: the first key.
+    ///   - vectors: the source of initialization vectors.
     /// - Throws: `unsupported`, `Malformed`, `CryptoError`.
     package init(
         _ entry: SampleEntry,
@@ -73,11 +73,11 @@ package final class TrackEncrypter {
     /// Encrypts a sample.
     ///
     /// - Parameters:
-    ///   - bytes: holds it.
-    ///   - range: which bytes are the sample. Traps when it does not lie in `bytes`.
-    ///   - vectors: gives the vector.
+    ///   - bytes: the buffer with the sample.
+    ///   - range: the range of the sample. Traps if it is not within `bytes`.
+    ///   - vectors: the source of initialization vectors.
     ///   - protection: gets the entry of the sample.
-    /// - Throws: `Malformed` with the byte of the sample.
+    /// - Throws: `Malformed` with the offset in the sample.
     package func encrypt(
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>,

@@ -85,7 +85,7 @@ struct PackagedRendition {
         guard times.count > 1 else { return 0 }
         let durations = zip(times.dropFirst(), times).map { $0 - $1 }
         let longest = (durations + gaps).max() ?? 0
-        // in whole seconds, as the playlist says it
+        // in whole seconds, as in the playlist
         let target = max(1, (longest + 500_000) / 1_000_000) * 1_000_000
         var peak = 0.0
         for first in segments.indices {

@@ -4,7 +4,7 @@ package import CarrelMedia
 
 /// How media are packaged.
 package struct PackagingOptions: Sendable {
-    /// The files that the segments of a track go into.
+    /// How the segments of a track are stored in files.
     package enum Layout: Sendable, Hashable {
         /// One file for each segment.
         case segments

@@ -220,7 +220,7 @@ struct PackageManifest {
             ]
         )
         xml.open("SegmentTimeline", [])
-        // the timeline begins with the presentation: what a player drops before it does not count
+        // the timeline begins with the presentation: media that a player drops before it are not counted
         let spans = rendition.segments.map { segment in
             (start: max(0, segment.start), end: max(0, segment.start + segment.duration))
         }

@@ -39,7 +39,7 @@ package struct LinkRequest: Sendable, Equatable {
 
     /// A request that was read and not yet verified.
     package struct Unverified: Sendable {
-        /// The thumbprint of the certificate whose key must have signed it.
+        /// The thumbprint of the certificate of the signing key.
         package let certificate: [UInt8]
         private let message: TypedJWS.Unverified
 

@@ -21,7 +21,7 @@ package struct PersonalizationRequest: Sendable {
     /// Name and version of the app, at most 100 characters each.
     package let app: String
     package let build: String
-    /// The name that its owner knows the device by; empty for none.
+    /// The owner's name for the device; empty for none.
     package let deviceName: String
     /// The time of the device's clock.
     package let clock: Instant
@@ -77,18 +77,18 @@ package struct PersonalizationRequest: Sendable {
     /// Writes a request.
     ///
     /// - Parameters:
-    ///   - nonce: of the challenge.
-    ///   - signingKey: the player's key for signatures.
-    ///   - agreementKey: the player's key for agreement.
+    ///   - nonce: the nonce of the challenge.
+    ///   - signingKey: the player's signing key.
+    ///   - agreementKey: the player's key-agreement key.
     ///   - fingerprint: 32 bytes.
-    ///   - level: what keeps both keys.
+    ///   - level: the level of the vault with both keys.
     ///   - app: the app's name.
     ///   - build: its version.
-    ///   - deviceName: the name that the owner knows the device by.
+    ///   - deviceName: the owner's name for the device.
     ///   - clock: the time of the device's clock.
-    ///   - sign: signs with the first key, R and S.
+    ///   - sign: signs with the signing key; returns R and S.
     /// - Returns: the signed request.
-    /// - Throws: an error of `sign`.
+    /// - Throws: the errors of `sign`.
     package static func make(
         nonce: String,
         signingKey: P256.PublicKey,
@@ -119,7 +119,7 @@ package struct PersonalizationRequest: Sendable {
     }
 }
 
-/// The answer to a request for personalization.
+/// The response to a personalization request.
 package struct PersonalizationResponse: Sendable {
     /// The player's id.
     package let player: String

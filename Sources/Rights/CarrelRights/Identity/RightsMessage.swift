@@ -15,7 +15,7 @@ package enum RightsMessage {
     package static let link = TypedJWS.Kind(type: "cpk-link+jwt", algorithm: .es256, maxByteCount: 8192)
     /// A player's request for keys; its `kid` is the certificate's thumbprint.
     package static let request = TypedJWS.Kind(type: "cpk-req+jwt", algorithm: .es256, maxByteCount: 32_768)
-    /// A player proves that it has its key and wants a token redeemed (RFC 9449): the one kind whose key is in the header.
+    /// A player's proof of possession for redeeming a token (RFC 9449): the only kind with the key in the header.
     package static let proof = TypedJWS.Kind(type: "dpop+jwt", algorithm: .es256, hasKey: true, maxByteCount: 4096)
     /// A license.
     package static let license = TypedJWS.Kind(type: "cpk-lic+jwt", algorithm: .edDSA)

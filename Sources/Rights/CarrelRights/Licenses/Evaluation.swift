@@ -5,12 +5,12 @@ import CarrelJSON
 
 /// The capabilities of a device during playback. A capability that it cannot enforce is missing.
 public struct HostCapabilities: Sendable, Equatable {
-    /// The obligations that this host meets, by name.
+    /// The obligations that this host enforces, by name.
     public var obligations: Set<String> = []
     /// Whether its outputs are protected so far that the default output rule is met. No Linux desktop is.
     public var protectsOutputs = false
 
-    /// A host that meets no obligation.
+    /// Creates capabilities without obligations.
     public init() {}
 }
 
@@ -107,11 +107,11 @@ public struct ActionResult: Sendable, Equatable {
     public let until: Instant?
     /// Whole seconds until then, counted from the evaluation; nil for no end.
     public let secondsLeft: Int?
-    /// The ids of the license's keys that may be used, 32 hexadecimal digits each: those that are not revoked. Empty where nothing is granted.
+    /// The usable key IDs of the license, 32 hexadecimal digits each: all that are not revoked. Empty if nothing is granted.
     public let usableKeyIDs: [String]
     /// Maximum number of pixels; nil for no limit.
     public let maxPixels: Int?
-    /// Obligations that the host must meet meanwhile.
+    /// Obligations that the host must enforce during the action.
     public let obligations: [Obligation]
     /// Obligations that it does not meet and need not.
     public let unmet: [Obligation]
@@ -146,7 +146,7 @@ public struct ActionResult: Sendable, Equatable {
     }
 }
 
-/// Evaluates licenses. `check` changes nothing; `perform` says what changes when the action is done.
+/// Evaluates licenses. `check` changes nothing; `perform` returns the changes of a performed action.
 package struct Evaluation: Sendable {
     /// The player that the licenses must be for.
     package let player: String
@@ -214,7 +214,8 @@ package struct Evaluation: Sendable {
         )
     }
 
-    /// The same, and the record after the action: first play and count. The caller keeps the record before the first byte flows.
+    /// Checks an action, and returns the record after it: first play and count. The caller stores the record before it releases
+    /// any content.
     package func perform(
         _ action: LicenseAction,
         _ record: LicenseRecord?,
@@ -222,7 +223,7 @@ package struct Evaluation: Sendable {
     ) -> (result: ActionResult, record: LicenseRecord?) {
         let result = check(action, record, needsOpenOutput: needsOpenOutput)
         guard result.isGranted, var record else { return (result, record) }
-        // Each action gives the content's keys away, so that the second clock runs from the first of any kind.
+        // Each action releases the content's keys, so that the playback period starts with the first action of any kind.
         record.firstPlay = record.firstPlay ?? time.instant
         if action == .play || action == .read { record.plays += 1 }
         return (result, record)

@@ -38,7 +38,7 @@ package struct License: Sendable, Equatable {
     package let terms: LicenseTerms
     package let obligations: [Obligation]
     package let keys: [Key]
-    /// The number of the oldest list of what is revoked that counts.
+    /// The lowest acceptable number of the revocation list.
     package let minimumRevocations: Int
     /// The version of the protocol, and those that the player offered: a removed offer is noticed.
     package let version: Int

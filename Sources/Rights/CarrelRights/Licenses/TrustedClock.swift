@@ -3,10 +3,10 @@
 package import CarrelBytes
 package import CarrelJSON
 
-/// The time by which licenses are judged: what the service signed, the time since then, and a mark that only moves forward.
+/// The time for license evaluation: the service's signed time, the time since then, and a mark that never decreases.
 ///
-/// A wall clock that is set back does not bring an ended license back: the mark remembers the latest time that was seen. A copy of all
-/// files of a device takes the mark back with it; only the next contact with the service shows that, by its numbers.
+/// Setting the wall clock back does not reactivate an expired license: the mark stores the latest time seen. Restoring a copy of
+/// all files of a device also restores the mark; only the next contact with the service detects that, by its sequence numbers.
 package struct TrustedClock: Sendable, Equatable {
     /// The last time that the service signed.
     package private(set) var signed: Instant?
@@ -19,7 +19,7 @@ package struct TrustedClock: Sendable, Equatable {
     private var markBoot = ""
     private var markSinceBoot = Duration.zero
 
-    /// A wall clock may lie this much before the mark.
+    /// How far the wall clock may be before the mark.
     package static let tolerance = Duration.seconds(300)
     /// A wall clock that is further ahead of the mark does not move it, as it may be wrong.
     package static let leap = Duration.seconds(31 * 86_400)
@@ -85,7 +85,7 @@ package struct TrustedClock: Sendable, Equatable {
     /// Moves the mark to the time now, before anything is decided by it. A wall clock that is far ahead does not move it.
     package mutating func advance(on host: HostClock) {
         let reading = read(on: host)
-        // The time since the last reading counts, whatever the wall clock shows now.
+        // The time since the last reading is added, whatever the wall clock shows.
         mark = markNow(on: host)
         switch reading.certainty {
         case .signed, .estimated: mark = max(mark, reading.instant)

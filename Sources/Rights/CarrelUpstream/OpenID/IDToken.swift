@@ -24,11 +24,11 @@ struct IDToken {
         self.claims = claims
     }
 
-    /// The identity that signed in.
+    /// Verifies the token and returns the identity that signed in.
     ///
     /// - Parameters:
-    ///   - configuration: whose token it must be, and for whom.
-    ///   - nonce: what this sign-in sent to the provider.
+    ///   - configuration: the expected issuer and audience.
+    ///   - nonce: the nonce sent to the provider for this sign-in.
     ///   - now: the time.
     /// - Returns: the identity.
     /// - Throws: `upstream.untrusted`.

@@ -23,16 +23,16 @@ extension Vault {
         try await file(folder: folder, passphrase: Secret(Array(passphrase.utf8)), create: create, scrypt: .interactive)
     }
 
-    /// Replaces the passphrase of a vault that is a file. The master key and the keys stay, also in vaults that are open.
+    /// Replaces the passphrase of a vault in a file. The master key and the keys are unchanged, also in vaults that are open.
     ///
     /// A copy of the old file can still be opened with the old passphrase.
     ///
     /// - Parameters:
     ///   - folder: path of the vault's folder.
-    ///   - old: the passphrase so far.
+    ///   - old: the current passphrase.
     ///   - new: one or more characters.
-    /// - Throws: ``VaultError``: `vault.pin` for a wrong old or an empty new passphrase, `vault.absent`, `vault.damaged`, `vault.full`,
-    ///   `vault.unavailable`. The old passphrase remains then.
+    /// - Throws: ``VaultError``: `vault.pin` for a wrong old or an empty new passphrase, `vault.absent`, `vault.damaged`,
+    ///   `vault.full`, `vault.unavailable`. The old passphrase then remains valid.
     public static func changeFilePassphrase(folder: String, from old: String, to new: String) async throws(VaultError) {
         try await changeFilePassphrase(
             folder: folder,

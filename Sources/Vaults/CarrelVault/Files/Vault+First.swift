@@ -24,7 +24,7 @@ extension Vault {
         throw last
     }
 
-    /// The kind of vault whose file is in a folder; nil for a folder without one. A token has no folder.
+    /// The kind of vault whose file is in a folder; nil if there is none. A token has no folder.
     ///
     /// - Throws: `vault.damaged`, `vault.unavailable`.
     public static func kind(inFolder path: String) throws(VaultError) -> VaultKind? {
