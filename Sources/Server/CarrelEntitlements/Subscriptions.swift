@@ -43,7 +43,7 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.plans(in: $0) }
     }
 
-    /// Grants an account a plan, by default from now on and without an end.
+    /// Grants an account a plan, by default from now and without an end.
     ///
     /// A client's number makes the call safe to repeat: the same number returns the first call's subscription, whatever
     /// its state. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
