@@ -10,7 +10,7 @@ package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     /// Frames unchanged, after an ID3 time stamp (RFC 8216 §3.4): the smallest form, and accepted by Media Source Extensions.
     case packed
 
-    /// The extension of a segment's URI, which players without media types go by.
+    /// The extension of a segment's URI, for players that ignore media types.
     package func fileExtension(for codec: AudioCodec) -> String {
         switch (self, codec) {
         case (.transportStream, _): "ts"

@@ -67,7 +67,7 @@ public final class PlaylistProxy: Sendable {
     private let share: ProxyShare
     private let state = Locked(State())
 
-    /// Creates a proxy; call ``start()`` to listen.
+    /// Creates a proxy; call `start()` to listen.
     ///
     /// - Parameters:
     ///   - expectedMajor: the major version that the app was written for.
@@ -105,7 +105,7 @@ public final class PlaylistProxy: Sendable {
 
     /// Listens on a free port of 127.0.0.1. Once.
     ///
-    /// - Throws: `proxy.usage` when it has started before, or no port is free.
+    /// - Throws: `proxy.usage` if it has started before, or no port is free.
     public func start() throws(ProxyError) {
         let isFirst = state.withLock { state in
             defer { state.hasStarted = true }
@@ -243,7 +243,8 @@ public final class PlaylistProxy: Sendable {
             self.proxy = proxy
         }
 
-        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their keys.
+        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their
+        /// keys.
         ///
         /// The listener does not hear the error. The token of an MS3 address is redeemed.
         /// - Returns: its facts.
@@ -252,7 +253,7 @@ public final class PlaylistProxy: Sendable {
 
         /// Returns how far the player has come since the first call.
         ///
-        /// - Returns: what was sent so far.
+        /// - Returns: the progress so far.
         public func progress() -> SessionProgress { session.progress() }
 
         /// Ends the session: its address is refused from here on, and running responses are cut.

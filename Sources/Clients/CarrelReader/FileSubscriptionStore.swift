@@ -84,7 +84,7 @@ public struct FileSubscriptionStore: SubscriptionStore {
 
     /// Writes and syncs a temporary file, then renames it over the old one.
     public func save(_ bytes: [UInt8]?) throws(ReaderError) {
-        // nothing in the clear takes the place of what a vault sealed
+        // unencrypted data never replace data that a vault sealed
         if key == nil, unsafe access("\(file.path).key", F_OK) == 0 { throw Self.sealed }
         guard let bytes else { return try file.remove() }
         try file.save(key.map { Self.seal(bytes, $0) } ?? bytes)

@@ -18,7 +18,7 @@ package struct PrivateFile: Sendable {
         self.name = name
     }
 
-    /// The bytes; nil when there is no file.
+    /// The bytes; nil if there is no file.
     package func load() throws(ReaderError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {

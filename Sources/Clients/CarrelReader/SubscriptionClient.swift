@@ -29,6 +29,8 @@ public actor SubscriptionClient {
         case kept(SubscriptionState?, because: UpstreamError)
     }
 
+    /// Creates a client from the stored subscription.
+    ///
     /// - Parameters:
     ///   - name: the app's name for the provider.
     ///   - calls: the calls to the provider.
@@ -111,7 +113,7 @@ public actor SubscriptionClient {
     /// Renews a `stale` token once; if the new one is stale too, the provider's response stands. Concurrent calls share a
     /// renewal.
     ///
-    /// - Throws: `reader.signedOut`; `reader.store` when the response cannot be kept.
+    /// - Throws: `reader.signedOut`; `reader.store` if the response cannot be kept.
     public func refresh() async throws(ReaderError) -> Refresh {
         guard stored.token != nil else { throw .signedOut }
         if let refreshing { return try await refreshing.value.get() }
@@ -138,7 +140,7 @@ public actor SubscriptionClient {
                 var renewed = stored
                 renewed.token = fresh
                 if let password { renewed.globalAuthPassword = password }
-                // Kept before it is used: the old one may be worth nothing any more.
+                // Stored before use: the old token may no longer be valid.
                 try await keep(renewed)
                 asked = fresh
                 verified = await verify(fresh)
@@ -167,7 +169,7 @@ public actor SubscriptionClient {
         do throws(UpstreamError) { return .success(try await calls.renew(token)) } catch { return .failure(error) }
     }
 
-    /// Gets what opens the download of an edition.
+    /// Obtains the credentials for the download of an edition.
     ///
     /// - Parameter product: the edition's id in the feed.
     /// - Returns: the fields that the download has to send.
@@ -177,7 +179,7 @@ public actor SubscriptionClient {
         do throws(ReaderError) {
             return try await credentials(for: product, token)
         } catch {
-            // The token may have been renewed or be due for it; a new one is worth one more question.
+            // The token may have been renewed or be due for renewal; a new one justifies another request.
             guard error.code == .refused, error.status == "notrecognised", calls.canRenew else { throw error }
             _ = try await refresh()
             guard let fresh = stored.token, fresh != token else { throw error }

@@ -7,6 +7,8 @@ public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
 
+    /// Creates a list of providers.
+    ///
     /// - Parameter clients: at least one.
     public init(_ clients: [SubscriptionClient]) {
         precondition(!clients.isEmpty, "an app without providers cannot work")
@@ -19,16 +21,16 @@ public struct SubscriptionProviders: Sendable {
         return clients[clients.count - 1]
     }
 
-    /// Gets what opens the download of an edition, from the provider that claims it.
+    /// Obtains the credentials for the download of an edition, from the provider that lists it.
     public func credentials(for product: String) async throws(ReaderError) -> EditionAccess {
         try await provider(for: product).credentials(for: product)
     }
 
-    /// Signs in with the first provider that recognises what was typed.
+    /// Signs in with the first provider that recognizes the name and password.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
+    ///   - name: the name as typed.
+    ///   - password: the password as typed; every provider up to the one that recognizes it receives it.
     /// - Returns: the provider, and its response about the account.
     /// - Throws: the first refusal with a reason other than "not recognised", or else the last error.
     public func signIn(

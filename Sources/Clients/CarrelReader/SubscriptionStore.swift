@@ -3,7 +3,7 @@
 /// Storage for an app's subscription between two starts: a token, which is a secret, and the last response. Never
 /// a password.
 public protocol SubscriptionStore: Sendable {
-    /// The bytes that were saved last; nil when there are none.
+    /// The bytes that were saved last; nil if there are none.
     func load() throws -> [UInt8]?
 
     /// Keeps the bytes in place of those from before, all of them or none, or removes them.

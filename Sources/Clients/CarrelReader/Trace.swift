@@ -4,15 +4,17 @@ public import CarrelBytes
 
 /// An event of the SDK's work, for a log of the app's or for a developer's eyes.
 ///
-/// Parts of the SDK hand traces to a closure (`@Sendable (Trace) -> Void`), which must not wait. A trace can be shown: its message is a literal
-/// of the program, and text from outside loses on the way in user names, passwords and queries of addresses, and everything that has the shape of
-/// a key or a token.
+/// Parts of the SDK hand traces to a closure (`@Sendable (Trace) -> Void`), which must not wait. A trace can be shown: its
+/// message is a literal of the program, and text from outside loses on the way in user names, passwords and queries of addresses,
+/// and everything that has the shape of a key or a token.
 public struct Trace: Sendable, CustomStringConvertible {
     /// The part of the SDK that an event is of.
     public struct Channel: Sendable, Hashable, CustomStringConvertible {
         /// A word in lower case, such as `proxy`.
         public let description: String
 
+        /// Creates a channel.
+        ///
         /// - Parameter name: a word in lower case.
         public init(_ name: StaticString) {
             description = name.description
@@ -26,6 +28,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// The value to show.
         public let value: Value
 
+        /// Creates a field.
+        ///
         /// - Parameters:
         ///   - name: a word in lower camel case.
         ///   - value: such as `.url(address)`.
@@ -38,7 +42,7 @@ public struct Trace: Sendable, CustomStringConvertible {
         public var description: String { "\(name)=\(value)" }
     }
 
-    /// A value without secrets. Text is taken by what it is, so that each kind is redacted in its own way.
+    /// A value without secrets. Text is passed by its kind, so that each kind is redacted in its own way.
     public struct Value: Sendable, Hashable, CustomStringConvertible {
         /// One line of printable ASCII characters without spaces.
         public let description: String
@@ -65,15 +69,15 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// or a token are redacted.
         public static func name(_ name: String) -> Value { Value(shown: TraceRedaction.name(name)) }
 
-        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could be a token, are
-        /// left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
+        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could
+        /// be a token, are left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
         public static func url(_ url: String) -> Value { Value(shown: TraceRedaction.url(url)) }
 
         private init(description: String) {
             self.description = description
         }
 
-        /// Replaces what does not belong in a line of a log.
+        /// Replaces characters that do not belong in a log line.
         private init(shown text: String) {
             description = String(
                 decoding: text.utf8.prefix(512).map { 0x21..<0x7f ~= $0 ? $0 : UInt8(ascii: "_") },

@@ -46,7 +46,7 @@ enum TraceRedaction {
     private static func place(_ text: Substring) -> String {
         let place = text.dropFirst(2)
         let authority = place.prefix { $0 != "/" }
-        // A password may hold an @ that is not escaped. Programs differ in what a backslash is.
+        // A password may contain an unescaped @. Programs treat a backslash differently.
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         return "//\(host.contains("\\") ? mark : name(String(host)))\(path(place[authority.endIndex...]))"
     }

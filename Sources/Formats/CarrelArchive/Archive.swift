@@ -52,7 +52,7 @@ package final class Archive {
     /// Opens an entry to be read from its beginning.
     ///
     /// - Parameter entry: one of this archive.
-    /// - Returns: what reads it.
+    /// - Returns: a reader of the entry.
     /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
     package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
         let shown = ArchiveName.printable(entry.rawName)

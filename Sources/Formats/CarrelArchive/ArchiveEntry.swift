@@ -8,7 +8,7 @@ package struct ArchiveEntry: Sendable, Hashable {
     package let rawName: [UInt8]
     /// The name as text: UTF-8 or code page 437. Relative, with `/` as the separator, and a trailing one for a folder.
     package let name: String
-    /// Bytes that it declares to have; what comes out decides.
+    /// The declared size in bytes; the actual output decides.
     package let size: Int64
     /// Bytes that it takes in the archive.
     package let packedSize: Int64

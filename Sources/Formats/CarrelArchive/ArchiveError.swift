@@ -33,12 +33,12 @@ extension ErrorCode where Failure == ArchiveError {
     package static var encrypted: Self { Self("archive.encrypted") }
     /// More entries than the limit.
     package static var tooManyEntries: Self { Self("archive.tooManyEntries") }
-    /// A name that leaves the folder it would be written to, or does not say one place.
+    /// A name that leaves the destination folder, or is ambiguous.
     package static var unsafeName: Self { Self("archive.unsafeName") }
     /// Two entries of one name.
     package static var duplicateName: Self { Self("archive.duplicateName") }
     /// Entries that share bytes of the file.
     package static var overlap: Self { Self("archive.overlap") }
-    /// The content that came out passes the limit, or is far larger than what it was packed into.
+    /// The output exceeds the limit, or is far larger than the compressed content.
     package static var bomb: Self { Self("archive.bomb") }
 }

@@ -69,7 +69,7 @@ extension ArchiveFile {
     /// The folder of an absolute path, with the slash.
     private static func folder(of path: String) -> Substring { path[...(path.lastIndex(of: "/") ?? path.startIndex)] }
 
-    /// Puts on the disk what is called what in a folder.
+    /// Syncs a folder's directory entries to the disk.
     private static func synchronizeFolder(of path: String) throws(ArchiveError) {
         let descriptor = unsafe open(String(folder(of: path)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw notWritten }

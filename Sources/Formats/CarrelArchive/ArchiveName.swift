@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names of entries: what makes one safe to use, and how to show one that is not.
+/// Names of entries: whether they are safe to use, and how to show unsafe ones.
 package enum ArchiveName {
     private static let lengthLimit = 4096
 
@@ -33,7 +33,7 @@ package enum ArchiveName {
         return nil
     }
 
-    /// The name for a message: at most 100 characters, what does not print replaced.
+    /// The name for a message: at most 100 characters, with unprintable ones replaced.
     package static func printable(_ raw: [UInt8]) -> String {
         let text = String(decoding: raw.prefix(100), as: UTF8.self)
         var shown = ""

@@ -109,7 +109,7 @@ package struct EntryInsertion {
     }
 }
 
-/// The records of a directory, verbatim, without those of some names.
+/// The records of a directory, verbatim, except the records of some names.
 private struct KeptRecords {
     var bytes: [UInt8] = []
     var count = 0

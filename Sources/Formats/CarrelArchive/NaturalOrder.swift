@@ -2,14 +2,16 @@
 
 import Glibc
 
-/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name before a longer
-/// one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
+/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name
+/// before a longer one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
 ///
 /// Each path is made into a key once; keys compare byte by byte.
 package enum NaturalOrder {
     /// Number of comparisons between two cancellation checks.
     private static let patience = 4096
 
+    /// Sorts files by their paths.
+    ///
     /// - Parameters:
     ///   - elements: the files.
     ///   - path: returns the path of a file, with `/` as the separator.
@@ -39,7 +41,7 @@ package enum NaturalOrder {
                 return order == 0 ? path(elements[a.index]) < path(elements[b.index]) : order < 0
             }
         } catch {
-            // `sort` throws what its closure does
+            // `sort` rethrows the errors of its closure
             if let failure = error as? Failure { throw failure }
         }
         return keys.map { elements[$0.index] }

@@ -6,9 +6,9 @@ public import CarrelBytes
 public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec with its version or profile.
     public let codec: AudioCodec
-    /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
+    /// Samples per channel and second on the timeline; for HE-AAC, the core's rate, which is half the output rate.
     package let sampleRate: Int
-    /// Channels as the frames code them; one for HE-AAC v2, which is heard as two.
+    /// Number of coded channels; one for HE-AAC v2, which decodes to two.
     package let channels: Int
     /// Samples of each channel in one frame, at `sampleRate`.
     package let samplesPerFrame: Int
@@ -81,7 +81,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Walks a stream of whole frames back to back. The frame may reach past the end of the span.
     ///
-    /// - Returns: nil when the header does not fit into the span or does not belong to a stream of this format.
+    /// - Returns: nil if the header does not fit into the span or does not belong to a stream of this format.
     @inlinable
     public func frameLength(in span: RawSpan, at offset: Int) -> Int? {
         guard offset >= 0, span.byteCount &- offset >= 4 else { return nil }

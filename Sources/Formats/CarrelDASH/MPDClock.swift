@@ -28,7 +28,7 @@ package struct MPDClock: Sendable, Hashable {
     /// The time in the element itself.
     package let time: Instant?
 
-    /// Reads an element; nil for a scheme that is not known, and for one without what it needs.
+    /// Reads an element; nil for an unknown scheme, or if required content is missing.
     package init?(_ descriptor: MPDDescriptor) {
         let parts = descriptor.scheme.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "urn", parts[1] == "mpeg", parts[2] == "dash", parts[3] == "utc",
@@ -58,7 +58,7 @@ package struct MPDClock: Sendable, Hashable {
             guard body.count == 8 else { return nil }
             let bytes = body.rawSpan
             var seconds = Int64(bytes.u32(at: 0))
-            // of two eras the one from 1968 to 2104 (RFC 4330 §3)
+            // of the two possible eras, the one from 1968 to 2104 (RFC 4330 §3)
             if seconds < 1 << 31 { seconds += 1 << 32 }
             let milliseconds = (Int64(bytes.u32(at: 4)) * 1000) >> 32
             return Instant(milliseconds: (seconds - 2_208_988_800) * 1000 + milliseconds)

@@ -19,7 +19,7 @@ package struct MPDError: CodedError {
 }
 
 extension ErrorCode where Failure == MPDError {
-    /// A template of addresses is not one (ISO/IEC 23009-1 §5.3.9.4.4).
+    /// An address template is malformed (ISO/IEC 23009-1 §5.3.9.4.4).
     package static var template: Self { Self("dash.template") }
 }
 
@@ -28,7 +28,7 @@ extension URLTemplate {
     ///
     /// - Parameter text: such as `$RepresentationID$/$Number%05d$.m4s`.
     /// - Returns: the template.
-    /// - Throws: `template` for a single dollar sign, an unknown identifier or a width that is not one.
+    /// - Throws: `template` for a single dollar sign, an unknown identifier or an invalid width.
     package static func parse(_ text: String) throws(MPDError) -> URLTemplate {
         do throws(Fault) { return try URLTemplate(text) } catch { throw MPDError(.template, error.what) }
     }

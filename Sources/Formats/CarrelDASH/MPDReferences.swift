@@ -3,7 +3,7 @@
 package import CarrelBytes
 import CarrelXML
 
-/// An MPD with references to remote elements, which are replaced as they are fetched (ISO/IEC 23009-1 §5.5.3).
+/// An MPD with references to remote elements, which are replaced after they are fetched (ISO/IEC 23009-1 §5.5.3).
 ///
 /// Periods, adaptation sets, event streams and segment lists may be references. An inserted element contains no references, so
 /// that each is resolved once.

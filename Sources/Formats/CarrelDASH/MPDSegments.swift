@@ -23,7 +23,7 @@ package struct MPDSegment: Sendable, Hashable {
     package var indexRange: MPDByteRange?
 }
 
-/// The segments of a representation, made one by one from a few numbers (ISO/IEC 23009-1 §5.3.9).
+/// The segments of a representation, computed on access from a few numbers (ISO/IEC 23009-1 §5.3.9).
 package struct MPDSegments: Sendable {
     /// Consecutive segments of equal duration.
     struct Run: Sendable {
@@ -74,7 +74,7 @@ package struct MPDSegments: Sendable {
     /// - Parameters:
     ///   - stream: the representation.
     ///   - timelines: the runs of timelines that were made before.
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     init(_ stream: MPDStream, _ timelines: inout MPDTimelines) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1

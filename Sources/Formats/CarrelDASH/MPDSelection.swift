@@ -34,7 +34,8 @@ package enum MPDSelection {
         return best.map { ($0.place.0, $0.place.1) }
     }
 
-    /// The sample entries of the codecs, such as `avc1` of `avc1.64001f`: those between which a decoder changes without a new one.
+    /// The sample entries of the codecs, such as `avc1` of `avc1.64001f`: a decoder switches between equal ones without a
+    /// restart.
     private static func codec(_ representation: MPDRepresentation, _ set: MPDAdaptationSet) -> [Substring] {
         let codecs = representation.properties.codecs ?? set.properties.codecs ?? ""
         return codecs.split(separator: ",").map { codec in

@@ -18,7 +18,7 @@ package struct MPDStream: Sendable {
     /// How segments are addressed; nil for one segment that is the base address itself.
     package let information: SegmentInformation?
     package let availabilityTimeOffset: MPDTimeOffset?
-    /// Whether a segment is whole when it becomes available (@availabilityTimeComplete): false for one that grows while it is made.
+    /// Whether a segment is complete when it becomes available (@availabilityTimeComplete): false if it grows while it is made.
     package let availabilityTimeComplete: Bool
     /// Whether another representation of the set before it is not addressed in the same way.
     let hasInformationOfItsOwn: Bool
@@ -65,7 +65,7 @@ package struct MPDStream: Sendable {
         return ids
     }
 
-    /// The initialization segment; nil when segments need none, or contain it.
+    /// The initialization segment; nil if segments need none, or contain it.
     package var initialization: (url: String, byteRange: MPDByteRange?)? {
         guard let information else { return nil }
         if let template = information.initializationTemplate {
@@ -91,7 +91,7 @@ package struct MPDStream: Sendable {
 
     /// The segments.
     ///
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     package func segments() throws(Malformed) -> MPDSegments {
         var timelines = MPDTimelines()
         return try segments(&timelines)
@@ -101,7 +101,7 @@ package struct MPDStream: Sendable {
     ///
     /// - Parameter timelines: the runs of timelines that were made before.
     /// - Returns: the segments.
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }
 
@@ -148,7 +148,7 @@ extension MPD {
         }
     }
 
-    /// An address with what it adds to the availability of segments.
+    /// An address, with its effect on the availability of segments.
     private struct Base {
         var url: String
         var offset: MPDTimeOffset?
@@ -171,7 +171,7 @@ extension MPD {
         lower.map { $0.inheriting(upper) } ?? upper
     }
 
-    /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none when none does.
+    /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none if none does.
     private var references: [String: MPDContentProtection] {
         var known: [String: MPDContentProtection] = [:]
         var hasReferences = false

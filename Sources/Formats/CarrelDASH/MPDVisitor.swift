@@ -16,7 +16,7 @@ final class MPDVisitor: XMLVisitor {
     private var text = ""
     private(set) var takesText = false
 
-    // what is open
+    // the open elements
     private var period: MPDPeriod?
     private var set: MPDAdaptationSet?
     private var representation: MPDRepresentation?

@@ -65,7 +65,7 @@ struct MarkupScanner {
         return Tag(range: start..<place, isStart: isStart, isEmpty: isEmpty)
     }
 
-    /// The offset of the start tag of an element by its number from zero; 0 when there is none, as in UTF-16.
+    /// The offset of the start tag of an element by its number from zero; 0 if there is none, as in UTF-16.
     static func offset(ofElement number: Int, in bytes: RawSpan) -> Int {
         var scanner = MarkupScanner()
         var left = number

@@ -22,7 +22,7 @@ final class ReferenceVisitor: XMLVisitor {
     private let limit: Int
 
     /// - Parameters:
-    ///   - url: of the MPD.
+    ///   - url: the address of the MPD.
     ///   - limit: references; of more, one more is kept.
     init(url: String, limit: Int) {
         self.limit = limit

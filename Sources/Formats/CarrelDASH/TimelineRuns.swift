@@ -7,11 +7,13 @@ enum TimelineRuns {
     private static let latest: Int64 = 1 << 62
     private static let mostSegments = 1 << 40
 
+    /// Makes the runs of a timeline.
+    ///
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.
-    ///   - length: of the period, in units of the timescale; nil when not known.
-    ///   - startNumber: of the first segment.
+    ///   - length: the length of the period, in units of the timescale; nil if unknown.
+    ///   - startNumber: the number of the first segment.
     ///   - limit: most numbers of segments; nil for no limit.
     ///   - keepsRuns: false for the last run alone.
     /// - Returns: runs of segments of one duration; the last one may have no end.

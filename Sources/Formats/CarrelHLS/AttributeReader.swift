@@ -26,9 +26,9 @@ struct AttributeReader {
     ///
     /// - Parameters:
     ///   - bytes: the playlist.
-    ///   - range: of the list.
-    ///   - found: gets the attributes in place of those that it has.
-    /// - Returns: what is wrong with the list; nil for nothing.
+    ///   - range: the range of the list.
+    ///   - found: gets the attributes, instead of its previous ones.
+    /// - Returns: the fault of the list; nil if there is none.
     mutating func scan(_ bytes: RawSpan, _ range: Range<Int>, into found: inout [ScannedAttribute]) -> AttributeFault? {
         found.removeAll(keepingCapacity: true)
         var place = range.lowerBound

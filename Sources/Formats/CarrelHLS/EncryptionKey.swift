@@ -83,9 +83,9 @@ package struct EncryptionKey: Sendable, Hashable {
     /// Reads the attributes of the tag; nil means that segments are in the clear (METHOD=NONE).
     ///
     /// - Parameters:
-    ///   - list: of the tag.
+    ///   - list: the attributes of the tag.
     ///   - tolerate: takes a breach that leaves the meaning plain, and returns false to refuse it.
-    /// - Returns: the key, nil, or what is wrong.
+    /// - Returns: the key, nil, or the fault.
     static func parse(
         _ list: AttributeList,
         tolerate: (PlaylistWarning.Code, String) -> Bool

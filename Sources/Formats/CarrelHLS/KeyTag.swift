@@ -16,7 +16,7 @@ struct KeyTag {
     /// The range of the URI, and the number of digits of a vector at the end of the tag; nil if it has its own format or no URI.
     private var parts: (uri: TextRange, digits: Int)?
 
-    /// Checks a tag as ``EncryptionKey/parse(_:tolerate:)`` does without tolerance; nil for one that is to be read, for its fault.
+    /// Checks a tag as ``EncryptionKey/parse(_:tolerate:)`` does without tolerance; nil if it must be parsed to report its fault.
     init?(_ bytes: RawSpan, _ value: Range<Int>, _ attributes: [ScannedAttribute]) {
         var (hasMethod, hasURI, isNone) = (false, false, false)
         var (hasVector, hasFormat) = (false, false)

@@ -54,7 +54,7 @@ extension MediaPlaylistReader {
         isStateStale = isStale
     }
 
-    /// Notes what the segment shares with others.
+    /// Records the state that the segment shares with others.
     mutating func keepState(_ line: PlaylistLine) throws(Malformed) {
         guard isStateStale else {
             // most keys have one segment; a key of several is read once

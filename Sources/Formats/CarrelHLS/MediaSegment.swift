@@ -81,7 +81,7 @@ package struct MediaSegment: Sendable {
         set { microseconds = newValue.wholeMicroseconds }
     }
 
-    /// The keys that apply, one for each key format; none when it is in the clear.
+    /// The keys that apply, one for each key format; none if it is in the clear.
     package var keys: [EncryptionKey] {
         get { shared.keys }
         set { shared = shared.with(keys: newValue, shared.initialization, shared.bitrate) }

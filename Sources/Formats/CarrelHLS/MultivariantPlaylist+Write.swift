@@ -4,14 +4,14 @@ extension MultivariantPlaylist {
     /// A playlist that wraps one media playlist.
     ///
     /// - Parameters:
-    ///   - mediaURI: of the media playlist.
+    ///   - mediaURI: the URI of the media playlist.
     ///   - bandwidth: its peak segment bit rate, bits per second.
     ///   - averageBandwidth: its average segment bit rate, bits per second.
-    ///   - codecs: as RFC 6381 names them.
+    ///   - codecs: the codecs (RFC 6381).
     ///   - independentSegments: whether each segment decodes without the others.
     ///   - sessionData: chapters, cover and the like.
     /// - Returns: the text.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    /// - Throws: if a playlist cannot contain a URI or string.
     package static func write(
         mediaURI: String,
         bandwidth: Int,

@@ -22,7 +22,7 @@ struct MultivariantPlaylistWriter {
         }
     }
 
-    /// One entry of a list: its lines now, and those it was read from when they still say the same.
+    /// One entry of a list: its current lines, and the original ones if they mean the same.
     private struct Entry {
         let passage: PlaylistPassage?
         let isSame: Bool

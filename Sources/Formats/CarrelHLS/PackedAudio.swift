@@ -24,7 +24,7 @@ package enum PackedAudio {
     /// The presentation time in a segment's tag.
     ///
     /// - Parameter tag: a whole ID3 tag.
-    /// - Returns: 33 bits of ticks of 90 kHz; nil when the tag has no such frame.
+    /// - Returns: 33 bits of 90 kHz ticks; nil if the tag has no such frame.
     package static func timestamp(_ tag: RawSpan) -> UInt64? {
         let owner: StaticString = "com.apple.streaming.transportStreamTimestamp\u{0}"
         let length = owner.utf8CodeUnitCount

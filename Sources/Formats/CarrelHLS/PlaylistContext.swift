@@ -283,7 +283,7 @@ struct PlaylistContext {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts[0] == name, parts.count == 2 else { continue }
             guard let value = URIReference.percentDecoded(parts[1]) else { return nil }
-            // what a quoted string of a playlist cannot hold
+            // characters that a quoted string of a playlist cannot contain
             return value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") } ? value : nil
         }
         return nil

@@ -37,7 +37,7 @@ package enum JWS {
 
         /// Believes it when the key signed it.
         ///
-        /// - Throws: `jose.algorithm` when the key is for another algorithm than the header's, `jose.signature`.
+        /// - Throws: `jose.algorithm` if the key is for another algorithm than the header's, `jose.signature`.
         package func verified(by key: PublicKey) throws(JOSEError) -> Verified {
             guard key.algorithm == header.algorithm else { throw JOSEError(.algorithm, "the key is for another algorithm") }
             guard key.isValid(signature, for: signed.rawSpan) else { throw JOSEError(.signature, "the signature is not right") }

@@ -7,11 +7,11 @@ import CarrelJSON
 /// The header of a signature (RFC 7515 §4): only the accepted members, nothing that leads elsewhere.
 package struct JWSHeader: Sendable {
     package let algorithm: SignatureAlgorithm
-    /// Which key signed it; nil when it does not say.
+    /// Which key signed it; nil if it is not declared.
     package let keyID: String?
     /// The media type of the whole, without `application/`, such as `JWT`.
     package let type: String?
-    /// The signer's certificate in DER and those that lead from it to a root; empty when there are none.
+    /// The signer's certificate in DER and those that lead from it to a root; empty if there are none.
     package let certificates: [[UInt8]]
 
     /// The most certificates that are read.

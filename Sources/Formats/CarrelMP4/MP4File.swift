@@ -147,7 +147,7 @@ package struct MP4File {
     /// The boxes at the top of the file, one after the other.
     ///
     /// - Parameter visit: gets each, and a window to read it with.
-    /// - Throws: what `visit` and the reader throw; `Malformed` when one is damaged.
+    /// - Throws: the errors of `visit` and the reader; `Malformed` if one is damaged.
     package func forEachBox(_ visit: (MP4Box, inout FileWindow) throws -> Void) throws {
         var window = FileWindow(reader)
         var at: Int64 = 0

@@ -34,7 +34,7 @@ struct MovieReader {
             case "trak": try reader.readTrack(box)
             case "mvex": try reader.readExtends(box)
             case "udta", "meta":
-                // damaged tags are no reason to refuse the sound
+                // damaged tags are no reason to refuse the audio
                 do { try box.type == "udta" ? reader.readUserData(box) : reader.readMetadata(box) } catch is Malformed {}
             case "pssh", "uuid":
                 guard reader.systems.count < Self.trackLimit, box.content.count <= 1 << 20 else { return }

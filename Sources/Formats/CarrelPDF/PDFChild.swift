@@ -59,6 +59,8 @@ enum PDFChild {
     static let patience: Int32 = 2000
     private static let isRehearsed: Bool = rehearse()
 
+    /// Runs a job in a child process.
+    ///
     /// - Parameters:
     ///   - descriptors: the descriptors that the job uses.
     ///   - limits: the resource limits of the child.
@@ -121,7 +123,7 @@ enum PDFChild {
         return json["value"] ?? .null
     }
 
-    /// In the child: works, and writes what came of it.
+    /// Runs in the child: does the job, and writes its result.
     private static func answer(_ pipe: Int32, _ work: () throws(PDFError) -> JSON) {
         var object = JSONObject()
         do throws(PDFError) {

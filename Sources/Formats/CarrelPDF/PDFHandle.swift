@@ -15,7 +15,7 @@ final class PDFHandle {
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - path: of the file, readable for as long as this lives.
+    ///   - path: the path of the file, readable for as long as this lives.
     ///   - password: its bytes; empty for none.
     /// - Throws: ``PDFError``.
     init(path: String, password: [UInt8]) throws(PDFError) {

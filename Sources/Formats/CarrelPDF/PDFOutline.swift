@@ -18,6 +18,8 @@ struct PDFOutline {
         self.pages = pages
     }
 
+    /// Reads the entries of the outline.
+    ///
     /// - Parameter root: the catalog.
     /// - Returns: the entries of the first level with those below them.
     /// - Throws: `pdf.too-large`.

@@ -12,6 +12,8 @@ enum PDFPageLabels {
 
     private static let prefixLimit = 64
 
+    /// Reads the labels of a document's pages.
+    ///
     /// - Parameters:
     ///   - root: the catalog.
     ///   - pageCount: the page count of the document.

@@ -24,7 +24,7 @@ package struct PDFReader: Sendable {
     ///
     /// - Parameter password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those
     ///   since in UTF-8, and some writers mix that up: both are tried.
-    /// - Returns: nil when it is not encrypted.
+    /// - Returns: nil if it is not encrypted.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
     package func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
         let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The timeline of a title in 33-bit ticks of 90 kHz, as in transport streams and packed audio segments.
+/// The timeline of a title in 33-bit 90 kHz ticks, as in transport streams and packed audio segments.
 public enum MediaTime {
     /// Ticks per second (ISO/IEC 13818-1 §2.4.3.7).
     public static let ticksPerSecond = 90_000
@@ -9,7 +9,7 @@ public enum MediaTime {
     /// Timestamps wrap at 2^33, which is 26.5 hours.
     public static let modulus: UInt64 = 1 << 33
 
-    /// The presentation time stamp of a sample.
+    /// The presentation timestamp of a sample.
     ///
     /// - Parameters:
     ///   - sample: samples since the title's first; not negative.
@@ -32,7 +32,7 @@ public enum MediaTime {
     ///
     /// - Parameters:
     ///   - time: in units of the time scale; may be negative.
-    ///   - timescale: units a second; positive.
+    ///   - timescale: units per second; positive.
     /// - Returns: the ticks, without wrap at 33 bits; a number beyond 64 bits wraps there.
     @inlinable
     package static func ticks(_ time: Int64, timescale: Int64) -> Int64 {

@@ -58,7 +58,7 @@ public struct PESGrouping: Sendable {
 
     /// Offers the next frame by its length in bytes.
     ///
-    /// - Returns: false when the group is full without it: the choice is made, and the frames after it begin the next group.
+    /// - Returns: false if the group is full without it: the choice is made, and the frames after it begin the next group.
     @inlinable
     @inline(__always)
     public mutating func offer(_ length: Int) -> Bool {
@@ -70,7 +70,7 @@ public struct PESGrouping: Sendable {
         return true
     }
 
-    /// Compares what is offered with the best.
+    /// Compares the offered grouping with the best.
     @inlinable
     mutating func weigh() {
         let packets = PESLayout.packetCount(dataLength: offeredBytes, clockCount: clockCount(frames: offeredFrames))

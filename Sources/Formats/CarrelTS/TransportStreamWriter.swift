@@ -125,7 +125,7 @@ package struct TransportStreamWriter: Sendable {
     /// The 14 bytes of a PES header as two words that overlap by two bytes: the first 8 bytes, and the last 8.
     private static func pesHeader(dataLength: Int, timestamp: UInt64) -> (UInt64, UInt64) {
         let length = UInt64(8 + dataLength)
-        // start code, audio stream 0, length; alignment: a frame begins right after the header; a time stamp of 5 bytes follows
+        // start code, audio stream 0, length; alignment: a frame begins right after the header; a timestamp of 5 bytes follows
         let first: UInt64 = 0x0000_01c0 << 32 | length << 16 | 0x8480
         let stamp: UInt64 =
             0x21_0001_0001 | (timestamp >> 30 & 7) << 33 | (timestamp >> 15 & 0x7fff) << 17 | (timestamp & 0x7fff) << 1

@@ -15,6 +15,8 @@ public struct MediaError: CodedError {
     /// A lower-case sentence without a period; never a key.
     public let message: String
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period and without a key.
@@ -39,11 +41,11 @@ extension ErrorCode where Failure == MediaError {
     public static var malformed: Self { Self("media.malformed") }
     /// A required key was not supplied.
     public static var missingKey: Self { Self("media.missing-key") }
-    /// A key is not written as one.
+    /// A key is malformed.
     public static var badKey: Self { Self("media.bad-key") }
     /// The source of keys refuses the key.
     public static var refusedKey: Self { Self("media.refused-key") }
-    /// A key is not the one that it was encrypted with.
+    /// A key differs from the encryption key.
     public static var wrongKey: Self { Self("media.wrong-key") }
     /// No check of the clear bytes shows a key to be right, and the caller requires one.
     public static var unverifiedKey: Self { Self("media.unverified-key") }

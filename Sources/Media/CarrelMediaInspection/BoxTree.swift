@@ -27,7 +27,7 @@ package struct BoxTree: Sendable {
     ///   - reader: the file.
     ///   - limit: boxes, at most; the others are left out.
     /// - Returns: the boxes in file order, and whether some were left out.
-    /// - Throws: what the reader throws; `Malformed` when a box is damaged.
+    /// - Throws: the errors of the reader; `Malformed` if a box is damaged.
     package static func read(_ reader: any ByteReader, limit: Int = 5000) throws -> (boxes: [BoxTree], isCut: Bool) {
         var left = limit
         var window = FileWindow(reader)
@@ -57,7 +57,7 @@ package struct BoxTree: Sendable {
         return boxes
     }
 
-    /// The bytes of the boxes in a box; nil when it holds none.
+    /// The bytes of the boxes in a box; nil if it holds none.
     private static func children(of box: MP4Box, _ window: inout FileWindow) throws -> Range<Int64>? {
         let type = "\(box.type)"
         var skipped: Int64

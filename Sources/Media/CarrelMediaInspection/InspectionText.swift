@@ -64,7 +64,7 @@ struct InspectionText {
         lines.append(line)
     }
 
-    /// An object of plain members in one line; nil when it has others.
+    /// An object of plain members in one line; nil if it has others.
     private static func line(_ value: JSON) -> String? {
         var parts: [String] = []
         for member in value.object ?? [:] {

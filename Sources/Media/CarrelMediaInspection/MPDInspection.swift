@@ -13,7 +13,7 @@ enum MPDInspection {
     /// Bytes in which the root element begins.
     private static let headLength: Int64 = 16 << 10
 
-    /// Looks into a file; nil when it is not an MPD.
+    /// Inspects a file; nil if it is not an MPD.
     static func describe(_ reader: any ByteReader) throws -> JSON? {
         guard try isMPD(reader) else { return nil }
         guard reader.length <= limit else { throw Malformed("MPD is longer than \(limit) bytes", at: 0) }

@@ -15,14 +15,15 @@ package enum MediaInspection {
         case ends
     }
 
-    /// Looks into a file. Blocks.
+    /// Inspects a file. Blocks.
     ///
     /// - Parameters:
     ///   - reader: the file.
-    ///   - name: of the file, for errors.
+    ///   - name: the name of the file, for errors.
     ///   - extent: how much of the media is read.
-    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
-    /// - Throws: what the reader throws; `unsupported` when it is of no known kind; `Malformed` when it is damaged.
+    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its
+    ///   kind.
+    /// - Throws: the errors of the reader; `unsupported` if it is of no known kind; `Malformed` if it is damaged.
     package static func describe(_ reader: any ByteReader, name: String = "the file", extent: Extent = .whole) throws -> JSON {
         let file = try MediaFile(reader)
         switch file.container {
@@ -38,7 +39,7 @@ package enum MediaInspection {
         }
     }
 
-    /// The facts as lines of text: names and values, and what belongs together further in.
+    /// The facts as lines of text: names and values, with nested facts indented.
     package static func text(_ facts: JSON) -> String { InspectionText(facts).text }
 }
 

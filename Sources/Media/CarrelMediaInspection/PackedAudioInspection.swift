@@ -29,7 +29,7 @@ struct PackedAudioInspection {
         func isLike(_ other: Frame) -> Bool { format == other.format && sampleRate == other.sampleRate }
     }
 
-    /// Looks into a file; nil when it is not packed audio.
+    /// Inspects a file; nil if it is not packed audio.
     static func describe(_ reader: any ByteReader, _ extent: MediaInspection.Extent) throws -> JSON? {
         var at: Int64 = 0
         var tags: AudioTags?
@@ -71,7 +71,7 @@ struct PackedAudioInspection {
         return .object(facts)
     }
 
-    /// The time of the first sample in ticks of 90 kHz, as packed audio of HLS carries it (RFC 8216 §3.4).
+    /// The time of the first sample in 90 kHz ticks, as packed audio of HLS carries it (RFC 8216 §3.4).
     private static func timestamp(_ tag: [UInt8]) -> UInt64? {
         let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
         guard let range = tag.prefix(4096).firstRange(of: owner), tag.count - range.upperBound >= 8 else { return nil }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Why what a store signed is not taken. Never holds what is in it.
+/// The reason why signed data of a store are refused. Never contains the data.
 package struct ReceiptError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<ReceiptError>
@@ -24,7 +24,7 @@ package struct ReceiptError: CodedError {
 }
 
 extension ErrorCode where Failure == ReceiptError {
-    /// It is nothing that a store signs, or lacks what it must have.
+    /// It is not signed data of a store, or lacks required members.
     package static var malformed: Self { Self("receipt.malformed") }
     /// Its signature leads to no trusted root, or it was altered.
     package static var untrusted: Self { Self("receipt.untrusted") }

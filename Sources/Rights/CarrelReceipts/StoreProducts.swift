@@ -47,7 +47,7 @@ package struct StoreProducts: Sendable {
 
     /// The grant of a transaction, with its start and its end.
     ///
-    /// - Returns: nil for one that was taken back: who got the money back has nothing.
+    /// - Returns: nil for a revoked transaction: a refund ends its grant.
     /// - Throws: `receipt.unmapped` for a consumable, and for one without a known end.
     package func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
         guard transaction.revokedAt == nil else { return nil }

@@ -5,7 +5,7 @@ internal import CarrelXML
 
 /// The response to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
 public enum CredentialsAnswer: Sendable, Equatable {
-    /// - headers: further header fields that the download has to carry.
+    /// - headers: additional header fields that the download has to carry.
     case granted(userID: String, password: String, headers: [Header] = [])
     /// The status may be missing: clients must cope.
     case refused(status: String?, message: String?)
@@ -41,7 +41,7 @@ public enum CredentialsAnswer: Sendable, Equatable {
 
     /// Reads a server's response. An `error` is recognized in the credentials or as the root; other children are ignored.
     ///
-    /// - Throws: when it is no XML, or another document, or neither grants nor refuses.
+    /// - Throws: if it is not XML, or another document, or neither grants nor refuses.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> CredentialsAnswer {
         let root = try AnswerDocument(bytes).root()
         let error = root.name.local == "error" ? root : root.child("error")

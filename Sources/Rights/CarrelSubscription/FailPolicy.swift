@@ -4,11 +4,12 @@ public import CarrelBytes
 
 /// The decision of an entitlement source while its upstream system is unreachable.
 public enum FailPolicy: Sendable, Equatable {
-    /// Nothing: apps keep what they knew, and nothing new is opened.
+    /// Nothing: apps keep their entitlements, and nothing new is opened.
     case closed
     /// The last grants of the system, for this time. At most a week.
     case lastKnownGood(Duration)
-    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a day.
+    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a
+    /// day.
     case open(Duration, perMinute: Int)
 
     /// The name in the configuration: `closed`, `last-known-good` or `open`.
@@ -81,7 +82,7 @@ public enum FailPolicy: Sendable, Equatable {
     /// Decides about a product without the system.
     ///
     /// - Parameters:
-    ///   - memory: the cached state of the token; nil for one that was never seen.
+    ///   - memory: the cached state of the token; nil if it was never seen.
     ///   - now: the time.
     /// - Returns: the ruling; an opening has still to keep the cap.
     public func ruling(on memory: Memory?, at now: Instant) -> Ruling {

@@ -4,7 +4,7 @@ package import CarrelBytes
 
 /// The benefits of subscribers of one kind.
 package struct Plan: Sendable, Equatable {
-    /// Chosen by the operator; what commands and reports call it.
+    /// Chosen by the operator; the name in commands and reports.
     package let name: String
     package let scope: Scope
     /// Issues that a subscriber still gets after the subscription ended (`issues` plans only).

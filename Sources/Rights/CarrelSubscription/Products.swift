@@ -33,7 +33,7 @@ package struct Products: Sendable {
 
     package subscript(id: String) -> Product? { byID[id] }
 
-    /// How many published issues came out from `end` on, up to this one and with it.
+    /// The number of issues published from `end` up to and including this one.
     package func rank(of product: Product, from end: Instant) -> Int {
         let first = published.partitioningIndex { $0.issuedAt >= end }
         let place = published.partitioningIndex { ($0.issuedAt, $0.id) >= (product.issuedAt, product.id) }

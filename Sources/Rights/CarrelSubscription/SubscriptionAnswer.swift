@@ -76,11 +76,13 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 }
 
-/// Writes the response issue by issue, if there are too many to hold at once.
+/// Writes the response issue by issue, if there are too many to hold in memory.
 public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool
 
+    /// Creates a writer.
+    ///
     /// - Parameters:
     ///   - answer: the response, without its issues.
     ///   - alsoValue: whether categories also repeat their term as `value`.

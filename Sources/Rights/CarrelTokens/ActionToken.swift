@@ -10,7 +10,7 @@ package import CarrelRights
 /// two operations do not exist: their elements are named by analogy. The business token inside is Carrel's own (``SealedToken``);
 /// nothing is certified.
 package struct ActionToken: Sendable, Hashable {
-    /// The name space of the root.
+    /// The namespace of the root.
     package static let namespace = "urn:marlin:broadband:1-2:nemo:services:action-token"
     /// The media type of a document.
     package static let mediaType = "application/vnd.marlin.drm.actiontoken+xml"
@@ -89,8 +89,8 @@ package struct ActionToken: Sendable, Hashable {
 
     /// Reads a document.
     ///
-    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``, and one of
-    /// them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
+    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``,
+    /// and one of them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
     ///
     /// - Parameter bytes: at most 32 KiB.
     /// - Throws: `rights.malformed`.

@@ -9,7 +9,7 @@ package import CarrelRights
 /// Marlin's own configuration document is not public. This format is Carrel's, in its own namespace, and only Carrel's readers
 /// read it.
 package struct BroadbandConfiguration: Sendable, Hashable {
-    /// The name space of the root.
+    /// The namespace of the root.
     package static let namespace = "urn:carrel:broadband:configuration:1"
     /// The media type of a document.
     package static let mediaType = "application/xml"
@@ -50,7 +50,7 @@ package struct BroadbandConfiguration: Sendable, Hashable {
         self.deregistration = deregistration
     }
 
-    /// Reads a document. What is not known is refused, as in an ``ActionToken``: a later shape has another name space.
+    /// Reads a document. What is not known is refused, as in an ``ActionToken``: a later shape has another namespace.
     ///
     /// - Parameter bytes: at most 32 KiB.
     /// - Throws: `rights.malformed`.

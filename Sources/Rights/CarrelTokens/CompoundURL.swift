@@ -35,8 +35,8 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB.
-    /// - Throws: `rights.url` when it is too long or not a URL, `rights.url.tls` when its rights location is not reached by TLS,
-    ///   `rights.url.token` when it has no token, `rights.url.content` when it has no content location.
+    /// - Throws: `rights.url` if it is too long or not a URL, `rights.url.tls` if its rights location is not reached by TLS,
+    ///   `rights.url.token` if it has no token, `rights.url.content` if it has no content location.
     package init(parsing text: some StringProtocol) throws(RightsError) {
         guard text.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {

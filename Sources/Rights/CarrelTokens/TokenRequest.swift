@@ -179,7 +179,7 @@ struct TokenRequestReader {
         return behavior
     }
 
-    /// The extension in its three parameters, and the one in a single value.
+    /// The extension in its three parameters, or in a single value.
     func extensions() throws(TokenRefusal) -> [BusinessRules.Extension] {
         var extensions: [BusinessRules.Extension] = []
         if let type = try parameters.text("extensionType") {

@@ -28,7 +28,7 @@ struct EndpointTemplate {
 
     var hasPlaceholders: Bool { pieces.count > 1 }
 
-    /// The address with values in place of placeholders; one that has no value is empty.
+    /// The address with its placeholders replaced by values; a missing value is empty.
     func filled(_ values: [(SubscriptionEndpoints.Parameter, String)]) -> String {
         pieces.map { piece in
             switch piece {

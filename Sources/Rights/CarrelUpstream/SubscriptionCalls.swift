@@ -17,6 +17,8 @@ public struct SubscriptionCalls: Sendable {
     private let endpoints: SubscriptionEndpoints
     private let exchange: UpstreamExchange
 
+    /// Creates a client for the calls.
+    ///
     /// - Parameters:
     ///   - endpoints: the URLs to call.
     ///   - client: sends the requests.
@@ -38,8 +40,8 @@ public struct SubscriptionCalls: Sendable {
     /// Signs in. A refusal is a response, not an error.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - password: as it was typed; sent once and kept nowhere.
+    ///   - name: the name as typed.
+    ///   - password: the password as typed; sent once and never stored.
     ///   - device: an identifier of the app's installation; nil sends none.
     /// - Returns: a token, or the system's refusal.
     /// - Throws: the reason for a missing response.

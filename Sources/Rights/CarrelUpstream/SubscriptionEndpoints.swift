@@ -38,11 +38,11 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Creates endpoints from addresses or templates.
     ///
     /// - Parameters:
-    ///   - signIn: for "Sign In".
-    ///   - verify: for "Verify Subscription".
-    ///   - credentials: for "Edition credentials".
-    ///   - renew: for "Renew Token"; nil when tokens cannot be renewed.
-    ///   - signOut: for "Sign Out"; nil when the provider has none.
+    ///   - signIn: the URL for "Sign In".
+    ///   - verify: the URL for "Verify Subscription".
+    ///   - credentials: the URL for "Edition credentials".
+    ///   - renew: the URL for "Renew Token"; nil if tokens cannot be renewed.
+    ///   - signOut: the URL for "Sign Out"; nil if the provider has none.
     public init(signIn: String, verify: String, credentials: String, renew: String? = nil, signOut: String? = nil) {
         self.signIn = signIn
         self.verify = verify
@@ -68,6 +68,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
 
+    /// Checks the URLs.
+    ///
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
         for address in addresses {

@@ -2,7 +2,7 @@
 
 package import CarrelSubscription
 
-/// An upstream system that decides who may read what, by any protocol.
+/// An upstream system that decides about access, by any protocol.
 package protocol UpstreamSystem: Sendable {
     /// Signs in. A refusal is a response, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer

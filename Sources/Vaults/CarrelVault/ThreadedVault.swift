@@ -28,12 +28,12 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
     /// Opens a vault on a new thread.
     ///
     /// - Parameters:
-    ///   - kind: of the vault.
-    ///   - level: of the vault.
-    ///   - promises: of the vault.
+    ///   - kind: the kind of the vault.
+    ///   - level: its level.
+    ///   - promises: its guarantees.
     ///   - open: runs on the thread.
     /// - Returns: the vault.
-    /// - Throws: what `open` throws.
+    /// - Throws: the errors of `open`.
     package static func open(
         _ kind: VaultKind,
         level: VaultLevel,
@@ -95,7 +95,7 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
 extension BlockingThreadPool {
     /// Runs work of a vault on one of the threads.
     ///
-    /// - Throws: what the work throws; `vault.unavailable` when too much waits.
+    /// - Throws: the errors of the work; `vault.unavailable` if too much waits.
     package func runVault<Value: Sendable>(
         _ work: @escaping @Sendable () throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {

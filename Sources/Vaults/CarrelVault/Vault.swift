@@ -52,7 +52,7 @@ public final class Vault: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - message: whole; it is hashed here.
-    ///   - name: of the key.
+    ///   - name: the name of the key.
     /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
     /// - Throws: ``VaultError``: `vault.absent` for an unknown key, `vault.use`.
     package func sign(_ message: [UInt8], withKey name: String) async throws(VaultError) -> [UInt8] {
@@ -62,7 +62,7 @@ public final class Vault: Sendable, CustomStringConvertible {
     /// The secret that a key shares with another: the X coordinate of the product (SEC 1 §3.3.1).
     ///
     /// - Parameters:
-    ///   - name: of the key.
+    ///   - name: the name of the key.
     ///   - other: the public half of the other key.
     /// - Returns: 32 bytes. They are not yet a key; a key is derived from them.
     /// - Throws: ``VaultError``: `vault.absent` for an unknown key, `vault.use`.
@@ -87,7 +87,7 @@ public final class Vault: Sendable, CustomStringConvertible {
         return try await backend.seal(plaintext, associated: associated)
     }
 
-    /// Decrypts what `seal` returned.
+    /// Decrypts the output of `seal`.
     ///
     /// - Throws: ``VaultError``: `vault.damaged` if the bytes were altered, have other associated bytes or are another vault's;
     ///   `vault.absent` if the vault's key was deleted.

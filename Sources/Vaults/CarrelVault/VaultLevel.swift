@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The strength of what keeps a key from being copied, weakest first. The raw value is the text that licenses and logs have.
+/// The strength of the protection against copying keys, weakest first. The raw value is the text in licenses and logs.
 public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Nothing: for tests.
     case none

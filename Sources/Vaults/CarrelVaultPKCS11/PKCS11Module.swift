@@ -65,7 +65,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
 
     /// The slot of a token.
     ///
-    /// - Throws: `vault.absent` when it is not inserted; `vault.unavailable` when several have the label.
+    /// - Throws: `vault.absent` if it is not inserted; `vault.unavailable` if several have the label.
     func slot(of token: PKCS11Token) throws(PKCS11Failure) -> CK_SLOT_ID {
         var count: CK_ULONG = 0
         try check(unsafe functions.pointee.C_GetSlotList(1, nil, &count), "C_GetSlotList")
@@ -145,8 +145,8 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         throw failure ?? .odd("a call had no result")
     }
 
-    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module: modules such
-    /// as SoftHSM show a token without its label while another process signs in.
+    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module:
+    /// modules such as SoftHSM show a token without its label while another process signs in.
     private static func locked<Value>(
         _ path: String,
         _ body: () throws(VaultError) -> Value
@@ -183,7 +183,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ value: CK_RV, _ function: StaticString) throws(PKCS11Failure) {
     guard value == CKR_OK else { throw .call(value, function) }
 }

@@ -123,7 +123,7 @@ final class PKCS11Session {
         do throws(PKCS11Failure) {
             derived = try derive(key, point)
         } catch .call(let value, _) where value == CKR_MECHANISM_PARAM_INVALID || value == CKR_ARGUMENTS_BAD {
-            // PKCS#11 2.40 §2.3.6 allows both encodings, and some modules take only the one in DER.
+            // PKCS#11 2.40 §2.3.6 allows both encodings, and some modules accept only DER.
             derived = try derive(key, [0x04, UInt8(point.count)] + point)
         }
         defer { _ = functions.C_DestroyObject(handle, derived) }

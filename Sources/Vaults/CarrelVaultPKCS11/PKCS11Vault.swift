@@ -144,7 +144,8 @@ final class PKCS11Vault: BlockingVault {
         return HKDF.sha256(secret: Secret(mixed), salt: [], info: info, count: AESGCM.keyByteCount)
     }
 
-    /// Runs work in the session, once more in a new one when the session is lost, and again after a moment when the module fails.
+    /// Runs an operation in the session; repeats it in a new session if the session is lost, and after a moment if the module
+    /// fails.
     private func run<Value>(_ work: (PKCS11Session) throws(PKCS11Failure) -> Value) throws(VaultError) -> Value {
         var (isReopened, failures) = (session == nil, 0)
         while true {

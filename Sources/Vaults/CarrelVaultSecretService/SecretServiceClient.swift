@@ -37,7 +37,7 @@ final class SecretServiceClient {
         unsafe g_object_unref(service)
     }
 
-    /// The secret of a vault; nil when the keyring has none.
+    /// The secret of a vault; nil if the keyring has none.
     ///
     /// - Parameter id: the vault's.
     /// - Returns: the secret, whatever its length.

@@ -21,7 +21,7 @@ enum TPMBytes {
         return Array(bytes.prefix(offset))
     }
 
-    /// An object's two areas; nil for bytes that are not what ``object(_:_:)`` returned.
+    /// An object's two areas; nil for bytes that ``object(_:_:)`` did not return.
     static func areas(_ bytes: [UInt8]) -> (TPM2B_PUBLIC, TPM2B_PRIVATE)? {
         var offset = 0
         var publicArea = TPM2B_PUBLIC()

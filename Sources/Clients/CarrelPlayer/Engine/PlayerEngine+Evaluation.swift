@@ -11,7 +11,7 @@ public struct LicenseDecision: Sendable, Equatable {
     public let contentID: String
     /// The license that was decided by; nil without one.
     public let license: String?
-    /// Whether the action is allowed, until when, and what it demands of the host.
+    /// Whether the action is allowed, until when, and the host's obligations.
     public let result: ActionResult
 }
 

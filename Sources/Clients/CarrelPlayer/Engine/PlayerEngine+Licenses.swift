@@ -21,7 +21,7 @@ public struct RedeemedLicense: Sendable, Equatable {
 }
 
 extension PlayerEngine {
-    /// Stores a license that was not redeemed here, such as one that came with a download.
+    /// Stores a license that was not redeemed here, for example from a download.
     ///
     /// - Parameters:
     ///   - data: the signed license.
@@ -58,7 +58,7 @@ extension PlayerEngine {
         }
         let now = try await licenses().clock().read(on: host).instant
         let row = LicenseRow(license, data: data, tag: tag, priority: priority, addedAt: now)
-        // first, so that the license from before is used until the list that this one demands is here
+        // first, so that the old license stays in use until the revocation list that the new license requires has arrived
         try await meetRevocations(of: license)
         return try await licenses().add(row, keys: trust.keys, isRenewal: isRenewal)
     }
@@ -147,7 +147,7 @@ extension PlayerEngine {
     /// The revoked licenses of a set, by the revocation list on this device.
     ///
     /// - Parameter ids: license IDs.
-    /// - Returns: the revoked ones.
+    /// - Returns: the IDs of the revoked licenses.
     /// - Throws: `player.not-personalized`, `player.store`, `player.outdated`, `player.fingerprint`.
     public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
         let trust = try await trust()

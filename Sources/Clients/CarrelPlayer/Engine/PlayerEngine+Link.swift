@@ -34,7 +34,7 @@ extension PlayerEngine {
     ///
     /// - Parameter show: shows the code; called once.
     /// - Returns: the link.
-    /// - Throws: ``PlayerError``: `player.link` when the reader refused or the code was not typed in time, `player.device-limit`,
+    /// - Throws: ``PlayerError``: `player.link` if the reader refused or the code was not typed in time, `player.device-limit`,
     ///   `player.not-personalized` before personalization.
     public func link(show: @Sendable (LinkCode) -> Void) async throws(PlayerError) -> Link {
         guard let state, let answer = state.answer else {

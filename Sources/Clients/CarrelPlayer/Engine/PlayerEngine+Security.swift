@@ -178,7 +178,8 @@ extension PlayerEngine {
         }
     }
 
-    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list it has.
+    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list
+    /// it has.
     private func isStale(_ list: Revocations) async throws(PlayerError) -> Bool {
         let reading = try await licenses().clock().read(on: host)
         switch reading.certainty {
@@ -214,7 +215,7 @@ extension PlayerEngine {
     /// Takes over a time that the service signed.
     ///
     /// - Parameters:
-    ///   - time: as signed.
+    ///   - time: the signed time.
     ///   - host: the clocks before the request was sent.
     /// - Throws: `player.store`.
     func take(_ time: Instant, on host: HostClock) async throws(PlayerError) {
@@ -240,7 +241,7 @@ extension PlayerEngine {
         return store
     }
 
-    /// Makes what was removed unreadable on the disk.
+    /// Makes removed data unreadable on the disk.
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {

@@ -7,7 +7,7 @@ import CarrelRights
 struct HeldStream: Sendable {
     var record: LicenseRecord
     let priority: Int
-    /// Tells this stream from an earlier one with the same license.
+    /// Distinguishes this stream from earlier streams with the same license.
     let generation: Int
     /// Sessions that play it.
     var uses = 0

@@ -24,6 +24,8 @@ public actor PlayerEngine {
         /// The owner's name for the device; empty for none.
         public var device: String
 
+        /// Creates the description of an app.
+        ///
         /// - Parameters:
         ///   - name: the app's name.
         ///   - build: its version.
@@ -54,7 +56,7 @@ public actor PlayerEngine {
     /// Exceptions for tests of an app. All are off by default; each weakens the connection to rights locations, so that anyone
     /// can impersonate one.
     public struct Properties: Sendable {
-        /// Whether a rights location may show any certificate, such as one that it signed itself.
+        /// Whether a rights location may present any certificate, including a self-signed one.
         public var acceptsSelfSignedForTesting = false
         /// Whether a rights location may show a certificate for another name.
         public var acceptsHostMismatchForTesting = false

@@ -13,7 +13,7 @@ struct PlayerServer: Sendable {
     private let client: HTTPClient
     private let listener: (@Sendable (PlayerTransaction) -> Void)?
 
-    /// Answers are a few kilobytes, but for the list of what is revoked.
+    /// Responses are a few kilobytes, except the revocation list.
     private static let limit: Int64 = 16 << 20
 
     /// - Throws: `player.server` unless the address is https, or http on this machine.

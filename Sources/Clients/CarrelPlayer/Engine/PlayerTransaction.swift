@@ -18,7 +18,7 @@ public enum PlayerTransaction: Sendable {
         case revocations
         /// The service's keys are fetched.
         case securityData = "security-data"
-        /// The list of what is revoked is fetched, as a step.
+        /// The revocation list is fetched, as a step.
         case revocationList = "revocation-list"
         /// The signed time is fetched.
         case trustedTime = "trusted-time"

@@ -154,7 +154,7 @@ extension ErrorCode where Failure == PlayerError {
     public static var missingContent: Self { Self("player.content-missing") }
     /// The rights location is not reached by TLS.
     public static var insecureRights: Self { Self("player.rights-insecure") }
-    /// The server's certificate is not trusted, such as one that it signed itself.
+    /// The server's certificate is not trusted, for example because it is self-signed.
     public static var untrustedServer: Self { Self("player.tls-untrusted") }
     /// The server's certificate is for another name.
     public static var otherServer: Self { Self("player.tls-host") }
@@ -170,10 +170,10 @@ extension ErrorCode where Failure == PlayerError {
     public static var denied: Self { Self("player.denied") }
     /// The use of the license was ended.
     public static var stopped: Self { Self("player.stopped") }
-    /// The player's file is older than the license store, such as one from a backup, or leads to another root.
+    /// The player's file is older than the license store, for example from a backup, or chains to another root.
     public static var outdated: Self { Self("player.outdated") }
     /// A row of the license store was altered.
     public static var storeDamaged: Self { Self("player.store-damaged") }
-    /// The server's address is not one, or is neither TLS nor on this machine.
+    /// The server's address is not a URL, or neither uses TLS nor refers to this machine.
     public static var server: Self { Self("player.server") }
 }

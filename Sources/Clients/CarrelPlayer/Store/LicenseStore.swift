@@ -10,8 +10,8 @@ import Glibc
 
 /// The licenses of a player on its device: rows of an SQLite database, each encrypted under a key that the vault keeps.
 ///
-/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service notices it at the
-/// next contact, by the numbers of licenses and plays.
+/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service
+/// notices it at the next contact, by the numbers of licenses and plays.
 public final class LicenseStore: Sendable {
     let database: SQLiteDatabase
     let seal: RowSeal
@@ -114,7 +114,7 @@ public final class LicenseStore: Sendable {
         try await row(license)?.contentIDs ?? []
     }
 
-    /// A license; nil when it is not in the store.
+    /// A license; nil if it is not in the store.
     public func license(_ id: String) async throws(PlayerError) -> StoredLicense? { try await row(id)?.stored }
 
     /// Licenses in the order of their ids, a page at a time.
@@ -123,7 +123,7 @@ public final class LicenseStore: Sendable {
     ///   - tag: only those with the tag.
     ///   - id: those after this license; empty for the first page.
     ///   - limit: 1 to 1,000.
-    /// - Returns: as many as there are, `limit` at most.
+    /// - Returns: the existing ones, at most `limit`.
     /// - Throws: `player.store`, `player.store-damaged`.
     public func licenses(tag: String? = nil, after id: String = "", limit: Int = 100) async throws(PlayerError) -> [StoredLicense]
     {
@@ -318,7 +318,7 @@ public final class LicenseStore: Sendable {
     /// The time for which an ended license that was removed is remembered: no token lives longer.
     private static let memory = Duration.seconds(10 * 366 * 86_400)
 
-    /// Makes what was removed unreadable on the disk, in the database's log too.
+    /// Makes removed data unreadable on the disk, including the database's log.
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {

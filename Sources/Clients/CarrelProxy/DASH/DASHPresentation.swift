@@ -34,15 +34,14 @@ final class DASHPresentation: Presentation {
         var isEnded = false
     }
 
-    /// A newer manifest took the place of one that was looked at.
+    /// The manifest was replaced by a newer one during the check.
     private struct Superseded: Error {}
 
     /// The facts of live playlists that last over reloads.
     private struct LiveLists {
         /// The numbers of segments, by their tracks.
         var sequences: [String: SegmentSequence] = [:]
-        /// Streams that had the main track of a rendition, for periods that do not. Tracks alone are counted: addresses name any
-        /// combination of them.
+        /// Streams with the main track of a rendition, for periods that lack it. By track: addresses may combine tracks freely.
         var streams: [RenditionName: MPDStream] = [:]
     }
 
@@ -353,7 +352,7 @@ final class DASHPresentation: Presentation {
         let now = await reader.now
         guard available <= now + duration else { throw SegmentName.unknown }
         if available > now { try await Task.sleep(for: available - now) }
-        // what is older than this has been made, or never will be
+        // an older segment has been made, or never will be
         if now - available < duration * 4 { return Edge(deadline: .now + duration) }
         return Edge(hasPassed: index < segments.available(in: manifest.mpd, at: now).lowerBound)
     }

@@ -23,8 +23,7 @@ struct DASHTracks: Sendable {
     /// - Parameters:
     ///   - manifest: the MPD.
     ///   - wishes: the preferences of the caller and the capabilities of the player.
-    /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD is at an address that is not loaded;
-    ///   `CancellationError`.
+    /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD may not be loaded; `CancellationError`.
     init(_ manifest: Manifest, _ wishes: TrackWishes) throws {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
         var offer = Offer()
@@ -55,7 +54,7 @@ struct DASHTracks: Sendable {
 
     /// The track of a rendition.
     ///
-    /// - Throws: `proxy.missing` when the source has no such rendition.
+    /// - Throws: `proxy.missing` if the source has no such rendition.
     func track(_ name: RenditionName, _ part: Part) throws(ProxyError) -> Manifest.Track? {
         func find(_ place: Int, in tracks: [Manifest.Track]) throws(ProxyError) -> Manifest.Track {
             guard tracks.indices.contains(place) else { throw SegmentName.unknown }
@@ -105,6 +104,8 @@ private struct Offer {
     private(set) var tracks: [Key: Manifest.Track] = [:]
     private var counts: [OfferedTrack.Kind: Int] = [:]
 
+    /// Offers the representations of a period.
+    ///
     /// - Throws: `CancellationError`.
     mutating func add(_ period: MPDPeriod) throws {
         var videoSets: [Substring: [Int]] = [:]

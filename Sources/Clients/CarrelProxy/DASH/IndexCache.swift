@@ -35,7 +35,7 @@ actor IndexCache {
         self.patience = patience
     }
 
-    /// Ends what is being loaded, and loads no more.
+    /// Cancels pending loads, and loads no more.
     func end() {
         isEnded = true
         for task in running.values { task.cancel() }

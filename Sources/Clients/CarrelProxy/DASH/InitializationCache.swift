@@ -21,12 +21,12 @@ actor InitializationCache {
 
     /// The initialization segment of a representation.
     ///
-    /// - Throws: ``ProxyError``; `proxy.unsupported` when there is none: segments that need none are of another format.
+    /// - Throws: ``ProxyError``; `proxy.unsupported` if there is none: segments that need none are of another format.
     func initialization(of stream: MPDStream) async throws -> [UInt8] {
         if let (url, range) = stream.initialization {
             return try await load(url, range.flatMap { range in range.length.map { range.offset..<range.offset + $0 } })
         }
-        // the one resource of a representation begins with it: all in front of the index, and of media without one
+        // a representation in one file begins with it: everything before the index or, without an index, before the media
         guard stream.information?.kind ?? .base == .base else {
             throw ProxyError(.unsupported, "representation '\(stream.id)' has no initialization segment")
         }

@@ -13,7 +13,7 @@ struct Manifest: Sendable {
     }
 
     let mpd: MPD
-    /// Behind redirects.
+    /// The final URL, after redirects.
     let url: String
     let timings: [MPD.Timing]
     /// When it was requested.
@@ -92,7 +92,7 @@ struct Manifest: Sendable {
                 let count = segments.count
             else { continue }
             guard count > 0, let last = segments[count - 1] else { return always }
-            // the next one lasts as long as this one, about
+            // assumes that the next segment is about as long as this one
             guard let time = segments.availabilityTime(of: count - 1, in: mpd) else { continue }
             let end = time + SegmentPlaces.Place(last).duration
             earliest = min(earliest ?? end, end)
@@ -124,7 +124,7 @@ struct Manifest: Sendable {
         }
     }
 
-    /// Gives back the memory of what was made of the manifest, which is made again when it is needed.
+    /// Frees the memory of derived data, which are computed again on demand.
     func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
     /// The stream that continues a track in a period: the track itself, or the nearest of its kind.

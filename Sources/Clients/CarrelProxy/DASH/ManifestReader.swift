@@ -5,8 +5,7 @@ import CarrelDASH
 import CarrelHTTP
 import CarrelThreads
 
-/// Loads an MPD, and reloads a dynamic one if an update is due and a player requests its playlist. Concurrent calls share one
-/// request.
+/// Loads an MPD, and reloads a dynamic one for a requested playlist if an update is due. Concurrent calls share a request.
 actor ManifestReader {
     private let origin: MediaOrigin
     private let threads: SessionThreads
@@ -31,7 +30,7 @@ actor ManifestReader {
     private static let limit = 16 << 20
     /// Shortest interval between reloads of an MPD, even if it declares less or the origin fails.
     private static let leastPeriod = Duration.seconds(1)
-    /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
+    /// The part of its update period after which an MPD without further segments is reloaded, because it may have been stale.
     private static let earlyDivisor = 4
     /// Time limit for a reload if the previous MPD can be used: the new one may arrive later.
     private static let patience = Duration.seconds(2)
@@ -57,7 +56,7 @@ actor ManifestReader {
         self.spentTime = spentTime
     }
 
-    /// Ends what is being read, and reads no more.
+    /// Cancels pending requests, and reads no more.
     func end() {
         isEnded = true
         running?.cancel()
@@ -69,8 +68,7 @@ actor ManifestReader {
     /// Returns the current MPD, or one read less than its update period ago.
     ///
     /// The last MPD is used while the origin is unavailable.
-    /// - Parameter isList: whether a player requests a list of segments. An MPD with no segments for the next moments is then
-    ///   reloaded before its update period ends.
+    /// - Parameter isList: whether a list of segments is requested: an MPD without further segments is then reloaded early.
     /// - Returns: the MPD with its address.
     /// - Throws: ``ProxyError``.
     func current(isList: Bool = false) async throws -> Manifest {
@@ -89,7 +87,7 @@ actor ManifestReader {
         return try await current()
     }
 
-    /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
+    /// Whether the MPD is due for a reload (ISO/IEC 23009-1 §5.3.1.2); never without an update period.
     private func isDue(_ manifest: Manifest, isList: Bool) async -> Bool {
         guard let asked else { return true }
         let age = asked.duration(to: .now)
@@ -121,7 +119,7 @@ actor ManifestReader {
             let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
             if new.mpd.kind == .dynamic { await readClock(new) }
             failure = nil
-            // what was published before is not newer, unless nothing else comes any more
+            // an MPD with an earlier publish time is not newer, unless no other MPD arrives any more
             if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old {
                 let since = olderSince ?? .now
                 olderSince = since
@@ -139,7 +137,7 @@ actor ManifestReader {
     private func read(_ url: String) async throws -> Manifest {
         let requested = ContinuousClock.now
         let (bytes, address) = try await origin.load(url, limit: Self.limit)
-        // two manifests at a time, and what was made of one
+        // two manifests at a time, and the derived data of one
         held?.evict()
         return try await threads.compute { [origin] in
             let (whole, refused) = try await RemoteElements.inserted(into: bytes, of: address, origin)

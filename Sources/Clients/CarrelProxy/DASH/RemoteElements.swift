@@ -18,8 +18,7 @@ enum RemoteElements {
     ///   - bytes: the MPD.
     ///   - url: its address.
     ///   - origin: loads elements.
-    /// - Returns: the MPD, without elements that cannot be loaded, as the specification requires; and the addresses on other
-    ///   origins, from which nothing is loaded.
+    /// - Returns: the MPD, without elements that cannot be loaded; and the addresses on other origins, which are never loaded.
     /// - Throws: `proxy.manifest` if the result is not an MPD.
     static func inserted(into bytes: [UInt8], of url: String, _ origin: MediaOrigin) async throws(ProxyError) -> (
         bytes: [UInt8], refused: [String]

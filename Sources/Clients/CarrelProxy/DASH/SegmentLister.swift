@@ -17,7 +17,7 @@ struct SegmentLister: Sendable {
     private static let liveLimit = 20_000
     /// Segments of which the durations of a timeline are compared, at least.
     private static let leastRegular = 3
-    /// Durations of audio segments differ by a frame from one to the next; what adds up to more than this is not rounding.
+    /// Durations of audio segments differ by up to a frame; a larger sum is not a rounding error.
     private static let jitter = Duration.milliseconds(100)
 
     private var isLive: Bool { manifest.mpd.kind == .dynamic }
@@ -102,7 +102,7 @@ struct SegmentLister: Sendable {
             return SegmentPlaces(index, of: stream)
         }
         var range = isLive ? segments.available(in: manifest.mpd, at: now) : 0..<(segments.count ?? 0)
-        // a window without a limit would make every list longer than the one before
+        // without a limit on the window, every list would be longer than the previous one
         if isLive { range = range.suffix(Self.liveLimit) }
         try take(range.count, of: stream, &room, list)
         var places = SegmentPlaces(segments, range, of: stream)
@@ -143,7 +143,7 @@ struct SegmentLister: Sendable {
         return true
     }
 
-    /// Whether a representation has the times of another one in every period, by the MPD.
+    /// Whether two representations have the same times in every period, by the MPD.
     private func isTimed(_ track: Manifest.Track, as other: [SegmentInformation?]) -> Bool {
         manifest.timings.indices.allSatisfy { period in
             switch (manifest.stream(track, inPeriod: period)?.information, other[period]) {

@@ -76,7 +76,7 @@ struct SegmentPairs {
     /// Adds a period that does not have the rendition.
     ///
     /// - Parameters:
-    ///   - places: of a rendition that it has.
+    ///   - places: the segments of an existing rendition.
     ///   - period: its name in addresses.
     mutating func addGaps(_ places: SegmentPlaces, period: Int64) {
         let isLater = !segments.isEmpty

@@ -21,7 +21,7 @@ struct SegmentSequence: Sendable {
         var end: Duration { start + duration }
         private var middle: Duration { start + duration / 2 }
 
-        /// Whether another one begins in the second half of this one, or later.
+        /// Whether another segment begins in the second half of this one, or later.
         func isBefore(_ other: Key) -> Bool {
             period == other.period ? middle <= other.start && start < other.start : period < other.period
         }
@@ -34,13 +34,12 @@ struct SegmentSequence: Sendable {
         }
     }
 
-    /// If times go back further than this, the source has set its clock: no cache keeps a list for that long.
+    /// If times decrease by more than this, the source has set its clock: no cache keeps a list for that long.
     private static let longestReturn = Duration.seconds(30)
 
     init() {}
 
-    /// Numbers a second list of the same source: segments of a period have the same discontinuity number in all renditions (RFC
-    /// 8216 §6.2.4).
+    /// Numbers another list of the same source: all renditions have the same discontinuity numbers (RFC 8216 §6.2.4).
     ///
     /// - Parameters:
     ///   - other: the numbers of the other list.
@@ -70,7 +69,7 @@ struct SegmentSequence: Sendable {
                 gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
             keys[0].isDiscontinuity = isDiscontinuity
             list.segments[0].isDiscontinuity = isDiscontinuity
-            // the player may not have what is in force for the segments in front
+            // the player may lack the state of the preceding segments
             list.segments[0].hasInitialization = true
         }
         last = keys
@@ -81,7 +80,7 @@ struct SegmentSequence: Sendable {
         list.discontinuitySequence = discontinuitySequence
     }
 
-    /// Whether a list ends long before the one that is known begins.
+    /// Whether a list ends long before the known one begins.
     private func hasReturned(_ list: SegmentList) -> Bool {
         guard let oldest = last.first ?? removed, let newest = list.segments.last, newest.name.period <= oldest.period else {
             return false

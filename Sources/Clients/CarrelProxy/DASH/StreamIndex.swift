@@ -2,7 +2,7 @@
 
 import CarrelMP4
 
-/// The subsegments of a representation that is one file, by its `sidx` (ISO/IEC 23009-1 §5.3.9.2, SegmentBase).
+/// The subsegments of a representation in a single file, from its `sidx` (ISO/IEC 23009-1 §5.3.9.2, SegmentBase).
 struct StreamIndex: Sendable {
     /// A subsegment.
     struct Entry: Sendable, Equatable {
@@ -54,7 +54,7 @@ struct StreamIndex: Sendable {
     ///
     /// - Parameters:
     ///   - subsegment: the next one.
-    ///   - timescale: units a second.
+    ///   - timescale: units per second.
     mutating func append(_ subsegment: SegmentReferences.Subsegment, timescale: Int64) {
         entries.timescale = max(1, timescale)
         entries.packed.append(

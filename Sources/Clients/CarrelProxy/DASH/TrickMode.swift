@@ -6,8 +6,7 @@ import CarrelDASH
 enum TrickMode {
     private static let scheme = "http://dashif.org/guidelines/trickmode"
 
-    /// The space-separated ids of the sets that a trick-mode set belongs to; empty if it names none, nil if the set is for normal
-    /// playback.
+    /// The space-separated ids of a trick-mode set's main sets; empty if it names none, nil if the set is for normal playback.
     static func main(of set: MPDAdaptationSet) -> String? {
         let properties = set.properties.essentialProperties + set.properties.supplementalProperties
         return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }

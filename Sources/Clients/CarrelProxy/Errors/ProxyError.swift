@@ -6,7 +6,7 @@ import CarrelHTTPClient
 import CarrelMedia
 import CarrelThreads
 
-/// Why the proxy cannot serve something: a stable code, words for a person, and what can be done.
+/// The reason why the proxy cannot serve something: a stable code, a message for users, and a recommendation.
 public struct ProxyError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<ProxyError>

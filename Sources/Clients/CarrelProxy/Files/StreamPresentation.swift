@@ -17,8 +17,7 @@ final class StreamPresentation: Presentation {
 
     private static let target = Duration.seconds(6)
 
-    /// Probes a stream and divides it into segments: by the caller's index, by reading a short stream through, or by its duration
-    /// or bit rate.
+    /// Probes a stream and divides it into segments: by the caller's index, a scan if it is short, its duration or bit rate.
     ///
     /// - Throws: ``ProxyError``: `proxy.clear-content` if nothing is scrambled and the policy requires protection.
     init(

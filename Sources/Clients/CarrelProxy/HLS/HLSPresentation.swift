@@ -122,7 +122,7 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Policy
 
-    /// Refuses what the policy does not take, by a media playlist.
+    /// Refuses content that the policy forbids, by its media playlist.
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled, and fragments encrypted, without a key line
@@ -221,7 +221,7 @@ final class HLSPresentation: Presentation {
 
     /// The playlist that was read last.
     private func known(_ name: RenditionName) async throws -> HeldPlaylist {
-        // what the policy refuses has a playlist, and no segments
+        // content that the policy refuses has a playlist, but no segments
         let top = try await top()
         guard let held = state.withLock({ $0.playlists[name] }) else { return try await playlist(name) }
         try await admit(name, held, top)
@@ -371,8 +371,7 @@ final class HLSPresentation: Presentation {
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
-    /// The effective key line: the first one for this key system or, if all are for other systems, the first one. Its address is
-    /// resolved.
+    /// The effective key line, with its address resolved: the first one for this key system, or the first of any.
     private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
         let keys = state.withLock { $0.keys }
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
@@ -383,7 +382,7 @@ final class HLSPresentation: Presentation {
         return (key, WrittenAddressKeys(keys: keys, written: written, resolved: key.uri))
     }
 
-    /// A sync picture; nil of other segments, and of resources that are encrypted as a whole.
+    /// A sync picture; nil for other segments, and of resources that are encrypted as a whole.
     ///
     /// A playlist of sync pictures names the head of a fragment with its first sample alone: that is made whole.
     private func openPicture(_ name: SegmentName) async throws -> ServedMedia? {

@@ -45,7 +45,7 @@ struct HLSTracks: Sendable {
     ///
     /// - Parameters:
     ///   - url: the address of its playlist.
-    ///   - bandwidth: bits a second.
+    ///   - bandwidth: bits per second.
     ///   - wishes: the preferences of the caller and the capabilities of the player.
     /// - Throws: the errors of the plan.
     init(of url: String, bandwidth: Int, _ wishes: TrackWishes) throws(ProxyError) {

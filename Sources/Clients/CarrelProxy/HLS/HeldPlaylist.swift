@@ -6,9 +6,8 @@ import CarrelMedia
 
 /// A snapshot of a media playlist, with the numbers that the proxy gives its segments.
 ///
-/// If the encoder of a live source restarts, its media sequence numbers start over: the proxy inserts a discontinuity and keeps
-/// counting up. A list with lower numbers may also be a stale cached copy, and a list that jumps ahead may follow a pause of the
-/// player.
+/// If the encoder of a live source restarts, its numbers start over: the proxy inserts a discontinuity and keeps counting up. A
+/// list with lower numbers may also be a stale cached copy, and a list that jumps ahead may follow a pause of the player.
 struct HeldPlaylist: Sendable {
     /// Lists with lower numbers, since the first of them.
     private struct Behind: Sendable {

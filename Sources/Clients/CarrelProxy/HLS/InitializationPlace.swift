@@ -17,7 +17,7 @@ struct InitializationPlace: Sendable {
     let mediaSequence: UInt64
     private let epoch: Int
 
-    /// - Returns: nil of a segment that needs none.
+    /// - Returns: nil for a segment that needs none.
     init?(_ segment: MediaSegment, _ held: HeldPlaylist) {
         guard let initialization = segment.initialization else { return nil }
         self.initialization = initialization

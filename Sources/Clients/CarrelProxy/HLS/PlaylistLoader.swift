@@ -13,7 +13,7 @@ actor PlaylistLoader {
     private static let limit = 16 << 20
 
     /// - Parameters:
-    ///   - origin: has the playlists.
+    ///   - origin: the origin of the playlists.
     ///   - threads: read them.
     init(_ origin: MediaOrigin, _ threads: SessionThreads) {
         self.origin = origin

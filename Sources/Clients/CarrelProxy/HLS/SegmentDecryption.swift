@@ -13,7 +13,7 @@ struct SegmentDecryption: Sendable {
     var number: UInt64
     /// The media sequence number here.
     var place: Int64
-    /// The initialization section; nil of what needs none.
+    /// The initialization section; nil if none is needed.
     var initialization: [UInt8]?
     var keys: any ContentKeySource
 

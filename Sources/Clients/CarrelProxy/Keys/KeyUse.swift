@@ -48,7 +48,7 @@ final class KeyUse: Sendable {
     /// Adds the keys that other tasks requested.
     func join(_ uses: [KeyUse]) { state.withLock { $0.joined += uses.filter { $0 !== self } } }
 
-    /// When the first key ends; nil when none does.
+    /// When the first key ends; nil if none does.
     var end: Instant? {
         let (end, renewed, joined) = state.withLock { ($0.end, $0.renewedEnd, $0.joined) }
         let ends = [end, renewed?()] + joined.map(\.end)

@@ -46,7 +46,7 @@ final class KeyWatch: Sendable {
 
     /// Watches no more.
     ///
-    /// - Returns: false when the response was ended.
+    /// - Returns: false if the response was ended.
     @discardableResult
     func remove(_ serial: UInt64) -> Bool { state.withLock { $0.entries.removeValue(forKey: serial) != nil } }
 

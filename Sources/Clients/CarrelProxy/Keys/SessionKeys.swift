@@ -2,7 +2,7 @@
 
 import CarrelMedia
 
-/// The keys of a session: requests wait for a license as the proxy's options say.
+/// The keys of a session: requests wait for a license as configured in the proxy's options.
 final class SessionKeys: ContentKeySource {
     let keys: any ContentKeySource
     private let gate: LicenseGate

@@ -14,6 +14,8 @@ public struct StreamRights: Sendable {
         /// Its content.
         public var payload: [UInt8]
 
+        /// Creates a rule.
+        ///
         /// - Parameters:
         ///   - type: four characters, such as `wudo`.
         ///   - isCritical: whether a player that does not know it must not play.
@@ -32,13 +34,15 @@ public struct StreamRights: Sendable {
     public var keys: any ContentKeySource
     /// Additional rules. An unknown critical one refuses the stream.
     public var extensions: [Extension]
-    /// When the rights end; nil when they do not.
+    /// When the rights end; nil if they do not.
     public var end: Instant?
     /// Returns the current expiry of renewable rights. Called repeatedly; must not block.
     package var renewedEnd: (@Sendable () -> Instant?)?
     /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void
 
+    /// Creates rights.
+    ///
     /// - Parameters:
     ///   - keys: the key source of the content.
     ///   - extensions: additional rules.
@@ -56,7 +60,7 @@ public struct StreamRights: Sendable {
         self.release = release
     }
 
-    /// Whether the output may be a plain stream of bytes. A constraint on the image other than 0 is one that such a stream does not keep.
+    /// Whether the output may be a plain byte stream. Such a stream does not enforce image constraints other than 0.
     public var relaxesOutput: Bool { extensions.contains(where: Self.opensOutput) }
 
     /// The first critical extension that the proxy does not enforce.

@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelHLS
 public import CarrelHTTP
 
-/// What a caller knows about a source, and its preferences. Every field is optional.
+/// The known facts about a source, and the preferences of the caller. Every field is optional.
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {
-        /// The one that the rules choose.
+        /// The track chosen by the default rules.
         case any
         /// Selects by the id of the adaptation set, group or track.
         case id(String)
@@ -25,6 +25,8 @@ public struct MediaSourceParameters: Sendable {
         /// The address of a WebVTT file.
         public var url: String
 
+        /// Creates a subtitle file.
+        ///
         /// - Parameters:
         ///   - name: the name that players show.
         ///   - language: the language (BCP 47).
@@ -38,7 +40,7 @@ public struct MediaSourceParameters: Sendable {
 
     /// The media type of the source, such as `video/mp4` or `application/vnd.oma.drm.dcf`; nil to find it in its bytes.
     public var sourceContentType: String?
-    /// The media type that players get for the content of a DCF; nil for the one that the file names.
+    /// The media type that players get for the content of a DCF; nil for the type in the file.
     public var contentType: String?
     /// The duration of the content in seconds; nil if unknown.
     public var durationSeconds: Double?
@@ -58,7 +60,7 @@ public struct MediaSourceParameters: Sendable {
     public var videoTrack = TrackSelector.any
     /// Which audio is played.
     public var audioTrack = TrackSelector.any
-    /// Whether plain http beyond this machine is allowed for this source; nil for what the proxy allows all.
+    /// Whether plain http beyond this machine is allowed for this source; nil for the proxy's default.
     public var allowsPlainHTTP: Bool?
     /// Header fields of every request to the source's own origin, and to no other.
     public var originFields: HTTPFields = [:]
@@ -109,7 +111,7 @@ public struct MediaSourceParameters: Sendable {
         "upgrade",
     ]
 
-    /// Whether a line keeps a top playlist one that players read.
+    /// Whether a multivariant playlist remains valid for players with a line.
     private static func isOfTopPlaylist(_ line: String) -> Bool {
         let text = Array("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nmedia.m3u8\n\(line)\n".utf8)
         guard case .multivariant = try? Playlist.parse(text.rawSpan) else { return false }

@@ -21,8 +21,7 @@ enum LocalReference {
         return ["", "localhost"].contains(parts.authority?.lowercased() ?? "")
     }
 
-    /// The paths that a resolved reference may mean, likeliest first: decoded, without query and fragment; decoded with both, for
-    /// names with unescaped `#` and `?`; verbatim.
+    /// The possible paths of a resolved reference, likeliest first: decoded, without or with its query and fragment; verbatim.
     static func paths(_ reference: String) -> [String] {
         [decoded(URIReference(reference).path), decoded(reference[...]), reference].filter { !$0.isEmpty && !$0.contains("\0") }
     }

@@ -46,9 +46,9 @@ struct MediaOrigin: Sendable {
     /// - Parameters:
     ///   - source: an address, or the path of a file.
     ///   - others: further addresses that the caller named.
-    ///   - client: of all sessions.
-    ///   - fields: of requests to the origin of the source.
-    ///   - permissions: what the caller allows.
+    ///   - client: the HTTP client of all sessions.
+    ///   - fields: header fields for the origin of the source.
+    ///   - permissions: the caller's permissions.
     /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`.
     init(
         _ source: String,
@@ -293,7 +293,7 @@ struct MediaOrigin: Sendable {
 
     /// Bytes of the source.
     ///
-    /// - Throws: `proxy.no-ranges` when the server has no byte ranges; `proxy.unavailable`.
+    /// - Throws: `proxy.no-ranges` if the server has no byte ranges; `proxy.unavailable`.
     func length() async throws(ProxyError) -> Int64 {
         guard isRemote else {
             let stream = try await open(address)

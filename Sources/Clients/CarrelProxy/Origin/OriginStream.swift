@@ -62,7 +62,7 @@ final class OriginStream: Sendable {
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: the bytes.
-    /// - Throws: `proxy.wrong-length` when there are more; what ``next()`` throws.
+    /// - Throws: `proxy.wrong-length` if there are more; the errors of ``next()``.
     func rest(limit: Int) async throws(ProxyError) -> [UInt8] {
         var bytes: [UInt8] = []
         while let piece = try await next() {

@@ -33,9 +33,9 @@ final class SharedThreads: Sendable {
 final class SessionThreads: Sendable {
     private struct State {
         var running: [ObjectIdentifier: BlockingWork] = [:]
-        /// Those of them that have a thread of the share.
+        /// Jobs on a thread of the shared pool.
         var shared: Set<ObjectIdentifier> = []
-        /// Has the thread for work that grows with what the source sends.
+        /// The thread for computation whose cost depends on the source.
         var computing: BlockingExecutor?
         var isEnded = false
     }
@@ -133,9 +133,8 @@ final class SessionThreads: Sendable {
 
     /// Runs computation whose cost depends on the source: manifests, playlists, indexes, subtitles.
     ///
-    /// The session has one thread for all of it, so that it does not delay other sessions, or the tasks of an app. A job that
-    /// awaits something releases the thread to other jobs. If the system refuses the thread, the job runs on the default
-    /// executor.
+    /// The session has one thread for all of it, so that it does not delay other sessions or the app's tasks. A job that awaits
+    /// something releases the thread. If the system refuses the thread, the job runs on the default executor.
     /// - Parameter body: the job; its loops check for cancellation.
     /// - Returns: the result of the job.
     /// - Throws: the errors of the job; `proxy.ended` after the session.

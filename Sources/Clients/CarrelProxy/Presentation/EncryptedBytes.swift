@@ -12,7 +12,7 @@ actor EncryptedBytes: SegmentBytes {
 
     /// - Parameters:
     ///   - plain: the segment.
-    ///   - key: of the session.
+    ///   - key: the session key.
     ///   - name: the segment's; no two of a session have the same vector, because the vector is the digest of the name.
     /// - Throws: `crypto.key-length`, `crypto.refused`.
     init(_ plain: any SegmentBytes, key: Secret, _ name: SegmentName) throws(CryptoError) {

@@ -7,7 +7,7 @@ import CarrelHLS
 enum PackedFormat: String, Sendable, CaseIterable {
     case aac, mp3, ac3, ec3
 
-    /// The format of a segment that needs no initialization section, by its name at the origin; nil of a transport stream.
+    /// The format of a segment that needs no initialization section, by its name at the origin; nil for a transport stream.
     init?(uri: String) {
         let path = URIReference(uri).path.lowercased()
         guard let end = path.split(separator: ".").last, end.utf8.count < path.utf8.count else { return nil }

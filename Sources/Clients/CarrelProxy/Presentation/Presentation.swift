@@ -9,7 +9,7 @@ protocol Presentation: Sendable {
     /// The kind of the source.
     var kind: SourceSummary.Kind { get }
 
-    /// How the source is protected, as far as its playlists or its tables say.
+    /// How the source is protected, as declared in its playlists or tables.
     ///
     /// - Returns: each once.
     /// - Throws: ``ProxyError``.
@@ -149,7 +149,7 @@ struct Outline: Sendable {
             }
         }
 
-        /// The event for those who follow what the proxy does.
+        /// The event for traces.
         var trace: Trace {
             switch self {
             case .transportStream: Trace(.proxy, .now(), "transport streams go out unchanged, not as fragments")

@@ -75,7 +75,7 @@ actor RangedBytes: SegmentBytes {
 
     /// - Parameters:
     ///   - file: the file.
-    ///   - range: which of its bytes.
+    ///   - range: the requested range.
     ///   - presentation: opens its segments.
     init(_ file: RangedFile, _ range: Range<Int64>, of presentation: any Presentation) {
         self.file = file

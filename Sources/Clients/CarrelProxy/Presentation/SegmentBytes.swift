@@ -50,10 +50,10 @@ actor RemuxedBytes: SegmentBytes {
     /// - Parameters:
     ///   - streams: the segments at the origin.
     ///   - described: their tracks, in the same order.
-    ///   - number: of the segment.
+    ///   - number: the number of the segment.
     ///   - hasTags: whether every segment has a stream of timed ID3 tags.
     ///   - reserved: packet identifiers that are left to streams that other segments have.
-    ///   - keys: has the keys.
+    ///   - keys: the key source.
     init(
         _ streams: [FirstBytes],
         _ described: [SegmentRemux.Stream],
@@ -106,7 +106,7 @@ actor DecryptedBytes: SegmentBytes {
     /// - Parameters:
     ///   - stream: the segment at the origin.
     ///   - decrypter: decrypts it.
-    ///   - isChecked: whether what does not begin as media do is an error: the key is another.
+    ///   - isChecked: whether output that does not begin like media is an error: the key is wrong.
     init(_ stream: FirstBytes, _ decrypter: consuming sending MediaSegmentDecrypter, isChecked: Bool = false) {
         self.stream = stream
         self.isChecked = isChecked

@@ -81,7 +81,7 @@ package struct SegmentName: Sendable, Hashable {
     /// Reads query fields.
     ///
     /// - Parameter query: of a request.
-    /// - Throws: `proxy.missing` when a field is not a number, is out of range, or comes twice.
+    /// - Throws: `proxy.missing` if a field is not a number, is out of range, or comes twice.
     package init(_ query: Query) throws(ProxyError) {
         var seen: Set<String> = []
         for pair in query.pairs {

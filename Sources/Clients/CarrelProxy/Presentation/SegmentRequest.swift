@@ -5,7 +5,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelThreads
 
-/// A media segment of one stream at the origin, and what is needed to read it.
+/// A media segment of one stream at the origin, with everything needed to read it.
 struct SegmentSource: Sendable {
     /// The initialization segment of its stream, as the origin has it.
     var initialization: [UInt8]
@@ -25,7 +25,7 @@ struct SegmentSource: Sendable {
         fragmentOrigin.map { FragmentShift(start: periodStart - $0, offset: presentationTimeOffset, timescale: timescale) }
     }
 
-    /// The ticks of 90 kHz at which fragments for the player have the beginning of the presentation.
+    /// The 90 kHz ticks at which fragments for the player have the beginning of the presentation.
     var fragmentStart: Int64 { fragmentShift.map { $0.units(90_000) } ?? 0 }
 
     /// The offset of media times in 90 kHz ticks: media times of a period are relative to its start in the presentation.
@@ -38,14 +38,14 @@ struct SegmentSource: Sendable {
     }
 }
 
-/// A segment on its way: the origin's segments are opened, decrypted and made into one for the player, as its bytes are taken.
+/// Produces a segment: opens and decrypts the origin's segments and combines them for the player on demand.
 struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
     var opening: SegmentOpening
     var settings: SessionSettings
     /// The number of the segment.
     var number: Int
-    /// Whether other segments of the list have pictures, and this one has none.
+    /// Whether other segments of the list have video, but this one has none.
     var lacksPictures = false
 
     /// One transport stream of all sources.

@@ -2,7 +2,7 @@
 
 public import CarrelMedia
 
-/// The facts of a source that was looked into: what a player gets of it.
+/// A summary of a probed source, as a player gets it.
 public struct SourceSummary: Sendable {
     /// The kind of a source, as its bytes have it.
     @nonexhaustive

@@ -6,17 +6,17 @@ import CarrelThreads
 
 /// Bytes that are made by calls that block, on a thread of their own that waits while the player does.
 ///
-/// There is one for a request at most, so that a player that stalls holds a thread of its session and no other.
+/// There is at most one per request, so that a stalled player occupies a thread of its own session only.
 final class ThreadBytes: SegmentBytes {
     private let channel: PieceChannel
     private let work = BlockingWork()
     private let name: String
 
     /// - Parameters:
-    ///   - threads: of the session.
+    ///   - threads: the threads of the session.
     ///   - name: the resource, as errors show it.
     ///   - make: writes all bytes.
-    /// - Throws: `proxy.busy` when there are too many threads or open files.
+    /// - Throws: `proxy.busy` if there are too many threads or open files.
     init(_ threads: SessionThreads, name: String, _ make: @escaping @Sendable (inout PieceSink) throws -> Void) throws(ProxyError)
     {
         guard let room = BlockingSignal() else { throw ProxyError(.busy, "there are too many open files") }
@@ -55,7 +55,7 @@ final class ThreadBytes: SegmentBytes {
     }
 }
 
-/// Collects what is written into pieces.
+/// Collects the output into pieces.
 struct PieceSink: MediaSink {
     private let channel: PieceChannel
     private var held: [UInt8] = []
@@ -103,7 +103,7 @@ private final class PieceChannel: Sendable {
         self.room = room
     }
 
-    /// Gives a piece, and waits until the one before it is taken.
+    /// Delivers a piece, and waits until the previous one was taken.
     func send(_ piece: [UInt8]) throws {
         while true {
             let (isDone, waiting) = try state.withLock { state throws(CancellationError) in

@@ -44,7 +44,7 @@ extension TrackPlan {
     /// The codecs of a variant, with the audio multiplexed into it.
     private func codecs(of track: OfferedTrack) -> String? {
         guard track.includesAudio else {
-            // a codec that is not known would look like one that is not there
+            // an unknown codec would look like a missing one
             guard let own = track.codecs else { return nil }
             return Self.text([own] + audio.prefix(1).compactMap(\.codecs))
         }

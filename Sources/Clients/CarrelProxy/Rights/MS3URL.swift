@@ -6,9 +6,9 @@ import CarrelTokens
 
 /// The address of content together with the right to play it, in the shape of Marlin Simple Secure Streaming.
 ///
-/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the C-URL):
-/// `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme `ms3`. Who has the token
-/// can redeem it, so that the description leaves it out.
+/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the
+/// C-URL): `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme
+/// `ms3`. Who has the token can redeem it, so that the description leaves it out.
 public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let compound: CompoundURL
     /// The address of the content, with the scheme `https` or `http`.
@@ -21,7 +21,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB, with the scheme `https` or `ms3`.
-    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` when the rights service is not reached by TLS.
+    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` if the rights service is not reached by TLS.
     public init(_ text: String) throws(ProxyError) {
         do throws(RightsError) { compound = try CompoundURL(parsing: text) } catch {
             throw ProxyError(
@@ -43,8 +43,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
         isPlaylist = true
     }
 
-    /// Whether a source is intended as a compound URL: by its scheme, by the path of its rights service, or by an address in its
-    /// fragment.
+    /// Whether a source is meant as a compound URL: by its scheme, the path of its rights service, or an address in its fragment.
     ///
     /// - Parameter source: the source as passed to the proxy.
     /// - Returns: true for malformed ones too, so that their token is not sent to a server as part of an ordinary address.

@@ -8,8 +8,7 @@ public import CarrelMedia
 /// let session = try proxy.makeURL("ms3://rights.example/hms/ms3/rights/?b=…#…", .dash, rights: rights)
 /// ```
 public protocol RightsSource: Sendable {
-    /// Redeems the token of an address. A session calls this once, with its first request; again only after
-    /// ``RightsAnswer/unavailable(_:)``.
+    /// Redeems the token of an address. Called once per session, and again only after ``RightsAnswer/unavailable(_:)``.
     ///
     /// - Parameters:
     ///   - url: the address with the token and the location of the rights service.

@@ -22,7 +22,7 @@ final class SessionRights: ContentKeySource {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - url: has the token.
+    ///   - url: the address with the token.
     ///   - source: redeems it.
     ///   - client: sends its requests.
     ///   - limit: the longest time that this takes.

@@ -22,8 +22,7 @@ struct ByteContent: Sendable {
 
     /// Opens the first object of a DCF.
     ///
-    /// - Throws: ``ProxyError``: `proxy.output-control` unless the grant of the key relaxes the controls of the output; `proxy.no-ranges`
-    ///   when the origin has none.
+    /// - Throws: ``ProxyError``: `proxy.output-control` unless the key relaxes output controls; `proxy.no-ranges`.
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
         do {
             self.origin = origin
@@ -58,7 +57,7 @@ struct ByteContent: Sendable {
     /// The response to GET or HEAD: whole, or in parts.
     ///
     /// - Parameters:
-    ///   - request: for it.
+    ///   - request: the request for it.
     ///   - watched: its body, which ends with the keys.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``: `proxy.expired-key`.

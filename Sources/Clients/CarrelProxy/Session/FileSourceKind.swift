@@ -11,7 +11,7 @@ enum FileSourceKind: Sendable {
     /// HLS.
     case presentation(any Presentation)
 
-    /// Looks into a file.
+    /// Inspects a file.
     ///
     /// - Throws: ``ProxyError``.
     init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws {

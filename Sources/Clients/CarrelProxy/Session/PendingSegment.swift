@@ -54,7 +54,7 @@ final class PendingSegment: Sendable {
             defer { state.waiters = [:] }
             state.hasEnded = true
             guard let last = state.waiters.keys.max() else {
-                // the first request may not wait yet; a large sample is not kept for one that may never come
+                // the first request may not be waiting yet; a large sample is not kept for a request that may never come
                 let count = ((try? result.get())?.bytes as? BegunBytes)?.firstCount ?? 0
                 state.result = state.serial > 0 && count > keptLimit ? nil : result
                 return ([:] as [Int: Waiter], 0)

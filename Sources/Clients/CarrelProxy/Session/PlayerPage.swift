@@ -12,7 +12,7 @@ enum PlayerPage {
         page("<video src=\"\(escaped(address))\" controls autoplay aria-label=\"The media\"></video>", .ok)
     }
 
-    /// A page that shows an error and what to do about it.
+    /// A page that shows an error with its recommendation.
     static func failed(_ error: ProxyError) -> HTTPResponse {
         page(
             "<main><h1>This cannot be played</h1><p>\(escaped(error.message))</p><p>\(escaped(error.recommendation))</p></main>",

@@ -25,7 +25,7 @@ final class PrefetchShare: Sendable {
         free = Locked(limit)
     }
 
-    /// A place for a segment; nil when all are taken.
+    /// A place for a segment; nil if all are taken.
     func take() -> Place? {
         let isFree = free.withLock { free in
             guard free > 0 else { return false }

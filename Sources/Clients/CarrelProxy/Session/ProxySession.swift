@@ -52,7 +52,7 @@ final class ProxySession: Sendable {
         (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
     }
 
-    /// Ends what the session does.
+    /// Ends the session's activity.
     func end() { content.end() }
 
     func progress() -> SessionProgress { content.progress() }

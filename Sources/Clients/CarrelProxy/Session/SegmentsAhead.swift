@@ -6,8 +6,7 @@ import CarrelThreads
 /// The open segments of a session that no player reads yet, one per rendition: the next segment, opened before its request, or a
 /// segment whose player left before the first byte, kept for its next request.
 ///
-/// An open segment is a request to the origin with its first bytes, held by back-pressure. Their number is limited by the share
-/// of all sessions.
+/// An open segment is a stalled request to the origin with its first bytes. The share of all sessions limits their number.
 final class SegmentsAhead: Sendable {
     private enum Content: Sendable {
         /// Opened before its request.
@@ -53,7 +52,7 @@ final class SegmentsAhead: Sendable {
         self.share = share
     }
 
-    /// Renditions of a session: pictures, audio, and what the player changes to.
+    /// Maximum number of renditions of a session: video, audio, and the player's switches.
     private static let limit = 4
     /// Age limit: an origin may end a stalled request, so a new request is safer after this.
     private static let age = Duration.seconds(20)
@@ -90,7 +89,7 @@ final class SegmentsAhead: Sendable {
                 throw error
             } catch {
                 release(name, segment)
-                // one that was kept may have failed while no request waited
+                // a kept segment may have failed while no request waited
                 if !wasLeft { throw error }
             }
         }
@@ -120,7 +119,7 @@ final class SegmentsAhead: Sendable {
         return (segment, wasLeft)
     }
 
-    /// The segment that was opened before its request; one that failed is opened again.
+    /// The segment that was opened before its request; a failed one is opened again.
     private static func take(
         _ task: Task<ServedMedia, any Error>,
         orOpen open: () async throws -> ServedMedia

@@ -314,8 +314,8 @@ final class SessionContent: Sendable {
 
     /// Serves a segment while it is made; usually its length is not known in advance.
     ///
-    /// The first bytes are made before this returns, so that a missing key or a segment missing at the origin gives the player an
-    /// error status, not a truncated response.
+    /// The first bytes are made before this returns, so that a missing key or segment is an error status, not a truncated
+    /// response.
     private func served(
         _ media: ServedMedia,
         _ name: SegmentName?,
@@ -361,8 +361,7 @@ final class SessionContent: Sendable {
 
     // MARK: - Keys that end
 
-    /// Opens a response within the life of its keys: a key that expires first gives an error status, however long the origin
-    /// takes.
+    /// Opens a response within the life of its keys: an expired key gives an error status, however long the origin takes.
     private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let task = Task { try await open() }
         let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
@@ -388,7 +387,7 @@ final class SessionContent: Sendable {
         do {
             try await KeyUse.$current.withValue(use) { try await send() }
         } catch {
-            // one that was cut has been reported
+            // an aborted response was already reported
             let isWatched = share.watch.remove(watching)
             if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
                 report(use.explained(error))

@@ -2,7 +2,7 @@
 
 /// How far the player of a session has come, by the segments that it took.
 ///
-/// A proxy sees requests and not the screen: what the player has in its buffer is what it took since it last jumped, less the time since then.
+/// A proxy sees only requests: the player's buffer is estimated as the media sent since its last seek, minus the time since then.
 public struct SessionProgress: Sendable {
     /// Segments that were sent whole.
     public var segments = 0
@@ -18,21 +18,20 @@ public struct SessionProgress: Sendable {
     public var bitrate: Int?
     /// The place of that segment in its period, from 0; of a live timeline its place since the session began to list it.
     public var segment: Int64?
-    /// How long the source is, as its last playlist has it; nil of a live source.
+    /// How long the source is, as its last playlist has it; nil for a live source.
     public var duration: Duration?
 
     /// How much the player has in its buffer, about.
     ///
     /// - Parameter now: the time.
-    /// - Returns: zero when it has played everything that it took.
+    /// - Returns: zero if it has played everything that it took.
     public func buffered(at now: ContinuousClock.Instant) -> Duration {
         guard let runBegan else { return .zero }
         return max(.zero, run - runBegan.duration(to: now))
     }
 }
 
-/// Tracks the segments that were sent. It holds the playlists that players got, so it exists only after a caller requests
-/// progress.
+/// Tracks the segments that were sent. It keeps playlists, so it exists only after a caller requests progress.
 struct SentMedia: Sendable {
     private(set) var progress = SessionProgress()
     private var lists: [RenditionName: SegmentList] = [:]

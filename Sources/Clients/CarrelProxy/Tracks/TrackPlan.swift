@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The tracks of a source that are played, and how they are served: the same selection for files, HLS, DASH and transport
-/// streams.
+/// The selected tracks of a source and how they are served: the same rules for files, HLS, DASH and transport streams.
 ///
 /// Selectors index all tracks of the source. Tracks that the player or the segment format does not support are left out. The
 /// first group with remaining tracks is chosen: by language, then by the default flag of the source, then in source order.
@@ -131,7 +130,7 @@ private struct Tracks {
 }
 
 extension [OfferedTrack] {
-    /// The track with the most bits a second of each group, the groups by their rank, then in their order.
+    /// The track with the most bits per second of each group, the groups by their rank, then in their order.
     fileprivate func bestOfGroups(rank: (OfferedTrack) -> (Int, Int)) -> [OfferedTrack] {
         var best: [Int: OfferedTrack] = [:]
         for track in self where best[track.group].map({ $0.bandwidth <= track.bandwidth }) ?? true { best[track.group] = track }

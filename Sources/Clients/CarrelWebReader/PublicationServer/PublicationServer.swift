@@ -32,16 +32,16 @@ public final class PublicationServer: Sendable {
     /// A server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the caller's to
-    ///     close, after the server has stopped.
-    ///   - port: of 127.0.0.1; 0 for any that is free.
+    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the
+    ///     caller's to close, after the server has stopped.
+    ///   - port: a port of 127.0.0.1; 0 for any free port.
     public convenience init(_ publication: Publication, port: UInt16 = 0) {
         self.init(ReadingSession(publication), port: port) { _ in }
     }
 
     /// - Parameters:
-    ///   - session: what is served.
-    ///   - port: of 127.0.0.1; 0 for any that is free.
+    ///   - session: the session to serve.
+    ///   - port: a port of 127.0.0.1; 0 for any free port.
     ///   - open: first segments of paths that need no token.
     ///   - addRoutes: adds further routes.
     init(_ session: ReadingSession, port: UInt16, open: Set<String> = [], _ addRoutes: (inout Router) -> Void) {
@@ -80,7 +80,7 @@ public final class PublicationServer: Sendable {
         )
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening, and aborts open responses after a short grace period.
     public func stop() async {
         await server.stop()
     }

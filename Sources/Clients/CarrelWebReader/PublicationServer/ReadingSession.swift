@@ -6,12 +6,12 @@ import CarrelLoopback
 import CarrelPublication
 import CarrelThreads
 
-/// One publication that is being served: its addresses, and who may use them.
+/// A publication being served: its addresses, and their access control.
 final class ReadingSession: Sendable {
     let publication: Publication
     /// In the addresses of the manifest and of the resources, which every script of the publication can read.
     let content = SessionToken()
-    /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
+    /// Token in addresses that act for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
     /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()
@@ -57,8 +57,8 @@ final class ReadingSession: Sendable {
         noToken: HTTPError(.forbidden, "reader.token", "only who was given the address of this publication may use it")
     )
 
-    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the publication
-    /// has no origin at all.
+    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the
+    /// publication has no origin at all.
     var areas: [LoopbackSession.Area] {
         [
             LoopbackSession.Area(["publication", "page"], token: content, allowsOtherOrigins: true),

@@ -11,7 +11,7 @@ final class ServedResource: Sendable {
     private let mediaType: String
     private let tag: String
 
-    /// Bytes in memory for one response, besides what the server holds.
+    /// Memory of one response in bytes, in addition to the server's.
     private static let pieceSize = 64 << 10
 
     /// - Parameters:

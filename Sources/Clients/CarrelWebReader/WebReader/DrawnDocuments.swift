@@ -13,7 +13,7 @@ actor DrawnDocuments {
         self.poppler = poppler
     }
 
-    /// The document at a path of the publication. The opening of another one ends.
+    /// Opens the document at a path of the publication; cancels the opening of another one.
     ///
     /// - Throws: as ``RenderedDocument``.
     func document(at path: ResourcePath) async throws(ResourceError) -> RenderedDocument {

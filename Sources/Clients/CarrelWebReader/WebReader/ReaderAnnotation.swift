@@ -96,7 +96,7 @@ struct ReaderAnnotation: Sendable, Equatable {
         ]
     }
 
-    /// The annotations in what others exported: a collection, a page, Readium's set, an array, or one annotation.
+    /// The annotations in an export of another program: a collection, a page, Readium's set, an array, or one annotation.
     static func list(_ json: JSON) -> [ReaderAnnotation] {
         let items = json.array ?? json["items"]?.array ?? json["first"]?["items"]?.array ?? [json]
         return items.compactMap { ReaderAnnotation($0) }

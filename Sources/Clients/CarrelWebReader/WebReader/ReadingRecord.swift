@@ -22,9 +22,9 @@ struct ReadingRecord: Sendable, Equatable {
         ["annotations": .array(annotations.map(\.json))]
     }
 
-    /// Puts an annotation in the place of the one with its id, or after the others.
+    /// Replaces the annotation with the same id, or appends a new one.
     ///
-    /// - Returns: false when there are too many.
+    /// - Returns: false if there are too many.
     mutating func put(_ annotation: ReaderAnnotation) -> Bool {
         if let at = annotations.firstIndex(where: { $0.id == annotation.id }) {
             annotations[at] = annotation

@@ -85,7 +85,7 @@ final class ReadingRecords: Sendable {
     func preferences() async throws -> JSON {
         let file = preferenceFile
         return try await thread.run {
-            // what cannot be read is not worth more than the defaults
+            // an unreadable file is replaced by the defaults
             guard let bytes = try file.load(), let json = try? JSON.parse(bytes.rawSpan), json.object != nil else { return [:] }
             return json
         }

@@ -2,6 +2,8 @@
 
 /// Finds where the content of a document's root element begins: after `<html …>`, or another start tag.
 enum RootTag {
+    /// Finds the end of the root's start tag.
+    ///
     /// - Parameter bytes: the beginning of an HTML or XML document, in UTF-8 or another superset of ASCII.
     /// - Returns: the index after the root's start tag; nil if the tag is not in the bytes, the root is empty, or the text is
     ///   UTF-16.

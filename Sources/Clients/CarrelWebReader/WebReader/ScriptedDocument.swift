@@ -24,6 +24,8 @@ final class ScriptedDocument: Resource {
         self.place = place
     }
 
+    /// Adds the script to a document.
+    ///
     /// - Parameter document: HTML, XHTML or SVG, in UTF-8 or another superset of ASCII, or in UTF-16.
     /// - Returns: the document with the script, in UTF-8 instead of UTF-16; nil if no place for a script is found.
     /// - Throws: the errors of reading it.

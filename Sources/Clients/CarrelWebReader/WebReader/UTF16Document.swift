@@ -11,6 +11,8 @@ enum UTF16Document {
 
     private static let threads = BlockingThreadPool(name: "carrel-utf16", count: 1)
 
+    /// Converts a document to UTF-8.
+    ///
     /// - Parameter bytes: the whole document.
     /// - Returns: the document in UTF-8, with an XML encoding declaration changed to match; nil if it is not UTF-16.
     static func utf8(_ bytes: [UInt8]) async -> [UInt8]? {

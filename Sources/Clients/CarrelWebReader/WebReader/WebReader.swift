@@ -47,13 +47,13 @@ public final class WebReader: Sendable {
     /// Listens. Once.
     ///
     /// - Returns: the address of the reader's page, a secret of its user.
-    /// - Throws: `reader.server` when the port is taken.
+    /// - Throws: `reader.server` if the port is taken.
     public func start() throws(ReaderError) -> String {
         let publication = try server.start().publication
         let origin = publication.split(separator: "/").prefix(2).joined(separator: "//")
         return "\(origin)/read/\(server.session.control.text)/"
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening, and aborts open responses after a short grace period.
     public func stop() async { await server.stop() }
 }

@@ -182,7 +182,7 @@ struct AccountDeviceLimit: Command {
 extension HomeClient {
     /// The path of an account's resources, by its name.
     ///
-    /// - Throws: ``ServiceProblem`` when there is no such account.
+    /// - Throws: ``ServiceProblem`` if there is no such account.
     func accountPath(_ name: String) async throws -> String {
         let found = try await call(.get, "/admin/v1/accounts?name=\(PercentEncoding.encode(name))")
         guard let id = found["accounts"]?.array?.first?["id"]?.string else {

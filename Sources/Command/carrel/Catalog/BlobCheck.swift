@@ -10,7 +10,7 @@ struct BlobCheck: Sendable {
     /// The folder with copies; nil if nothing is repaired.
     let source: String?
 
-    /// A blob that is not sound.
+    /// A damaged or missing blob.
     struct Fault: Sendable {
         let id: BlobID
         let state: State

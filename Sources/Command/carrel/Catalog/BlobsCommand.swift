@@ -59,7 +59,7 @@ struct BlobsCheck: Command {
         if left > 0 { throw DamagedBlobs(count: left) }
     }
 
-    /// A blob that is not sound, and the titles that need it.
+    /// A damaged or missing blob, with the titles that need it.
     private struct Damage {
         let fault: BlobCheck.Fault
         let uses: [Title]

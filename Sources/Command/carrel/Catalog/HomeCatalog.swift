@@ -8,8 +8,7 @@ import CarrelServer
 
 /// The catalog of a home, managed by its server or, if none is running, by this process.
 ///
-/// An ingest takes time, and servers may stop and start during it: each call goes to the process that has the database at that
-/// moment.
+/// Servers may stop and start during an ingest: each call goes to the process that has the database at that moment.
 actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient
@@ -23,7 +22,7 @@ actor HomeCatalog {
         client = try await HomeClient(options, creating: console)
     }
 
-    /// Calls the API. The call has to be one that does no harm when it is made twice.
+    /// Calls the API. The call must be harmless if it is repeated.
     func call(_ target: String, contentType: String = "application/json", _ body: [UInt8]) async throws -> JSON {
         do {
             return try await client.call(.post, target, contentType: contentType, body)

@@ -5,10 +5,9 @@ import CarrelHTTP
 import CarrelJSON
 import Glibc
 
-/// Writes errors that a client sees only as a 500 to standard error, as one line of JSON each, with the request ID that the
-/// client got.
+/// Writes errors that a client sees as a 500 to standard error, as one line of JSON each, with the client's request ID.
 final class ErrorLog: Sendable {
-    /// Errors say what happened in a sentence; what is longer is cut.
+    /// Errors are one sentence; longer text is cut.
     private static let longest = 1000
 
     private let lines: LineWriter

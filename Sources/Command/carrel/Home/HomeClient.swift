@@ -107,8 +107,7 @@ struct HomeClient {
     /// Seals what a command recorded, as the loop of a running server would. `audit verify` reports rows that cannot be sealed.
     private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 
-    /// Sends a request on the home's socket. Its time limit is the server's: reading a long log, or wrapping many keys, may
-    /// precede the first byte of the response.
+    /// Sends a request on the home's socket, with the server's time limit: it may read a long log or wrap many keys first.
     static func request(
         _ method: HTTPMethod,
         _ target: String,

@@ -50,7 +50,7 @@ struct HomeOptions: ParameterGroup, Sendable {
     ///
     /// - Parameter missing: `create` if the command will create a missing home.
     /// - Returns: the home, whose folder exists unless it is about to be created.
-    /// - Throws: ``ServerError`` `homeMissing`, or `home` when the folder cannot be used.
+    /// - Throws: ``ServerError`` `homeMissing`, or `home` if the folder cannot be used.
     func find(missing: Home.Missing = .refuse) throws -> Home {
         try Home(at: home, environment: environment, missing: missing)
     }

@@ -6,12 +6,11 @@ import Glibc
 /// Writes lines to a descriptor from a dedicated thread: a reader that stops reading does not stop the server. Lines that do not
 /// fit into the buffer are dropped and counted.
 ///
-/// The thread writes the lines of some milliseconds together, so that a busy server does not pay for a system call or a thread
-/// wake-up per line.
+/// The thread writes the lines of some milliseconds together, to save a system call and a thread wake-up per line.
 final class LineWriter: Sendable {
     private struct State {
         var lines: [UInt8] = []
-        /// Lines left out since the last one that was taken.
+        /// Lines dropped since the last written one.
         var dropped = 0
         /// Lines left out in all.
         var lost = 0

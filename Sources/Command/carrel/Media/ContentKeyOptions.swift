@@ -23,7 +23,7 @@ struct ContentKeyOptions: ParameterGroup, Sendable {
 
     /// The keys.
     ///
-    /// - Throws: `UsageError` when one is not written as a key; `MediaError` when the file cannot be read.
+    /// - Throws: `UsageError` if a key is malformed; `MediaError` if the file cannot be read.
     func keys() throws -> GivenKeys {
         var keys = GivenKeys()
         try KeyLines(given: given, file: file).read { text throws(MediaError) in try keys.add(text) }

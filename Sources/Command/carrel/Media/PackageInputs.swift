@@ -7,7 +7,7 @@ import CarrelMedia
 import CarrelMediaPackaging
 import CarrelTranscoding
 
-/// The files that `carrel package` reads, and what ffmpeg makes of those that are neither MP4 nor WebVTT.
+/// The inputs of `carrel package`, and the files that ffmpeg makes from inputs that are neither MP4 nor WebVTT.
 struct PackageInputs {
     /// Files with tracks.
     private(set) var sources: [PackagingSource] = []
@@ -74,10 +74,10 @@ struct PackageInputs {
     ///
     /// - Parameters:
     ///   - path: an MP4, MOV or WebVTT file, or another that ffmpeg reads.
-    ///   - name: as messages name it.
+    ///   - name: its name in messages.
     ///   - folder: holds copies for the time of the work.
-    ///   - console: shows what takes long.
-    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` when a file is damaged.
+    ///   - console: shows the progress of long steps.
+    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` if a file is damaged.
     mutating func add(_ path: String, named name: String, _ folder: PackageFolder, _ console: Console) async throws {
         let reader = try LocalFile(path)
         let beginning = try reader.read(0..<min(reader.length, 16))
@@ -128,7 +128,7 @@ struct PackageInputs {
     ///   - path: the file.
     ///   - tracks: the tracks of text of an MP4 file.
     ///   - streams: the streams of the file; nil lists them.
-    /// - Throws: what reading the file throws, except failures of ffmpeg.
+    /// - Throws: the errors of reading the file, except failures of ffmpeg.
     private mutating func addTexts(_ path: String, _ tracks: [MP4Track], _ streams: [FFmpegInput.Stream]?) throws {
         let input: FFmpegInput
         let all: [FFmpegInput.Stream]

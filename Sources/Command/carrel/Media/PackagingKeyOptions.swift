@@ -24,7 +24,7 @@ struct PackagingKeyOptions: ParameterGroup, Sendable {
 
     /// The keys.
     ///
-    /// - Throws: `UsageError` when one is not written as a key; `MediaError` when the file cannot be read.
+    /// - Throws: `UsageError` if a key is malformed; `MediaError` if the file cannot be read.
     func keys() throws -> PackagingKeys {
         var keys = PackagingKeys()
         try KeyLines(given: given, file: file).read { text throws(MediaError) in try keys.add(text) }

@@ -10,8 +10,7 @@ import CarrelProxy
 import CarrelThreads
 import CarrelTranscoding
 
-/// A complete clear copy of a stream in files of a folder: the variant with the highest bit rate, and its audio if that is
-/// separate.
+/// A complete clear copy of a stream in a folder: the variant with the highest bit rate, and its audio if that is separate.
 ///
 /// A proxy session reads the stream as a player would, and handles all manifest formats, keys and key checks.
 struct StreamCopy: Sendable {
@@ -50,8 +49,7 @@ struct StreamCopy: Sendable {
     ///   - folder: gets the files.
     ///   - bar: shows the bytes.
     /// - Returns: the files.
-    /// - Throws: ``SourceFailure`` if the session refuses the stream; `unsupported` if it is live, or its parts have different
-    ///   formats.
+    /// - Throws: ``SourceFailure`` if the session refuses the stream; `unsupported` if it is live, or its parts differ in format.
     static func read(
         _ source: StreamSource,
         _ servers: StreamOptions,

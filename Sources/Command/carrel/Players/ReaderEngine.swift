@@ -51,7 +51,7 @@ struct ReaderEngine: ParameterGroup, Sendable {
     }
 }
 
-/// Writes what a player does, with the time since the start.
+/// Writes the activity of a player, with the time since the start.
 struct PlayerTrace: Sendable {
     private let console: Console
     private let start = ContinuousClock.now

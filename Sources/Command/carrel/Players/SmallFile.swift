@@ -8,7 +8,7 @@ enum SmallFile {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: of the file; `-` reads standard input.
+    ///   - path: the path of the file; `-` reads standard input.
     ///   - limit: its largest size in bytes.
     /// - Returns: its bytes.
     /// - Throws: ``SmallFileProblem``.

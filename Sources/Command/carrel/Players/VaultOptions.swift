@@ -12,7 +12,7 @@ import Glibc
 
 extension VaultKind: TextValue {}
 
-/// Which vault keeps a player's keys, and what opens it.
+/// Options for the vault with a player's keys, and how it is opened.
 struct VaultOptions: ParameterGroup, Sendable {
     var kind: VaultKind?
 
@@ -50,7 +50,7 @@ struct VaultOptions: ParameterGroup, Sendable {
         clinux_forbid_dumps()
         let known = try PlayerEngine.vaultKind(of: folder)
         let place = "\(folder)/vault"
-        // A vault without a player is one of a first start that failed, or one that seals other files of the reader.
+        // A vault without a player is left from a failed first start, or seals other files of the reader.
         let found = try known ?? Vault.kind(inFolder: place) ?? Self.recorded(in: folder)
         if let found, let kind, found != kind {
             throw UsageError(

@@ -8,7 +8,7 @@ import Glibc
 struct LocalPlayer: Sendable {
     private let programs: [String]
 
-    /// - Parameter name: a program; nil for the first known one that is installed.
+    /// - Parameter name: a program; nil for the first known program that is installed.
     init(named name: String?) {
         programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
     }
@@ -54,7 +54,7 @@ struct LocalPlayer: Sendable {
         ["chromium", "chromium-browser", "google-chrome"].contains(name(program))
     }
 
-    /// A new folder for a browser: one that runs already would take the page, and the one started here would end.
+    /// A new profile folder for a browser: otherwise a running browser would open the page, and the new process would exit.
     private static func newProfile() -> String? {
         let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
         let path = unsafe strdup("\(folder)/carrel-player-XXXXXX")
@@ -72,7 +72,7 @@ struct LocalPlayer: Sendable {
         }
     }
 
-    /// Starts a player; nil when there is none of that name.
+    /// Starts a player; nil if there is none of that name.
     private static func start(_ program: String, _ url: String, page: String, _ profile: String?) -> Int32? {
         var input: String?
         let arguments: [String]

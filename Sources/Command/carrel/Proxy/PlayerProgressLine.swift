@@ -3,7 +3,7 @@
 import CarrelCommandLine
 import CarrelProxy
 
-/// A line on a terminal that shows how far the player has come: what it has in its buffer, what was sent, the bit rate and the last segment.
+/// A line on a terminal with the player's progress: buffered time, bytes sent, bit rate and last segment.
 struct PlayerProgressLine: Sendable {
     private let line: LiveLine
     private let session: PlaylistProxy.Session

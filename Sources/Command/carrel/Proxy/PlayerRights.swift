@@ -97,7 +97,7 @@ private struct LicensedKeys: ContentKeySource {
             }
             return content == session.contentID ? only : nil
         case .group, .address: return nil
-        // the format of the file does not say which content it is; the address of the license does
+        // the file format does not identify its content; the license address does
         case .track: return only
         @unknown default: return nil
         }

@@ -8,7 +8,7 @@ package import CarrelPublication
 import CarrelThreads
 import Glibc
 
-/// A publication that a command opens, and what unlocks it.
+/// A publication that a command opens, with the options that unlock it.
 struct PublicationOptions: ParameterGroup, Sendable {
     var file = ""
     var password: String?
@@ -143,8 +143,8 @@ extension OpenCommand {
     ///
     /// - Parameters:
     ///   - isGranted: whether there is the right at all.
-    ///   - left: how much of it; nil without a limit.
-    ///   - unit: what is counted, one of it.
+    ///   - left: the remaining amount; nil without a limit.
+    ///   - unit: the singular of the counted unit.
     /// - Returns: such as `yes, 10 characters left`.
     fileprivate static func words(_ isGranted: Bool, _ left: Int?, _ unit: String) -> String {
         guard isGranted else { return "no" }

@@ -10,8 +10,7 @@ import CarrelServer
 import CarrelThreads
 import CarrelWebAPI
 
-/// The listener of the rights location, which requires a player's certificate. The service issues the listener's own certificate,
-/// and replaces it while the server runs.
+/// The listener of the rights location, which requires player certificates. The service issues and renews its own certificate.
 final class RightsListener: Sendable {
     private let service: CarrelService
     private let names: [String]
@@ -46,7 +45,8 @@ final class RightsListener: Sendable {
         return service.rightsLocation.url
     }
 
-    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted, too.
+    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted,
+    /// too.
     func job(_ server: HTTPServer) -> BackgroundJob {
         BackgroundJob(every: .seconds(1), trouble: "the certificate of the rights location is not replaced") { [self] in
             let known = current.withLock { $0 }

@@ -141,8 +141,7 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Offers a link to set up a server without an owner. The link is only shown on a terminal: others may read a file or a
-    /// journal.
+    /// Offers a link to set up a server without an owner. It is shown only on a terminal: others may read a file or a journal.
     private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
         do {
             guard try await !service.staff.hasOwner() else { return }

@@ -6,9 +6,9 @@ public import CarrelBytes
 public struct ADTSHeader: Sendable, Hashable {
     /// Samples of each channel in one raw data block.
     package static let samplesPerBlock = 1024
-    /// The largest frame the 13-bit length can say, header included.
+    /// Maximum frame length in the 13-bit field, header included.
     package static let maximumFrameLength = 8191
-    /// Sync, layer, profile, rate and channels: what all frames of a stream share in their first four bytes.
+    /// Sync, layer, profile, rate and channels: common to all frames of a stream in their first four bytes.
     static let fixedMask: UInt32 = 0xfff6_fdc0
 
     /// The first four bytes as a big-endian number.
@@ -25,7 +25,7 @@ public struct ADTSHeader: Sendable, Hashable {
         self.blocks = blocks
     }
 
-    /// The header at `offset`, or nil when its seven bytes do not fit into the span or are not an ADTS header with a known rate.
+    /// The header at `offset`, or nil if its seven bytes do not fit into the span or are not an ADTS header with a known rate.
     @inlinable
     public static func parse(_ span: RawSpan, at offset: Int) -> ADTSHeader? {
         guard offset >= 0, span.byteCount &- offset >= 7 else { return nil }
@@ -40,7 +40,7 @@ public struct ADTSHeader: Sendable, Hashable {
         return header.frameLength >= header.headerLength ? header : nil
     }
 
-    /// The profile of the core; ADTS does not say whether band replication follows.
+    /// The profile of the core; ADTS does not signal band replication.
     package var profile: AACProfile {
         switch word >> 14 & 3 {
         case 0: .main
@@ -63,7 +63,7 @@ public struct ADTSHeader: Sendable, Hashable {
     @inlinable
     public var headerLength: Int { word & 0x0001_0000 == 0 ? 9 : 7 }
 
-    /// The format shared by all frames of its stream; nil when the channels are not in the header.
+    /// The format shared by all frames of its stream; nil if the channels are not in the header.
     package var format: AudioFormat? {
         AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
     }

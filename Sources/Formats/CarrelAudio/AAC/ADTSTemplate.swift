@@ -23,7 +23,7 @@ package struct ADTSTemplate: Sendable, Hashable {
         word = 0xfff1_0000 | UInt32(profile.adtsProfile) << 14 | UInt32(index) << 10 | configuration << 6
     }
 
-    /// The header of a frame with this much raw data, or nil when the frame would be longer than 8,191 bytes.
+    /// The header of a frame with this much raw data, or nil if the frame would be longer than 8,191 bytes.
     package func header(payloadLength: Int) -> [7 of UInt8]? {
         guard payloadLength >= 0, payloadLength <= ADTSHeader.maximumFrameLength - 7 else { return nil }
         let length = UInt32(payloadLength + 7)

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AudioSpecificConfig: Sendable, Hashable {
     /// How a stream signals an extension.
     package enum Signalling: Sendable, Hashable {
-        /// It does not say; small sample rates may still have band replication, which a decoder finds out.
+        /// Not signalled; small sample rates may still have band replication, which a decoder detects.
         case none
         /// The object type comes first (hierarchical signalling).
         case explicit
@@ -57,8 +57,8 @@ package struct AudioSpecificConfig: Sendable, Hashable {
 
     /// Reads the bytes of a decoder-specific info.
     ///
-    /// - Parameter bytes: the configuration; what follows it is not looked at.
-    /// - Throws: when it ends early or uses a reserved rate.
+    /// - Parameter bytes: the configuration; following bytes are ignored.
+    /// - Throws: if it is truncated or uses a reserved rate.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         objectType = try Self.objectType(&bits)

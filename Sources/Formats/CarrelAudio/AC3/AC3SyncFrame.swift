@@ -46,7 +46,7 @@ package struct AC3SyncFrame: Sendable, Hashable {
     /// Channels, the low-frequency one included.
     package var channels: Int { Int([2, 1, 2, 3, 3, 4, 4, 5][Int(channelMode & 7)]) + (hasLowFrequency ? 1 : 0) }
 
-    /// Bits per second, when every frame is as long as this one.
+    /// Bits per second, if every frame is as long as this one.
     package var bitRate: Int { frameLength * 8 * sampleRate / samplesPerFrame }
 
     /// Reads the header at `offset`; nil if its eight bytes exceed the span or are not the header of a known syncframe.

@@ -2,11 +2,12 @@
 
 import CarrelBytes
 
-/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension, VBRI).
+/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension,
+/// VBRI).
 struct MP3InfoFrame {
     /// Number of audio frames declared by the encoder, without this one.
     var frames: Int64?
-    /// Samples the encoder put before the sound.
+    /// Number of samples that the encoder put before the audio.
     var delay: Int?
     /// Samples the encoder put after it.
     var padding: Int?
@@ -15,7 +16,7 @@ struct MP3InfoFrame {
     private static let info: UInt32 = 0x496e_666f
     private static let vbri: UInt32 = 0x5642_5249
 
-    /// Whether the frame at `start` is one; a frame in mid-stream must also have empty side information.
+    /// Whether the frame at `start` is an info frame; in mid-stream it must also have empty side information.
     static func isHere(_ span: RawSpan, at start: Int, _ header: MP3FrameHeader) -> Bool {
         let place = start + 4 + header.sideInfoLength
         guard place + 4 <= span.byteCount else { return false }

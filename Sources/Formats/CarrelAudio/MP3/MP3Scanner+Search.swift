@@ -61,7 +61,7 @@ extension MP3Scanner {
         case no, undecided
     }
 
-    /// Whether a frame of the stream, the first frame, an info frame or a frame of another format is at `at`, and what follows from it.
+    /// Decides whether a frame of the stream, the first frame, an info frame or a frame of another format is at `at`.
     private mutating func begin(_ span: RawSpan, _ at: Int, _ last: Bool) -> Start {
         switch chain(span, at, last: last) {
         case .undecided: return .undecided

@@ -73,8 +73,8 @@ package struct MP3Scanner: Sendable {
     ///
     /// - Parameters:
     ///   - chunk: any number of bytes.
-    ///   - frames: gets whole frames back to back, and how many.
-    /// - Throws: what `frames` throws; the scanner is spent then.
+    ///   - frames: gets whole consecutive frames, and their number.
+    /// - Throws: the errors of `frames`; the scanner is spent then.
     package mutating func feed<Failure: Error>(
         _ chunk: RawSpan,
         _ frames: (RawSpan, Int) throws(Failure) -> Void
@@ -116,7 +116,7 @@ package struct MP3Scanner: Sendable {
 
     /// The content of the file; call it after `end`.
     ///
-    /// - Throws: when the file holds no MP3 frame that can be used, with why.
+    /// - Throws: if the file contains no usable MP3 frame, with the reason.
     package func summary() throws(Malformed) -> MP3Summary {
         if let failure { throw failure }
         guard let format, frameCount > 0 else {

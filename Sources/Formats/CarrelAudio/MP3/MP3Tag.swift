@@ -55,7 +55,7 @@ extension MP3Mark {
         }
     }
 
-    /// Whether some tag seems to begin at `start`, by its first bytes only; nil when there are too few of them.
+    /// Whether some tag seems to begin at `start`, by its first bytes only; nil if there are too few of them.
     static func isLikely(_ start: Int, in span: RawSpan, last: Bool) -> Bool? {
         if span.byteCount - start < 11, !last { return nil }
         return span.matches("ID3", at: start) || span.matches("TAG", at: start) || span.matches("APETAGEX", at: start)

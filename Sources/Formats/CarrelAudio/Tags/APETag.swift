@@ -24,7 +24,7 @@ package enum APETag {
             do throws(Malformed) {
                 try items(ByteCursor(tag.extracting(start..<end)), into: &tags)
             } catch {
-                // what was read so far stands
+                // items read so far are kept
             }
         }
         return tags

@@ -7,7 +7,7 @@ package enum ID3 {
     /// How long the ID3v2 tag is that begins here.
     ///
     /// - Parameter prefix: at least the first ten bytes of the tag.
-    /// - Returns: bytes of the whole tag, its footer included; nil when none begins here.
+    /// - Returns: bytes of the whole tag, its footer included; nil if none begins here.
     package static func headerLength(_ prefix: RawSpan) -> Int? {
         guard prefix.byteCount >= 10, prefix.matches("ID3", at: 0) else { return nil }
         guard (2...4).contains(prefix.u8(at: 3)), prefix.u8(at: 4) != 0xff else { return nil }
@@ -67,7 +67,7 @@ package enum ID3 {
         return tags
     }
 
-    /// The number in four bytes of seven bits each; nil when a top bit is set.
+    /// The number in four bytes of seven bits each; nil if a top bit is set.
     static func synchsafe(_ word: UInt32) -> Int? {
         guard word & 0x8080_8080 == 0 else { return nil }
         return Int(word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000)

@@ -219,7 +219,7 @@ struct ID3Reader {
         }
     }
 
-    /// Splits what follows `start` at its first terminator; the first byte of `data` is the encoding.
+    /// Splits the bytes from `start` on at their first terminator; the first byte of `data` is the encoding.
     @_lifetime(copy data)
     private func terminated(_ data: RawSpan, from start: Int) -> TerminatedText? {
         let width = data.u8(at: 0) == 1 || data.u8(at: 0) == 2 ? 2 : 1
@@ -234,7 +234,7 @@ struct ID3Reader {
     }
 }
 
-/// Text up to its terminator, and what follows.
+/// Text up to its terminator, and the remaining bytes.
 private struct TerminatedText: ~Escapable {
     let text: RawSpan
     let rest: RawSpan

@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The first packets of an Ogg file (RFC 3533) of Vorbis, Opus (RFC 7845) or FLAC (RFC 9639 §10.1): its codec and its metadata.
 package struct OggBeginning {
-    /// The content of the comments; nil when their end is missing.
+    /// The content of the comments; nil if their end is missing.
     package let tags: AudioTags?
     private let serial: UInt32
     private let sampleRate: Int

@@ -23,7 +23,7 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// UTF-8; what is not valid becomes U+FFFD. A byte order mark is dropped.
+    /// UTF-8; invalid bytes become U+FFFD. A byte order mark is dropped.
     package static func utf8(_ bytes: RawSpan) -> String {
         let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
         return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
@@ -45,7 +45,7 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// The text without white space and NULs around it; nil when nothing is left.
+    /// The text without white space and NULs around it; nil if nothing is left.
     package static func trimmed(_ text: String) -> String? {
         func blank(_ scalar: Unicode.Scalar) -> Bool { scalar.value <= 32 || scalar.value == 0xa0 || scalar.value == 0xfeff }
         let scalars = text.unicodeScalars

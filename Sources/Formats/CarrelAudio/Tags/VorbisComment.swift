@@ -37,7 +37,7 @@ package enum VorbisComment {
                 }
             }
         } catch {
-            // what was read so far stands
+            // fields read so far are kept
         }
         for field in fields { tags.set(named: field.name, to: field.values) }
         return tags
@@ -46,7 +46,7 @@ package enum VorbisComment {
     /// The picture of a FLAC block (RFC 9639 §8.8), when it is of the front or of nothing in particular.
     ///
     /// - Parameter block: without the header of the block.
-    /// - Returns: nil for other pictures, and for what is cut off.
+    /// - Returns: nil for other pictures, and for truncated ones.
     package static func cover(_ block: RawSpan) -> AudioTags.Cover? {
         var cursor = ByteCursor(block)
         do throws(Malformed) {

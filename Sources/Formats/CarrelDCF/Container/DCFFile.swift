@@ -31,7 +31,7 @@ package struct DCFFile: Sendable, Hashable {
     /// Reads the boxes of a file.
     ///
     /// - Parameter reader: the file.
-    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    /// - Throws: the errors of the reader; `Malformed` with the fault and its place in the file.
     package init(_ reader: any ByteReader) throws {
         var scan = DCFScan(length: reader.length)
         while let range = scan.wanted {

@@ -112,7 +112,7 @@ package struct DCFHeaders: Sendable, Hashable {
     /// Writes the box.
     ///
     /// - Returns: the offset of the plaintext length from the start of the box.
-    /// - Throws: `dcf.header` when a string is longer than its field.
+    /// - Throws: `dcf.header` if a string is longer than its field.
     @discardableResult
     func write(to writer: inout BoxWriter) throws(DCFError) -> Int {
         var text: [UInt8] = []

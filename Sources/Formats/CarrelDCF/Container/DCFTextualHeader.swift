@@ -39,7 +39,7 @@ package struct DCFAcquisition: Sendable, Hashable {
     /// The URL to call; for an instant preview, the URL of its content.
     package let address: String
 
-    /// Reads `method;address`; nil when there is no address.
+    /// Reads `method;address`; nil if there is no address.
     init?(_ value: Substring) {
         guard let end = value.firstIndex(of: ";") else { return nil }
         let address = value[value.index(after: end)...].drop { $0 == " " }

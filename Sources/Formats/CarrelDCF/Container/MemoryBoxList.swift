@@ -14,7 +14,7 @@ enum MemoryBoxList {
     ///   - span: the boxes.
     ///   - base: the offset of `span` in the file, for errors.
     ///   - visit: gets the type, the box with its header, its content, and the offset of the content in the file.
-    /// - Throws: what `visit` throws; `Malformed` when a box does not fit or there are too many.
+    /// - Throws: the errors of `visit`; `Malformed` if a box does not fit or there are too many.
     static func forEach(
         in span: RawSpan,
         base: Int,

@@ -5,8 +5,8 @@ package import CarrelCrypto
 
 /// A payload that is encrypted as a whole: the location of its bytes, and independent decryption of any range.
 ///
-/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes to
-/// ``decrypt(_:holding:key:)``.
+/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes
+/// to ``decrypt(_:holding:key:)``.
 package struct EncryptedPayload: Sendable, Hashable {
     /// How far the counter of CTR carries.
     package enum CounterWidth: Sendable, Hashable {
@@ -75,7 +75,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         self.clearLength = self.isPadded ? clearLength : clearLength ?? encryptedLength
     }
 
-    /// The bytes of the file that ``measure(_:key:)`` needs, 32 at most; nil when the length is known.
+    /// The bytes of the file that ``measure(_:key:)`` needs, 32 at most; nil if the length is known.
     package var tail: Range<Int64>? {
         clearLength == nil ? start + max(0, encryptedLength - 32)..<start + encryptedLength : nil
     }
@@ -85,7 +85,7 @@ package struct EncryptedPayload: Sendable, Hashable {
     /// - Parameters:
     ///   - tail: the bytes of ``tail``.
     ///   - key: the content key.
-    /// - Throws: `Malformed` when the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
+    /// - Throws: `Malformed` if the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
     package mutating func measure(_ tail: [UInt8], key: Secret) throws {
         guard let range = self.tail else { return }
         guard tail.count == range.count, tail.count >= 16 else { throw Malformed("data ended early", at: Int(start)) }
@@ -117,7 +117,7 @@ package struct EncryptedPayload: Sendable, Hashable {
 
     /// The bytes of the file that hold a range of the clear bytes: whole blocks, of CBC with the block before them.
     ///
-    /// - Parameter clear: a range of the clear bytes; what does not exist of it is left out.
+    /// - Parameter clear: a range of the clear bytes; it is limited to the existing ones.
     /// - Returns: a range of the file, 47 bytes longer than the clear range at most.
     package func range(holding clear: Range<Int64>) -> Range<Int64> {
         let clear = clamped(clear)

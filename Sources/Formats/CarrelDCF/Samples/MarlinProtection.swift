@@ -4,7 +4,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelMP4
 
-/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format `MGSV`).
+/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format
+/// `MGSV`).
 package struct MarlinProtection: Sendable, Hashable {
     /// The scheme: each sample is an initialization vector and AES-128-CBC with padding.
     package enum Scheme: Sendable, Hashable {
@@ -88,7 +89,7 @@ package struct MarlinProtection: Sendable, Hashable {
     /// Checks that a key is the content key, as far as the track shows that.
     ///
     /// - Parameter key: a content key.
-    /// - Throws: `integrity` when the signed attributes do not match.
+    /// - Throws: `integrity` if the signed attributes do not match.
     package func verify(_ key: Secret) throws(CryptoError) {
         guard let authenticator, !signedAttributes.isEmpty else { return }
         guard HMACSHA256(key: key).isValid(authenticator.rawSpan, for: signedAttributes.rawSpan) else {

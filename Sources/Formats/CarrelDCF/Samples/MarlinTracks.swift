@@ -16,7 +16,7 @@ package enum MarlinTracks {
     ///
     /// - Parameter file: a file of the brand.
     /// - Returns: the protections by track id; tracks that are not in it are clear.
-    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    /// - Throws: the errors of the reader; `Malformed` with the fault and its place in the file.
     package static func protections(of file: MP4File) throws -> [UInt32: MarlinProtection] {
         var movie = MarlinMovie()
         try movie.read(file.reader)

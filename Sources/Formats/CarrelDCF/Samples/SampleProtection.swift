@@ -55,7 +55,7 @@ package enum SampleProtection: Sendable, Hashable {
     ///
     /// - Parameter groupKey: the key of the group.
     /// - Returns: the content key.
-    /// - Throws: `integrity` or `padding` when it is wrapped under another key; `key` when the track has no wrapped key.
+    /// - Throws: `integrity` or `padding` if it is wrapped under another key; `key` if the track has no wrapped key.
     package func contentKey(under groupKey: Secret) throws(CryptoError) -> Secret {
         switch self {
         case .pdcf(let track):
@@ -71,7 +71,7 @@ package enum SampleProtection: Sendable, Hashable {
     ///
     /// - Parameter key: the content key, 16 bytes.
     /// - Returns: a decrypter for any number of samples.
-    /// - Throws: `keyLength`; `integrity` when the track shows that the key is another.
+    /// - Throws: `keyLength`; `integrity` if the track shows that the key is another.
     package func decrypter(key: Secret) throws(CryptoError) -> SampleDecrypter { try SampleDecrypter(self, key) }
 }
 

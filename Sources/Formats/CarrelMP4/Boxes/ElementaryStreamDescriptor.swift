@@ -5,7 +5,7 @@ import CarrelBytes
 
 /// The descriptor in an `esds` box (ISO/IEC 14496-14 §5.6, 14496-1 §7.2.6.5).
 enum ElementaryStreamDescriptor {
-    /// The codec it describes; nil when it is damaged or not audio.
+    /// The codec it describes; nil if it is damaged or not audio.
     static func codec(_ content: RawSpan) -> MP4Codec? {
         do throws(Malformed) {
             var box = ByteCursor(content)

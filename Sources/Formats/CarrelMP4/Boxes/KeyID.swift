@@ -7,7 +7,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// - Parameter bytes: 16 of them; nil when there are fewer or more.
+    /// - Parameter bytes: 16 of them; nil if there are fewer or more.
     package init?(_ bytes: RawSpan) {
         guard bytes.byteCount == 16 else { return nil }
         high = bytes.u64(at: 0)

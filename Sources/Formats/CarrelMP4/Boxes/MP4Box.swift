@@ -43,7 +43,7 @@ package struct MP4Box: Sendable {
 
     /// Calls `visit` with each box of `parent`.
     ///
-    /// - Throws: what `visit` throws; when a box does not fit into its parent or there are too many.
+    /// - Throws: the errors of `visit`; if a box does not fit into its parent or there are too many.
     package static func forEach(
         in parent: Range<Int64>,
         _ window: inout FileWindow,

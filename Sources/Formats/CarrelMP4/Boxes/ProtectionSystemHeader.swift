@@ -14,14 +14,14 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
     /// - Parameters:
     ///   - system: the 16 bytes of the system's id.
     ///   - keyIDs: the keys it speaks of.
-    ///   - data: what only the system understands.
+    ///   - data: the system's own data.
     package init(system: [UInt8], keyIDs: [KeyID] = [], data: [UInt8] = []) {
         self.system = system
         self.keyIDs = keyIDs
         self.data = data
     }
 
-    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil when it is another box, or damaged.
+    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil if it is another box, or damaged.
     package init?(_ type: FourCC, _ content: RawSpan) {
         do throws(Malformed) {
             var cursor = ByteCursor(content)

@@ -30,8 +30,8 @@ package struct TrackEncryption: Sendable, Hashable {
 
     /// Reads the content of a `tenc` box.
     ///
-    /// - Parameter content: what follows the box's header.
-    /// - Throws: `Malformed` when it is cut off or names a size of vectors that there is not.
+    /// - Parameter content: the content after the box's header.
+    /// - Throws: `Malformed` if it is truncated or names a size of vectors that there is not.
     package init(tenc content: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(content)
         let version = try cursor.u8("track encryption")

@@ -2,8 +2,8 @@
 
 import CarrelBytes
 
-/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC 14496-12
-/// §8.8, §8.16).
+/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC
+/// 14496-12 §8.8, §8.16).
 ///
 /// The events cover all bytes exactly once and in order, so that they can form a copy. Samples come in file order. Memory is one
 /// fragment header and one sample, both limited, whatever the length of the fragment.
@@ -95,7 +95,7 @@ package struct FragmentReader {
         }
     }
 
-    /// - Parameter tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    /// - Parameter tracks: the tracks of the movie, when it was read before; none if it comes with the stream.
     package init(tracks: [MP4Track] = []) {
         self.tracks = tracks
     }
@@ -280,12 +280,12 @@ package struct FragmentReader {
         seen = []
     }
 
-    /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
+    /// Makes a movie or a fragment header declare clear content (`ProtectionRemoval`).
     ///
     /// - Parameters:
     ///   - range: the range of a `movie`, `fragment` or `box` event.
     ///   - tracks: the tracks that are decrypted.
-    /// - Throws: `Malformed` when a box in it is damaged.
+    /// - Throws: `Malformed` if a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
         let place = position - Int64(start - range.lowerBound)
         // a copy of movies and fragments already exists

@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their bytes.
+/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their
+/// bytes.
 package struct FragmentSurvey {
     /// The samples of one track in a fragment.
     package struct Part: Sendable {
@@ -23,7 +24,7 @@ package struct FragmentSurvey {
     /// - Parameters:
     ///   - tracks: the tracks to look at.
     ///   - reader: their file.
-    ///   - ends: when the samples before the first fragment end, by track.
+    ///   - ends: the end of the samples before the first fragment, by track.
     package init(_ tracks: [MP4Track], in reader: any ByteReader, from ends: [Int64]) {
         self.tracks = tracks
         self.ends = ends

@@ -72,7 +72,7 @@ package struct SegmentReferenceWalk {
     /// - Parameters:
     ///   - box: the index.
     ///   - window: reads its bytes.
-    /// - Throws: what the reader throws; `Malformed` when it is damaged.
+    /// - Throws: the errors of the reader; `Malformed` if it is damaged.
     package mutating func add(_ box: MP4Box, of window: FileWindow) throws {
         guard box.type == "sidx", !box.isCut, levels.count < depth, awaited.map({ $0.contains(box.start) }) ?? true else {
             throw Malformed("an index leads to something else, is cut off, or leads too deep", at: Int(box.start))

@@ -20,7 +20,7 @@ enum NeroChapters {
                 chapters.append(AudioTags.Chapter(start: Int64(clamping: start / 10_000), title: title))
             }
         } catch {
-            // what was read stands
+            // chapters read so far are kept
         }
         return chapters
     }

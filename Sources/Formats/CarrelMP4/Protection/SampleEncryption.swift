@@ -19,7 +19,7 @@ package struct SampleEncryption: Sendable {
 
     /// Whether it is.
     package internal(set) var isProtected = false
-    /// The key; nil of a clear sample.
+    /// The key; nil for a clear sample.
     package internal(set) var keyID: KeyID?
     /// Its initialization vector, or the constant one.
     package internal(set) var iv = AESBlock(high: 0, low: 0)

@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
-/// §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
+/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC
+/// 23001-7 §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
 struct AuxiliaryInformation {
     /// The `senc` box, or PIFF's: the range of its entries, and whether they have subsamples.
     private var entries: Range<Int64>?
@@ -72,7 +72,7 @@ struct AuxiliaryInformation {
     /// The types of information of Common Encryption (ISO/IEC 23001-7 §7.1): the schemes, or none, which means the track's.
     private static let types: Set<FourCC> = ["cenc", "cens", "cbc1", "cbcs", "piff", FourCC(0)]
 
-    /// Bytes of the type that the box may name; nil when the information is about something else.
+    /// Bytes of the type that the box may name; nil if the information is about something else.
     private func typeLength(_ box: MP4Box, _ window: inout FileWindow) throws -> Int64? {
         let start = box.content.lowerBound
         guard try window.u32(at: start, "auxiliary information") & 1 != 0 else { return 0 }

@@ -35,7 +35,7 @@ struct FragmentSamples {
     ///
     /// - Parameter time: when the samples before it end.
     /// - Returns: the sample; nil after the last.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read or write errors.
     mutating func next(from time: Int64) throws -> MP4Sample? {
         while true {
             if let sample = try walk.next(&window) { return sample }

@@ -69,7 +69,7 @@ struct SampleGroups {
         runs = SampleTables.Table(start: at + head, count: count)
     }
 
-    /// The parameters of the next sample; nil when the track's apply.
+    /// The parameters of the next sample; nil if the track's apply.
     mutating func next(_ window: inout FileWindow) throws -> TrackEncryption? {
         while left == 0, run < runs.count {
             let at = runs.start + Int64(run) * 8

@@ -20,13 +20,13 @@ struct SampleTables {
     var chunkOffsetsAreLong = false
     /// `stsz` or `stz2`.
     var sizes = Table()
-    /// Bits of a size: 4, 8, 16 or 32; 0 when all samples have `constantSize`.
+    /// Bits of a size: 4, 8, 16 or 32; 0 if all samples have `constantSize`.
     var sizeBits = 0
     var constantSize = 0
 
     /// `ctts`: count, offset; signed in version 1.
     var compositions = Table()
-    /// `stss`: the numbers of samples that decoding can begin with, from 1; nil when all are.
+    /// `stss`: the numbers of samples that decoding can begin with, from 1; nil if all are.
     var syncSamples: Table?
 
     var sampleCount: Int { sizes.count }

@@ -149,7 +149,7 @@ struct TableSamples {
         let table = tables.compositions
         guard table.count > 0 else { return 0 }
         while compositionLeft == 0 {
-            // what the table does not reach has no offset
+            // samples beyond the table have no offset
             guard compositionIndex < table.count else { return 0 }
             let at = table.start + Int64(compositionIndex) * 8
             compositionLeft = Int(try compositionWindow.u32(at: at, "composition offset"))

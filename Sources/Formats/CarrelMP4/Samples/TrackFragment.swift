@@ -15,7 +15,7 @@ struct TrackFragment {
 
     var trackID: UInt32 = 0
     var runs: [FragmentRun] = []
-    /// `tfdt`: when the first sample is decoded, in units of the track's time scale; nil when it does not say.
+    /// `tfdt`: when the first sample is decoded, in units of the track's time scale; nil if it is not declared.
     var baseTime: Int64?
     var auxiliary = AuxiliaryInformation()
 
@@ -31,7 +31,7 @@ struct TrackFragment {
     ///   - tracks: the tracks of the movie; parts of others are passed over.
     ///   - window: reads the file.
     /// - Returns: the parts of those tracks, in order.
-    /// - Throws: when a box is malformed or cannot be read.
+    /// - Throws: if a box is malformed or cannot be read.
     static func read(_ fragment: MP4Box, of tracks: [MP4Track], _ window: inout FileWindow) throws -> [TrackFragment] {
         var parts: [TrackFragment] = []
         var end = fragment.start

@@ -8,7 +8,7 @@ package struct WebVTTSample: Sendable, Hashable {
     package struct Cue: Sendable, Hashable {
         /// The number by which a cue is the same in several samples (`vsid`).
         package var sourceID: UInt32?
-        /// Its identifier (`iden`); empty when it has none.
+        /// Its identifier (`iden`); empty if it has none.
         package var identifier = ""
         /// Its settings, as after the times in a file (`sttg`); empty if it has none.
         package var settings = ""
@@ -25,7 +25,7 @@ package struct WebVTTSample: Sendable, Hashable {
     /// Reads a sample.
     ///
     /// - Parameter bytes: the whole of it; boxes other than cues are passed over.
-    /// - Throws: `Malformed` when a box leaves the sample, a text is not UTF-8, or there are too many cues.
+    /// - Throws: `Malformed` if a box leaves the sample, a text is not UTF-8, or there are too many cues.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var at = 0
         while at < bytes.byteCount {

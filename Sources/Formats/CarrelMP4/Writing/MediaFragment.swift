@@ -33,7 +33,7 @@ package struct MediaFragment: Sendable {
         /// - Parameters:
         ///   - encryption: how it is encrypted.
         ///   - ivSize: bytes of its vector: 0, 8 or 16.
-        /// - Returns: false when the sample has too many parts for the box.
+        /// - Returns: false if the sample has too many parts for the box.
         package mutating func append(_ encryption: SampleEncryption, ivSize: Int) -> Bool {
             let start = information.count
             let length = ivSize + (hasSubsamples ? 2 + 6 * encryption.subsamples.count : 0)
@@ -64,7 +64,7 @@ package struct MediaFragment: Sendable {
     package var decodeTime: UInt64
     /// The index of the track's description for all samples, from 0.
     package var entry: Int
-    /// How they are encrypted; nil when they are clear.
+    /// How they are encrypted; nil if they are clear.
     package var protection: Protection?
 
     /// Samples added.
@@ -100,10 +100,10 @@ package struct MediaFragment: Sendable {
     ///
     /// - Parameters:
     ///   - size: bytes.
-    ///   - duration: in units of the track.
-    ///   - compositionOffset: what its presentation comes later than its decoding.
+    ///   - duration: its duration, in units of the track.
+    ///   - compositionOffset: the presentation time minus the decode time.
     ///   - isSync: whether decoding can begin with it.
-    /// - Returns: false when a number does not fit into the box.
+    /// - Returns: false if a number does not fit into the box.
     package mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
         guard let bytes = UInt32(exactly: size), let units = UInt32(exactly: duration),
             let offset = Int32(exactly: compositionOffset), byteCount + size < 1 << 31
@@ -178,7 +178,7 @@ package struct MediaFragment: Sendable {
     private var hasSimpleFlags: Bool { syncs.dropFirst().allSatisfy { $0 == (syncs.count > 1 ? syncs[1] : false) } }
 
     private func writeFragmentHeader(to writer: inout BoxWriter) {
-        // default-base-is-moof, and what most samples have
+        // default-base-is-moof, and the flags of most samples
         var flags: UInt32 = 0x2_0000 | 0x02 | 0x20
         if hasOneDuration { flags |= 0x08 }
         if hasOneSize { flags |= 0x10 }

@@ -10,7 +10,7 @@ package struct MovieTrack: Sendable {
     package var handler: FourCC
     /// Units a second of its times.
     package var timescale: UInt32
-    /// ISO 639-2, three lower-case letters; nil when undetermined.
+    /// ISO 639-2, three lower-case letters; nil if undetermined.
     package var language: String?
     /// Its sample descriptions, whole entries with their headers.
     package var entries: [[UInt8]]
@@ -30,8 +30,8 @@ package struct MovieTrack: Sendable {
     /// - Parameters:
     ///   - id: not 0.
     ///   - handler: such as `vide`.
-    ///   - timescale: units a second; not 0.
-    ///   - language: ISO 639-2, three lower-case letters; nil when undetermined.
+    ///   - timescale: units per second; not 0.
+    ///   - language: ISO 639-2, three lower-case letters; nil if undetermined.
     ///   - entries: whole entries with their headers.
     package init(id: UInt32, handler: FourCC, timescale: UInt32, language: String? = nil, entries: [[UInt8]]) {
         self.id = id
@@ -46,7 +46,7 @@ package struct MovieTrack: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - id: its new id; nil keeps it.
-    /// - Throws: `Malformed` when it has no time scale or no description, or one that cannot be written.
+    /// - Throws: `Malformed` if it has no time scale or no description, or one that cannot be written.
     package init(_ track: MP4Track, id: UInt32? = nil) throws(Malformed) {
         guard track.timescale > 0, let timescale = UInt32(exactly: track.timescale) else {
             throw Malformed("track \(track.id) has no time scale", at: 0)

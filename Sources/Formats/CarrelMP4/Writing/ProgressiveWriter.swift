@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12 §8.2).
+/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12
+/// §8.2).
 ///
 /// It holds the tables, not the samples: 4 bytes per sample of a track with different sizes, and runs of equal durations. The
 /// caller writes `beginning`, then the samples in the declared order, then `index`, and overwrites the bytes at
@@ -40,7 +41,7 @@ package struct ProgressiveWriter: Sendable {
     ///   - track: the index of the track, from 0.
     ///   - sample: its times, description and size; the offset is ignored.
     ///   - size: the written size of the sample in bytes.
-    /// - Returns: false when a number does not fit into the tables.
+    /// - Returns: false if a number does not fit into the tables.
     package mutating func append(to track: Int, _ sample: MP4Sample, size: Int) -> Bool {
         let continues = current.map { $0.track == track && $0.entry == sample.entry && $0.bytes + size <= Self.chunkLength }
         if continues != true {

@@ -7,7 +7,7 @@ import CarrelVideo
 extension SampleEntry {
     /// How the `codecs` parameter names the coding (RFC 6381 §3.3, §3.4; ISO/IEC 14496-15 annex E), whatever the protection.
     ///
-    /// - Returns: such as `avc1.64001f`; nil when the configuration is missing or damaged.
+    /// - Returns: such as `avc1.64001f`; nil if the configuration is missing or damaged.
     package var codecString: String? {
         do throws(Malformed) {
             switch format {

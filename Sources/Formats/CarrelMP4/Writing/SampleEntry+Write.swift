@@ -6,10 +6,10 @@ package import CarrelBytes
 extension SampleEntry {
     /// The entry as an ISO file has it, without its protection.
     ///
-    /// QuickTime's longer sound entries lose what only QuickTime reads.
+    /// QuickTime's longer audio entries lose the fields that only QuickTime reads.
     ///
     /// - Returns: the whole entry with its header.
-    /// - Throws: `Malformed` when it lacks what a decoder must know.
+    /// - Throws: `Malformed` if it lacks information that a decoder needs.
     package func clearBytes() throws(Malformed) -> [UInt8] {
         let span = bytes.rawSpan
         if codec == .mp3, type == ".mp3" || type == "ms\0U" { return soundEntry("mp4a", Self.mp3Descriptor) }

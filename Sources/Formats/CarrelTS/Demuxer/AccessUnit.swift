@@ -6,7 +6,7 @@ package struct AccessUnit: Sendable, Hashable {
     package var pid: UInt16
     /// The presentation time in 90 kHz ticks, without wrapping at 33 bits.
     package var presentationTime: Int64
-    /// The decoding time in ticks of 90 kHz.
+    /// The decoding time in 90 kHz ticks.
     package var decodeTime: Int64
     /// Whether decoding can start here.
     package var isRandomAccess: Bool

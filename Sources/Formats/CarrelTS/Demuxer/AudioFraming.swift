@@ -13,7 +13,7 @@ enum AudioFraming: Sendable {
         var sampleRate: Int
         /// Whether following frames may belong to its unit: dependent substreams of E-AC-3.
         var isExtensible = false
-        /// The frame belongs to the unit of the one before it.
+        /// The frame belongs to the unit of the previous frame.
         var isExtension = false
     }
 

@@ -18,7 +18,7 @@ struct AudioSplitter {
     /// Whether the next frame is expected at the end of the last one.
     private var isLocked = false
     private var hasReported = false
-    /// The time of the last time stamp, and samples since.
+    /// The time of the last timestamp, and samples since.
     private var origin: Int64?
     private var samples: Int64 = 0
 
@@ -90,7 +90,7 @@ struct AudioSplitter {
         }
     }
 
-    /// Whether a frame follows this one; nil when its bytes are not there yet.
+    /// Whether a frame follows this one; nil if its bytes have not arrived.
     private func isConfirmed(_ frame: AudioFraming.Frame, _ at: Int, _ isLast: Bool) -> Bool? {
         if isLocked { return true }
         let next = at + frame.length

@@ -8,7 +8,7 @@ struct PESHeader: Sendable, Hashable {
     var dataLength: Int?
     /// `PES_scrambling_control`.
     var scrambling: UInt8 = 0
-    /// The presentation time stamp, 33 bits.
+    /// The presentation timestamp, 33 bits.
     var presentationTime: UInt64?
     /// The decoding timestamp, if it differs.
     var decodeTime: UInt64?
@@ -39,7 +39,7 @@ struct PESHeader: Sendable, Hashable {
         }
     }
 
-    /// Stream ids without flags and time stamps (table 2-22): maps, padding, private stream 2, ECM, EMM, DSM-CC, directories.
+    /// Stream ids without flags and timestamps (table 2-22): maps, padding, private stream 2, ECM, EMM, DSM-CC, directories.
     private static func hasFlags(_ stream: UInt8) -> Bool {
         ![0xbc, 0xbe, 0xbf, 0xf0, 0xf1, 0xf2, 0xf8, 0xff].contains(stream)
     }

@@ -32,7 +32,7 @@ struct PacketSource: Sendable {
         self.content = content
     }
 
-    /// Compares a packet with payload to the one before it.
+    /// Compares a packet with payload to the previous one.
     mutating func follow(_ packet: TransportPacket, _ payload: RawSpan) -> Continuity {
         let sum = Self.sum(payload)
         defer { (counter, self.sum) = (packet.counter, sum) }

@@ -46,7 +46,7 @@ package struct TransportStreamDemuxer: Sendable {
     /// Takes the next bytes of the stream.
     ///
     /// - Parameter bytes: any number of them.
-    /// - Throws: when packets have 192 or 204 bytes, or there are none in the first 64 KiB.
+    /// - Throws: if packets have 192 or 204 bytes, or there are none in the first 64 KiB.
     package mutating func consume(_ bytes: RawSpan) throws(Malformed) {
         var aligner = PacketAligner()
         swap(&aligner, &self.aligner)

@@ -22,7 +22,7 @@ package struct TransportStreamFault: Sendable, Hashable {
         case truncatedUnit
         /// An access unit of more than 16 MiB, dropped.
         case longUnit
-        /// A unit before the first time stamp of its stream, dropped.
+        /// A unit before the first timestamp of its stream, dropped.
         case untimedUnit
         /// A scrambled payload, passed over; 2 is the even key, 3 the odd key.
         case scrambled(control: UInt8)
@@ -30,7 +30,7 @@ package struct TransportStreamFault: Sendable, Hashable {
 
     /// The kind of fault.
     package var kind: Kind
-    /// The packet identifier; nil when no packet is found.
+    /// The packet identifier; nil if no packet is found.
     package var pid: UInt16?
     /// The byte of the stream at which the packet starts.
     package var offset: Int

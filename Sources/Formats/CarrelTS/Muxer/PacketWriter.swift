@@ -7,7 +7,7 @@ import Glibc
 struct PacketWriter {
     /// The adaptation field of the first packet.
     struct Field {
-        /// The clock reference in ticks of 90 kHz; nil for none.
+        /// The clock reference in 90 kHz ticks; nil for none.
         var clock: UInt64?
         var isRandomAccess = false
         var isDiscontinuous = false
@@ -107,7 +107,7 @@ struct PacketWriter {
         }
     }
 
-    /// Copies 184 bytes in three blocks, the last of which overlaps the one before it.
+    /// Copies 184 bytes in three blocks, the last of which overlaps its predecessor.
     @inline(__always)
     private static func copy(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer) {
         let first = unsafe from.loadUnaligned(as: SIMD64<UInt8>.self)

@@ -10,7 +10,7 @@ struct PendingPES: Sendable {
     /// The section written last, of a stream of sections.
     var section: TableSection?
 
-    /// Bytes that one PES packet with a time stamp may hold.
+    /// Bytes that one PES packet with a timestamp may hold.
     static let capacity = 65_535 - 8
 
     /// Whether a frame fits into the same PES packet.

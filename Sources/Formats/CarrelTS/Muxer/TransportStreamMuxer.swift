@@ -132,11 +132,11 @@ package struct TransportStreamMuxer: Sendable {
     ///   - stream: the index of its stream.
     ///   - prefix: the bytes in front of it, such as a delimiter, parameter sets or an ADTS header.
     ///   - body: the unit; together with the prefix not empty.
-    ///   - presentationTime: in ticks of 90 kHz; only 33 bits are written.
+    ///   - presentationTime: in 90 kHz ticks; only 33 bits are written.
     ///   - decodeTime: the same for decoding; ignored for audio and tags.
     ///   - isSync: whether decoding can start at it.
     ///   - out: gets whole packets; audio may come later.
-    /// - Throws: when an audio frame or tag is longer than a PES packet, or there are no bytes.
+    /// - Throws: if an audio frame or tag is longer than a PES packet, or there are no bytes.
     package mutating func write(
         _ stream: Int,
         prefix: RawSpan,
@@ -177,7 +177,7 @@ package struct TransportStreamMuxer: Sendable {
     ///   - section: the section.
     ///   - stream: the index of a stream of private sections.
     ///   - out: gets whole packets.
-    /// - Throws: when the stream carries no sections.
+    /// - Throws: if the stream carries no sections.
     package mutating func writeSection(_ section: TableSection, stream: Int, into out: inout PacketBuffer) throws(Malformed) {
         guard program.streams[stream].coding == .privateSections else { throw Malformed("stream carries no sections", at: 0) }
         let packets = section.packets(pid: program.streams[stream].pid, counter: &counters.streams[stream])
@@ -296,7 +296,7 @@ package struct TransportStreamMuxer: Sendable {
         // a jump of more than ten seconds is not filled
         guard next &- clock > Self.clockInterval, next &- clock < 900_000 else { return }
         let pid = program.streams[clockStream].pid
-        // a packet without payload has the counter of the one before it
+        // a packet without payload repeats the previous counter
         let counter = (counters.streams[clockStream] &- 1) & 15
         while next &- clock > Self.clockInterval {
             clock &+= Self.clockInterval

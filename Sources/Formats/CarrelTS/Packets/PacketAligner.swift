@@ -22,7 +22,7 @@ struct PacketAligner {
     /// - Parameters:
     ///   - bytes: the next bytes of the stream, as many as there are.
     ///   - body: gets the span, the packet's offset in it, its offset in the stream, and bytes skipped before it.
-    /// - Throws: when packets of 192 or 204 bytes are found, or none in the first 64 KiB.
+    /// - Throws: if packets of 192 or 204 bytes are found, or none in the first 64 KiB.
     mutating func consume(
         _ bytes: RawSpan,
         _ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void

@@ -5,7 +5,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelVideo
 
-/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming, `SAMPLE-AES`).
+/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming,
+/// `SAMPLE-AES`).
 ///
 /// AES-128 in CBC without padding, restarted with the same vector for each NAL unit and each audio frame.
 package struct SampleAES: ~Copyable, Sendable {
@@ -30,10 +31,10 @@ package struct SampleAES: ~Copyable, Sendable {
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
     ///   - iv: the initialization vector of the segment.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    /// - Throws: `keyLength`, or `refused` if there is no memory.
     package init(_ direction: Direction, key: Secret, iv: AESBlock) throws(CryptoError) {
         guard key.count == 16 else { throw CryptoError(.keyLength, "a SAMPLE-AES key has 16 bytes") }
         cipher = try AESStream(direction == .encrypt ? .chainedEncrypt : .chainedDecrypt, key: key)

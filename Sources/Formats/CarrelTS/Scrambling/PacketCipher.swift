@@ -22,9 +22,9 @@ package struct PacketCipher: ~Copyable, Sendable {
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    /// - Throws: `keyLength`, or `refused` if there is no memory.
     package init(_ direction: Direction, key: Secret) throws(CryptoError) {
         guard key.count == 16 else { throw CryptoError(.keyLength, "a CISSA key has 16 bytes") }
         cipher = try AESStream(direction == .scramble ? .chainedEncrypt : .chainedDecrypt, key: key)

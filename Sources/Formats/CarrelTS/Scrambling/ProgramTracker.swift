@@ -96,13 +96,13 @@ package struct ProgramTracker: Sendable {
         return out
     }
 
-    /// The packet identifier of the key messages; nil of a program that has none.
+    /// The packet identifier of the key messages; nil for a program that has none.
     package var messagePID: UInt16? { map?.streams.first(where: \.hasKeyMessages)?.pid }
 
     /// The stream whose random access points may begin a segment: the video stream, or the stream of the program clock.
     package var leadingPID: UInt16? { map.map { map in map.streams.first(where: \.isVideo)?.pid ?? map.clockPID } }
 
-    /// Goes on at another place of the stream: forgets the message and what has begun and not ended, but not the tables.
+    /// Continues at another offset of the stream: drops the message and partial sections, but keeps the tables.
     package mutating func forgetMessage() {
         message = nil
         messages.reset()

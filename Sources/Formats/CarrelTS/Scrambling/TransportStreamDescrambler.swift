@@ -123,7 +123,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         }
     }
 
-    /// Reads a section of the map; returns the same without scrambling, nil when nothing in it changes.
+    /// Reads a section of the map; returns the same without scrambling, nil if nothing in it changes.
     private mutating func readMap(_ section: [UInt8]) -> [UInt8]? {
         guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
             let map = try? ProgramMap(table)
@@ -135,7 +135,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         return ProgramMap.withoutScrambling(section)
     }
 
-    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold them.
+    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold
+    /// them.
     private mutating func clearMap(_ bytes: inout MutableRawSpan, at start: Int, end: Int) {
         hasReadMap = false
         guard let pid = mapPID, let run = SectionRun(bytes.bytes, pid: pid, from: start, to: end) else {

@@ -10,7 +10,7 @@ enum CRC32 {
         return rest
     }
 
-    /// The checksum of the bytes; zero when they end in their own.
+    /// The checksum of the bytes; zero if they end in their own.
     static func checksum(_ bytes: RawSpan) -> UInt32 {
         var rest: UInt32 = 0xffff_ffff
         for i in 0..<bytes.byteCount { rest = rest << 8 ^ table[Int(rest >> 24) ^ Int(bytes.u8(at: i))] }

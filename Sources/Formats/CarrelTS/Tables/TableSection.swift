@@ -36,7 +36,7 @@ package struct TableSection: Sendable, Hashable {
     /// Reads a whole section.
     ///
     /// - Parameter bytes: from the table id to the checksum.
-    /// - Throws: when it has no long header, its length or its checksum is wrong.
+    /// - Throws: if it has no long header, its length or its checksum is wrong.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         table = try cursor.u8("table id")

@@ -21,8 +21,8 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the record; of what follows the picture parameter sets at most 64 KiB are kept.
-    /// - Throws: when it ends early, has another version, or names a length of three bytes.
+    /// - Parameter bytes: the record; at most 64 KiB after the picture parameter sets are kept.
+    /// - Throws: if it is truncated, has another version, or names a length of three bytes.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         guard try cursor.u8("avcC version") == 1 else { throw Malformed("avcC version is not 1", at: 0) }
@@ -41,7 +41,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     /// - Parameters:
     ///   - sequenceParameterSets: whole NAL units, 1 to 31 of them; the first decides profile and level.
     ///   - pictureParameterSets: whole NAL units, at most 255.
-    /// - Throws: when the first sequence parameter set cannot be read, or there are too many.
+    /// - Throws: if the first sequence parameter set cannot be read, or there are too many.
     package init(sequenceParameterSets: [[UInt8]], pictureParameterSets: [[UInt8]]) throws(Malformed) {
         guard let first = sequenceParameterSets.first else { throw Malformed("sequence parameter set is missing", at: 0) }
         guard sequenceParameterSets.count <= 31, pictureParameterSets.count <= 255 else {

@@ -29,7 +29,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// Reads a NAL unit.
     ///
     /// - Parameter unit: the whole unit, header included, without start code or length.
-    /// - Throws: when it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
+    /// - Throws: if it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
     package init(_ unit: RawSpan) throws(Malformed) {
         var bits = try ParameterBits(unit)
         try self.init(&bits)
@@ -99,7 +99,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
         }
     }
 
-    /// Reads `pic_order_cnt_type` and skips what depends on it.
+    /// Reads `pic_order_cnt_type` and skips the fields that depend on it.
     private static func readOrder(_ bits: inout ParameterBits) throws(Malformed) -> Int {
         _ = try bits.unsigned("frame number length", limit: 12)
         let type = try bits.unsigned("picture order type", limit: 2)

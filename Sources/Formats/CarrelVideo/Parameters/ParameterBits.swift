@@ -11,7 +11,7 @@ struct ParameterBits {
     private(set) var position = 0
 
     /// - Parameter unit: a whole NAL unit, header included.
-    /// - Throws: when the unit is longer than 64 KiB, which a configuration record could not hold.
+    /// - Throws: if the unit is longer than 64 KiB, which a configuration record could not hold.
     init(_ unit: RawSpan) throws(Malformed) {
         guard unit.byteCount <= 0xffff else { throw Malformed("parameter set is longer than 65,535 bytes", at: 0xffff) }
         var bytes: [UInt8] = []

@@ -58,7 +58,7 @@ package struct PictureReordering: Sendable, Hashable {
         }
     }
 
-    /// Skips what both codecs begin with.
+    /// Skips the common beginning of both codecs.
     private static func skipColours(_ bits: inout ParameterBits) throws(Malformed) {
         if try bits.flag("sample shape"), try bits.bits(8, "sample shape") == 255 { _ = try bits.bits(32, "sample shape") }
         if try bits.flag("overscan") { _ = try bits.flag("overscan") }

@@ -28,7 +28,7 @@ package struct SliceHeaderReader: Sendable {
     /// Takes a parameter set that comes with a sample.
     ///
     /// - Parameter unit: a whole NAL unit; one of another type is passed over.
-    /// - Throws: when it is damaged, or allows what is not read here.
+    /// - Throws: if it is damaged, or uses unsupported features.
     package mutating func read(parameterSet unit: RawSpan) throws(Malformed) {
         let type = NALUnitType(codec, header: unit.u8(at: 0))
         guard type.isSequenceParameterSet || type.isPictureParameterSet else { return }
@@ -46,7 +46,7 @@ package struct SliceHeaderReader: Sendable {
     ///
     /// - Parameter unit: a whole NAL unit that is a slice.
     /// - Returns: no more than the unit has.
-    /// - Throws: when the header is damaged, or its parameter sets are not known.
+    /// - Throws: if the header is damaged, or its parameter sets are not known.
     package func headerLength(of unit: RawSpan) throws(Malformed) -> Int {
         guard unit.byteCount > codec.unitHeaderLength else { return unit.byteCount }
         let start = unit.extracting(0..<min(unit.byteCount, Self.headerLimit))

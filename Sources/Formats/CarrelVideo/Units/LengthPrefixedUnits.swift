@@ -44,7 +44,7 @@ extension LengthPrefixedUnits {
     ///   - codec: its codec.
     ///   - lengthSize: bytes of each length.
     /// - Returns: the kinds found.
-    /// - Throws: when a length is cut off or leaves the sample.
+    /// - Throws: if a length is truncated or leaves the sample.
     package static func kinds(in sample: RawSpan, codec: VideoCodec, lengthSize: Int) throws(Malformed) -> NALUnitSet {
         var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
         var kinds: NALUnitSet = []
@@ -125,7 +125,7 @@ extension LengthPrefixedUnits {
     ///   - leavingOut: kinds of units that are not appended, such as delimiters and parameter sets.
     ///   - out: gets the sample.
     /// - Returns: the kinds of units found, left out or not.
-    /// - Throws: when bytes other than zero come before the first start code.
+    /// - Throws: if bytes other than zero come before the first start code.
     @discardableResult
     package static func append(
         byteStream stream: RawSpan,

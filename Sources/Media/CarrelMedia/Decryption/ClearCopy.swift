@@ -21,7 +21,7 @@ package struct ClearCopy: ~Copyable {
     /// - Parameters:
     ///   - file: the file.
     ///   - keys: the keys of its protected tracks.
-    /// - Throws: `unsupported` when no track is protected, or one by another protection.
+    /// - Throws: `unsupported` if no track is protected, or one by another protection.
     package init(_ file: MP4File, keys: ContentKeys) throws {
         self.file = file
         for track in file.tracks where track.entries.contains(where: { $0.protection != nil }) {
@@ -34,9 +34,9 @@ package struct ClearCopy: ~Copyable {
     /// Writes the copy.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the copy.
     ///   - progress: gets the bytes written so far, block after block; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `missingKey`; `Malformed` when the file is damaged.
+    /// - Throws: the errors of the reader and the sink; `missingKey`; `Malformed` if the file is damaged.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
         for i in walks.indices { try walks[i].advance() }
         var at: Int64 = 0

@@ -14,7 +14,7 @@ package struct ClearFragments: ~Copyable {
     private var protected: Set<UInt32> = []
 
     /// - Parameters:
-    ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    ///   - tracks: the tracks of the movie, when it was read before; none if it comes with the stream.
     ///   - keys: existing keys.
     package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
         reader = FragmentReader(tracks: tracks)
@@ -70,7 +70,7 @@ package struct ClearFragments: ~Copyable {
 
     /// Asks for the keys that the last movie or fragment names and that are not there.
     ///
-    /// - Parameter source: who has them.
+    /// - Parameter source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolveKeys(from source: some ContentKeySource) async throws(MediaError) {
         for (track, id) in reader.keyIDs { try await keys.resolve(id, track: track, from: source) }

@@ -19,7 +19,7 @@ package struct ClearRewrite {
     /// - Parameters:
     ///   - file: the file.
     ///   - protection: its protection, with its keys.
-    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` when a track is damaged.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` if a track is damaged.
     package init(_ file: MP4File, _ protection: FileProtection) throws {
         let tracks = file.tracks.filter { !Self.descriptions.contains($0.kind) && !$0.entries.isEmpty }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "the file has no track to write") }
@@ -31,9 +31,9 @@ package struct ClearRewrite {
     /// Writes the file.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the file.
     ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`.
+    /// - Throws: the errors of the reader and the sink; `Malformed`, `wrongKey`.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         let beginning = writer.beginning
         try sink.write(beginning.rawSpan)

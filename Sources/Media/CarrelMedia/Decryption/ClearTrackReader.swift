@@ -11,7 +11,7 @@ package import CarrelMP4
 package final class ClearTrackReader {
     /// The track.
     package let track: MP4Track
-    /// The next sample; nil after the last. Its size is that in the file, with what the protection adds.
+    /// The next sample; nil after the last one. Its size is the size in the file, including protection overhead.
     package private(set) var sample: MP4Sample?
 
     /// Whether its samples are encrypted in the file.
@@ -54,7 +54,7 @@ package final class ClearTrackReader {
     ///   - track: one of the file.
     ///   - file: the file.
     ///   - protection: the file's, with its keys.
-    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` if the first sample is damaged.
     package convenience init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
         try self.init(track, file.samples(of: track), in: file.reader, protection)
     }

@@ -15,7 +15,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     /// Expands a key.
     ///
     /// - Parameters:
-    ///   - scheme: of the track.
+    ///   - scheme: the scheme of the track.
     ///   - key: 16 bytes.
     ///   - encrypts: whether samples are encrypted, not decrypted.
     /// - Throws: `crypto.key-length`, `crypto.refused`.
@@ -57,7 +57,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     private mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, _ pattern: BlockPattern) {
         switch scheme {
         case .cenc, .cbc1: cipher.apply(to: &bytes, in: range)
-        // without a pattern, which sound has none of, the last part of a block is encrypted too
+        // without a pattern, which audio never has, the final partial block is encrypted too
         case .cens where pattern == .whole: cipher.apply(to: &bytes, in: range)
         case .cens, .cbcs: cipher.apply(to: &bytes, in: range, pattern: pattern)
         }

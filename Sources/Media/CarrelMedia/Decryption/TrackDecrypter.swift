@@ -60,9 +60,9 @@ package final class TrackDecrypter {
     }
 
     /// - Parameters:
-    ///   - track: one with entries of Common Encryption.
+    ///   - track: a track with Common Encryption entries.
     ///   - keys: its keys.
-    /// - Throws: `unsupported` when one of its descriptions has another protection.
+    /// - Throws: `unsupported` if one of its descriptions has another protection.
     package init(_ track: MP4Track, keys: ContentKeys) throws(MediaError) {
         self.track = track
         self.keys = keys
@@ -76,7 +76,7 @@ package final class TrackDecrypter {
         }
     }
 
-    /// The parameters of the description that a sample has; nil when that is a clear one.
+    /// The parameters of the description that a sample has; nil if that is a clear one.
     package func defaults(of sample: MP4Sample) throws(MediaError) -> TrackEncryption? {
         guard sample.entry < track.entries.count else {
             throw MediaError(.malformed, "track \(track.id) has no sample description \(sample.entry + 1)")

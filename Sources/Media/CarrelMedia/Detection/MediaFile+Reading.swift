@@ -10,20 +10,20 @@ extension MediaFile {
     /// Key IDs without duplicates, 16 bytes each: of tracks, of fragments, and of protection system boxes.
     public var keyIDs: [[UInt8]] { keys.map(\.bytes) }
 
-    /// Looks into a file of this machine.
+    /// Inspects a file of this machine.
     ///
     /// - Parameter path: a regular file.
-    /// - Throws: `media.unavailable` when it cannot be read; `Malformed` when it is of one of these kinds, and damaged.
+    /// - Throws: `media.unavailable` if it cannot be read; `Malformed` if it is of one of these kinds, and damaged.
     public init(path: String) async throws {
         self = try await Self.threads.run { try MediaFile(try LocalFile(path)) }
     }
 
-    /// Looks into a file of an HTTP server, by byte ranges.
+    /// Inspects a file of an HTTP server, by byte ranges.
     ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `media.unavailable`, or what the client throws; `Malformed` when the file is of one of these kinds, and damaged.
+    /// - Throws: `media.unavailable`, or the errors of the client; `Malformed` if the file is of one of these kinds but damaged.
     public init(url: String, client: some MediaHTTPClient) async throws {
         let file = try await RemoteFile(url, client: client)
         self = try await Self.threads.run { try MediaFile(file) }

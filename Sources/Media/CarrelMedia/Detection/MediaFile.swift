@@ -27,7 +27,7 @@ public struct MediaFile: Sendable {
 
     /// The kind of file.
     public let container: Container
-    /// Its protections, each once, in the order of its tracks; none when it is clear.
+    /// Its protections, each once, in the order of its tracks; none if it is clear.
     public internal(set) var protections: [MediaProtection] = []
     /// Content ids of OMA and Marlin, each once.
     public internal(set) var contentIDs: [String] = []
@@ -46,7 +46,7 @@ public struct MediaFile: Sendable {
     /// Objects of a DCF.
     package internal(set) var objects: [DCFObject] = []
 
-    // what the lists have: a damaged file may name tens of thousands
+    // sets of the listed values: a damaged file may name tens of thousands
     private var seenProtections: Set<MediaProtection> = []
     private var seenKeys: Set<KeyID> = []
     private var seenContents: Set<String> = []
@@ -58,10 +58,10 @@ public struct MediaFile: Sendable {
         self.container = container
     }
 
-    /// Looks into a file.
+    /// Inspects a file.
     ///
     /// - Parameter reader: the file.
-    /// - Throws: what the reader throws; `Malformed` when the file is of one of these kinds, and damaged.
+    /// - Throws: the errors of the reader; `Malformed` if the file is of one of these kinds, and damaged.
     package init(_ reader: any ByteReader) throws {
         let head = try reader.readAll(0..<min(reader.length, 64))
         if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {

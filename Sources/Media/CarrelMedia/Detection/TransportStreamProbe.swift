@@ -14,7 +14,7 @@ struct TransportStreamProbe {
     /// Bytes that are looked at.
     private static let length: Int64 = 1 << 19
 
-    /// Looks at the first packets; nil when the file is not a transport stream.
+    /// Examines the first packets; nil if the file is not a transport stream.
     init?(_ reader: any ByteReader) throws {
         let bytes = try reader.readAll(0..<min(reader.length, Self.length))
         let span = bytes.rawSpan

@@ -53,8 +53,9 @@ extension FileSegments {
 
     /// Writes one segment. Of other segments, only the headers of fragments are read.
     ///
-    /// A transport stream begins with its tables and, if it has video, with an I-frame and its parameter sets. Its continuity
-    /// counters begin where those of every other segment of the same tracks end. Memory is one sample per track, and 1.5 MiB.
+    /// A transport stream begins with its tables and, if it has video, with an I-frame and its parameter sets. Its initial
+    /// continuity counters are the final ones of every other segment of the same tracks. Memory is one sample per track, and 1.5
+    /// MiB.
     ///
     /// - Parameters:
     ///   - index: the segment.

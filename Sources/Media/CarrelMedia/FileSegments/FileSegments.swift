@@ -29,7 +29,7 @@ package struct FileSegments: Sendable {
 
     /// One segment.
     package struct Segment: Sendable, Hashable {
-        /// When it begins, in ticks of 90 kHz from the beginning of the presentation.
+        /// When it begins, in 90 kHz ticks from the beginning of the presentation.
         package var startTime: Int64
         /// When the next one begins, or the last sample ends.
         package var endTime: Int64
@@ -44,7 +44,7 @@ package struct FileSegments: Sendable {
 
     /// A picture that is decoded alone.
     package struct IFrame: Sendable, Hashable {
-        /// When it is presented, in ticks of 90 kHz from the beginning of the presentation.
+        /// When it is presented, in 90 kHz ticks from the beginning of the presentation.
         package var time: Int64
         /// How long until the next one, or the end.
         package var duration: Duration
@@ -68,7 +68,7 @@ package struct FileSegments: Sendable {
     let parts: [[SegmentPlanner.Part]]
     let stretches: [SegmentPlanner.Stretch]
     let syncSamples: [SegmentPlanner.SyncSample]
-    /// The ticks by which pictures are decoded earlier than their samples say, by track.
+    /// The ticks by which pictures are decoded before their samples' decode time, by track.
     let delays: [UInt32: Int64]
     /// The units by which the samples of each track are decoded earlier in fragments, so that no composition offset is negative.
     let leads: [Int64]

@@ -20,7 +20,7 @@ package struct ScrambledIndex: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         /// The first byte.
         package var offset: Int64
-        /// When it is presented, in ticks of 90 kHz.
+        /// When it is presented, in 90 kHz ticks.
         package var time: Int64
 
         package init(offset: Int64, time: Int64) {

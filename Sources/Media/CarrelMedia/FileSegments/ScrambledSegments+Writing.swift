@@ -28,7 +28,7 @@ extension ScrambledSegments {
         guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
         let segment = segments[index]
         let isEstimated = cuts == .estimated
-        // the first one has what comes before the first random access point
+        // the first segment includes everything before the first random access point
         let start = isEstimated && index > 0 ? try randomAccess(from: segment.range.lowerBound) : segment.range.lowerBound
         let state = try state(before: start)
         if start > 0 { try sink.write(state.clearTables.rawSpan) }

@@ -15,7 +15,7 @@ import CarrelThreads
 package struct ScrambledSegments: Sendable {
     /// One segment.
     package struct Segment: Sendable, Hashable {
-        /// When it begins, in ticks of 90 kHz from the beginning of the stream.
+        /// When it begins, in 90 kHz ticks from the beginning of the stream.
         package var startTime: Int64
         /// When it ends.
         package var endTime: Int64
@@ -170,7 +170,7 @@ package struct ScrambledSegments: Sendable {
                     found[found.count - 1].endTime = clock.time
                     found[found.count - 1].range = found[found.count - 1].range.lowerBound..<offset
                 }
-                // what comes before the first one has the tables
+                // the bytes before the first one contain the tables
                 let start = found.isEmpty ? 0 : offset
                 do {
                     try add(Segment(startTime: clock.time, endTime: clock.time, range: start..<length), to: &found)
@@ -232,6 +232,8 @@ package struct ScrambledSegments: Sendable {
         private var last: UInt64?
         private(set) var time: Int64 = 0
 
+        /// Takes a clock reference.
+        ///
         /// - Parameter reference: ticks of 27 MHz.
         mutating func take(_ reference: UInt64) {
             let ticks = reference / 300 & (MediaTime.modulus - 1)

@@ -3,7 +3,8 @@
 import CarrelMP4
 import CarrelTS
 
-/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures are placed.
+/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures
+/// are placed.
 struct SegmentBeginning: Sendable {
     /// Segments at the beginning that present nothing.
     private(set) var dropped = 0
@@ -56,7 +57,7 @@ struct SegmentBeginning: Sendable {
         if dropped == 0, skipped.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
     }
 
-    /// The samples of a track from a segment on; nil when it has none there.
+    /// The samples of a track from a segment on; nil if it has none there.
     private static func samples(
         of track: Int,
         _ planner: SegmentPlanner,
@@ -81,7 +82,7 @@ struct SegmentBeginning: Sendable {
     ///   - index: its position among the samples of the first segment; nil for another segment.
     ///   - track: the position of the track.
     ///   - shift: the units that are added to the times of the media.
-    ///   - lead: the units by which all samples are decoded earlier than they say.
+    ///   - lead: units by which all samples are decoded before their declared time.
     /// - Returns: the sample, in units of fragments.
     func placed(_ sample: MP4Sample, at index: Int?, of track: Int, shift: Int64, lead: Int64) -> MP4Sample {
         let scale = scales[track]

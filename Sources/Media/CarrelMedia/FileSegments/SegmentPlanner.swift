@@ -162,7 +162,7 @@ struct SegmentPlanner {
         return (size + 60) * 188 / 184
     }
 
-    /// The part of a segment; nil when the track has no sample in it.
+    /// The part of a segment; nil if the track has no sample in it.
     static func part(of segment: Int, in parts: [Part]) -> Part? {
         var (low, high) = (0, parts.count)
         while low < high {
@@ -238,7 +238,7 @@ struct SegmentPlanner {
         return references
     }
 
-    /// Cuts by the table at the end of the file; false when it has none for the leading track.
+    /// Cuts by the table at the end of the file; false if it has none for the leading track.
     private mutating func planRandomAccess(_ file: MP4File) throws -> Bool {
         guard let table = try FragmentRandomAccess(reader, track: tracks[leading].id), let first = file.fragments.first else {
             return false
@@ -305,7 +305,7 @@ struct SegmentPlanner {
     ///   - reader: the file.
     ///   - isFirst: whether the first one is enough.
     /// - Returns: the `moof` boxes in order.
-    /// - Throws: `Malformed` when the range does not hold whole boxes, the first of which belongs to a fragment.
+    /// - Throws: `Malformed` if the range does not hold whole boxes, the first of which belongs to a fragment.
     static func fragments(in range: Range<Int64>, of reader: any ByteReader, first isFirst: Bool = false) throws -> [MP4Box] {
         var found: [MP4Box] = []
         var window = FileWindow(reader)

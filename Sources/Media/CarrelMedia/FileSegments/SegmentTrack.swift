@@ -8,13 +8,13 @@ package struct SegmentTrack: Sendable, Hashable {
     package var id: UInt32
     /// The four characters of its handler: `vide`, `soun`, …
     package var kind: String
-    /// The `codecs` parameter (RFC 6381); nil when the configuration is missing or damaged.
+    /// The `codecs` parameter (RFC 6381); nil if the configuration is missing or damaged.
     package var codecs: String?
     /// The four characters of its sample entry, whatever the protection.
     package var format: String
     /// Whether transport streams can hold it.
     package var isInTransportStreams: Bool
-    /// ISO 639-2, three letters; nil when undetermined.
+    /// ISO 639-2, three letters; nil if undetermined.
     package var language: String?
     /// Display width in pixels, after rotation; 0 unless it is video.
     package var width: Int

@@ -2,7 +2,7 @@
 
 import CarrelMP4
 
-/// Turns the times of a track into ticks of 90 kHz from the beginning of the presentation, as `TransportRemuxer` does.
+/// Turns the times of a track into 90 kHz ticks from the beginning of the presentation, as `TransportRemuxer` does.
 struct TrackClock: Sendable {
     private let timescale: Int64
     /// The ticks that are added to the times of the media.
@@ -10,7 +10,7 @@ struct TrackClock: Sendable {
     /// The same in units of the track, from a beginning at `TransportRemuxer.origin`.
     let unitShift: Int64
 
-    /// - Parameter track: one with a time scale.
+    /// - Parameter track: a track with a timescale.
     init(_ track: MP4Track) {
         timescale = Int64(max(1, track.timescale))
         var delay: Int64 = 0

@@ -17,7 +17,7 @@ package final class LocalFile: ByteReader, Sendable {
     /// Opens a file.
     ///
     /// - Parameter path: a regular file.
-    /// - Throws: `unavailable` when it cannot be read.
+    /// - Throws: `unavailable` if it cannot be read.
     package init(_ path: String) throws(MediaError) {
         // not waiting for a writer of a named pipe
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -22,7 +22,7 @@ package struct LocalFolder: Sendable {
         self.path = path
     }
 
-    /// The folder of a file; nil when the file does not exist.
+    /// The folder of a file; nil if the file does not exist.
     package init?(ofFile path: String) {
         guard let real = Self.realPath(path) else { return nil }
         self.path = Self.folder(ofFile: real)

@@ -168,10 +168,10 @@ package final class OutputFile: MediaSink {
         )
     }
 
-    /// Gives the file its name; ends what is written in order.
+    /// Gives the file its name, or ends sequential output.
     ///
     /// - Returns: its bytes.
-    /// - Throws: `unwritable`; then there is no file, or the one from before.
+    /// - Throws: `unwritable`; there is then no file, or still the previous one.
     @discardableResult
     package func commit() throws -> Int64 {
         try flush()

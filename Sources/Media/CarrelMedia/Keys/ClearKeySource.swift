@@ -19,10 +19,12 @@ public struct ClearKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source for a license server.
+    ///
     /// - Parameters:
     ///   - url: address of the license server.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request, such as an authorization.
+    ///   - fields: additional header fields of each request, such as an authorization.
     ///   - limit: keys in the cache, at most.
     public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = [], limit: Int = 256) {
         self.url = url

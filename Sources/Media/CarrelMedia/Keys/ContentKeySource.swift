@@ -24,7 +24,7 @@ public struct ContentKeyGrant: Sendable {
     package var key: Secret
     /// Whether the output may be a plain byte stream, without the output controls that the license requires by default.
     public var relaxesOutput: Bool
-    /// When it ends; nil when it does not.
+    /// When it ends; nil if it does not.
     public var end: Instant?
 
     package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
@@ -46,7 +46,7 @@ public struct ContentKeyGrant: Sendable {
     /// Checks that the key may be used for plain files now.
     ///
     /// - Parameters:
-    ///   - words: what it is for.
+    ///   - words: its purpose, in words.
     ///   - now: the time.
     /// - Throws: `outputControl`, `expiredKey`.
     package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {

@@ -4,6 +4,8 @@
 public struct ContentKeySources: ContentKeySource {
     private let sources: [any ContentKeySource]
 
+    /// Creates a combined source.
+    ///
     /// - Parameter sources: the sources in the order in which they are tried.
     public init(_ sources: [any ContentKeySource]) {
         self.sources = sources

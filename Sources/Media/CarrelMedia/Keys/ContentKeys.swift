@@ -13,7 +13,7 @@ package struct ContentKeys: Sendable {
     }
 
     private var grants: [Place: ContentKeyGrant] = [:]
-    /// The keys that were used, and what the clear bytes have shown of them.
+    /// The keys that were used, with the evidence from the clear bytes.
     package let evidence = KeyEvidence()
     /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
     package static let limit = 1 << 16
@@ -26,7 +26,7 @@ package struct ContentKeys: Sendable {
     /// Sets the key for everything without its own key.
     package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
-    /// When the first of them ends; nil when none does.
+    /// When the first of them ends; nil if none does.
     package var end: Instant? { grants.values.compactMap(\.end).min() }
 
     /// Whether all of them may be used for a plain stream of bytes.
@@ -66,8 +66,8 @@ package struct ContentKeys: Sendable {
         do {
             grants[place] = try await Self.ask(for: names, Self.words(id, track), source)
         } catch  where error.code == .missingKey && id?.isZero == true {
-            // where keys change, packagers write zeros into the track, and name the keys in the groups of its samples: a sample without a
-            // group is an error when it comes
+            // with key rotation, packagers write zeros into the track, and name the keys in its sample groups: a sample without a
+            // group is an error when it arrives
         }
     }
 

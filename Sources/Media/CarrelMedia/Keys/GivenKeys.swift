@@ -52,7 +52,7 @@ public struct GivenKeys: ContentKeySource {
         }
     }
 
-    /// The longest id that an error shows: one that is longer may be a key, or part of one, in the place of its id.
+    /// Maximum length of an ID in an error: a longer one may be a key, or part of a key, in the place of its ID.
     private static let shownLength = 10
 
     private static func words(_ id: some StringProtocol) -> String {
@@ -74,7 +74,7 @@ public struct GivenKeys: ContentKeySource {
     ///
     /// - Parameters:
     ///   - key: 16 bytes, or 32.
-    ///   - name: what it is for; nil for everything that no other names.
+    ///   - name: what it is for; nil for everything without a more specific key.
     package mutating func add(_ key: Secret, for name: ContentKeyName?) {
         if let name { keys[name] = key } else { fallback = key }
     }

@@ -21,6 +21,8 @@ public struct HLSKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source for the keys of a playlist.
+    ///
     /// - Parameters:
     ///   - playlist: the playlist's address, against which relative addresses are resolved; nil if key lines have absolute ones.
     ///   - client: sends the requests.

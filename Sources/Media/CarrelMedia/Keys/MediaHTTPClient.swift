@@ -32,6 +32,8 @@ public struct MediaHTTPField: Sendable, Hashable {
     /// Its value.
     public var value: String
 
+    /// Creates a header field.
+    ///
     /// - Parameters:
     ///   - name: its name.
     ///   - value: its value.
@@ -50,6 +52,8 @@ public struct MediaHTTPResponse: Sendable {
     /// The body.
     public var body: [UInt8]
 
+    /// Creates a response.
+    ///
     /// - Parameters:
     ///   - status: the status code.
     ///   - fields: the header fields.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The decoding times of the pictures of one stream, in ticks of 90 kHz: each is later than the one before (ISO/IEC 13818-1 §2.7.5).
+/// The decode times of the pictures of one stream, in 90 kHz ticks: strictly increasing (ISO/IEC 13818-1 §2.7.5).
 struct DecodeClock: Sendable {
     /// Maximum backward step within a timeline, in ticks: one second.
     private static let tolerance: Int64 = 90_000

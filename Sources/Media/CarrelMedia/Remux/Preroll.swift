@@ -2,11 +2,11 @@
 
 package import CarrelMP4
 
-/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and the
-/// beginning itself (ISO/IEC 14496-12 §8.6.6).
+/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and
+/// the beginning itself (ISO/IEC 14496-12 §8.6.6).
 ///
-/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at the
-/// beginning of the presentation: the hidden pictures of a group last less than a picture together.
+/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at
+/// the beginning of the presentation: the hidden pictures of a group last less than a picture together.
 package struct Preroll: Sendable, Hashable {
     /// The position in decode order of the sample that decoding begins with.
     package let first: Int
@@ -38,8 +38,8 @@ package struct Preroll: Sendable, Hashable {
     /// - Parameters:
     ///   - samples: all samples of a track of pictures, or those from a random access point on.
     ///   - start: when the edit begins, in units of the track.
-    ///   - timescale: units a second.
-    /// - Throws: `unsupported` if too many pictures are hidden; what the reader throws.
+    ///   - timescale: units per second.
+    /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     package init(_ samples: MP4Samples, before start: Int64, timescale: Int) throws {
         var samples = samples
         var index = 0
@@ -81,7 +81,7 @@ package struct Preroll: Sendable, Hashable {
 
     /// The units between the beginning of the edit and the decoding of the first sample after the hidden pictures.
     ///
-    /// - Parameter lead: units by which all samples are decoded earlier than they say.
+    /// - Parameter lead: units by which all samples are decoded before their declared time.
     /// - Returns: units of the track.
     package func resumption(lead: Int64) -> Int64 { resumption &- lead &- start }
 
@@ -90,7 +90,8 @@ package struct Preroll: Sendable, Hashable {
     /// - Parameters:
     ///   - sample: the sample, in units of the track.
     ///   - index: its position in decode order.
-    ///   - lead: units by which all samples are decoded earlier than they say, so that none is decoded after its presentation.
+    ///   - lead: units by which all samples are decoded before their declared time, so that none is decoded after its
+    ///     presentation.
     ///   - tick: the duration of a hidden picture, in units of `convert`.
     ///   - convert: turns units of the track into other units.
     /// - Returns: decode time and presentation time, in units of `convert`.

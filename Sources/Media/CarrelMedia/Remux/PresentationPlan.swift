@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// Which samples of a track its presentation needs, part after part, and how much earlier than they say its pictures are decoded.
+/// The samples of a track that its presentation needs, by part, and how much earlier its pictures are decoded than declared.
 struct PresentationPlan: Sendable {
     /// A part with the samples that it presents.
     struct Part: Sendable {
@@ -16,7 +16,7 @@ struct PresentationPlan: Sendable {
     }
 
     let parts: [Part]
-    /// The ticks by which pictures are decoded earlier than their samples say.
+    /// The ticks by which pictures are decoded before their samples' decode time.
     private(set) var delay: Int64 = 0
     /// The pictures that the edit of the only part hides at its beginning; nil without any.
     private(set) var preroll: Preroll?
@@ -54,11 +54,11 @@ struct PresentationPlan: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - file: its file.
-    /// - Throws: `unsupported` when a transport stream cannot have its parts; what the reader throws, and `Malformed`.
+    /// - Throws: `unsupported` if a transport stream cannot have its parts; the errors of the reader, and `Malformed`.
     init(_ track: MP4Track, of file: MP4File) throws {
         let presented = PresentedParts(track)
         let isPicture = track.kind == "vide"
-        // what no transport stream takes may be presented in any way
+        // samples that do not fit into a transport stream may be presented in any way
         guard isPicture || track.kind == "soun" else {
             parts = [Part(part: PresentedParts.Part(start: 0, end: nil, time: 0), samples: 0..<Int.max, earliest: .min)]
             return

@@ -12,13 +12,13 @@ struct PresentedParts: Sendable {
         var start: Int64
         /// The media time with which it ends; nil for the end of the media.
         var end: Int64?
-        /// When its presentation begins, in ticks of 90 kHz from the beginning of the presentation.
+        /// When its presentation begins, in 90 kHz ticks from the beginning of the presentation.
         var time: Int64
     }
 
     /// The parts in presentation order; a single part for the whole media if there are no edits.
     private(set) var parts: [Part] = []
-    /// Why it cannot be presented as parts, as a lower-case phrase; nil when it can.
+    /// Why it cannot be presented as parts, as a lower-case phrase; nil if it can.
     private(set) var fault: String?
 
     /// Most units of the movie that an edit lasts.

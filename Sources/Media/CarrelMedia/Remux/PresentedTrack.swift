@@ -21,7 +21,7 @@ final class PresentedTrack {
         self.track = track
         self.file = file
         self.protection = protection
-        // what the key does not open is refused before anything else
+        // refuse samples that the key does not decrypt first
         reader = try ClearTrackReader(track, of: file, protection)
         plan = try PresentationPlan(track, of: file)
         try beginPart()

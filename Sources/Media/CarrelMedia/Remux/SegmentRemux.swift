@@ -169,7 +169,7 @@ package struct SegmentRemux: ~Copyable {
 
     /// Makes packets of the pieces so far, until there are many.
     ///
-    /// - Parameter source: who has the keys.
+    /// - Parameter source: the key source.
     /// - Returns: the next thing to do.
     /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`.
     package mutating func advance(keys source: some ContentKeySource) async throws -> Step {

@@ -11,7 +11,7 @@ import CarrelTS
 /// their time. A repeated message is the same event, and is written once.
 struct TimedTags: Sendable {
     struct Tag: Sendable {
-        /// When it takes effect, in ticks of 90 kHz.
+        /// When it takes effect, in 90 kHz ticks.
         var time: Int64
         var bytes: [UInt8]
     }
@@ -47,7 +47,7 @@ struct TimedTags: Sendable {
     /// Adds an event message; one without an ID3 tag is passed over.
     ///
     /// - Parameter box: the whole `emsg` box.
-    /// - Throws: `Malformed` when it is damaged.
+    /// - Throws: `Malformed` if it is damaged.
     mutating func add(_ box: RawSpan) throws(Malformed) {
         let header = box.byteCount >= 16 && box.u32(at: 0) == 1 ? 16 : 8
         guard box.byteCount > header else { throw Malformed("event message is empty", at: 0) }
@@ -70,7 +70,7 @@ struct TimedTags: Sendable {
         }
     }
 
-    /// Whether a message carries an ID3 tag: its scheme is one for them, or one of DASH events and its data begin as a tag.
+    /// Whether a message carries an ID3 tag: by its scheme or, with a scheme of DASH events, by the beginning of its data.
     private static func hasTag(_ message: EventMessage) -> Bool {
         guard message.data.count >= 10, message.data.starts(with: Array("ID3".utf8)), message.timescale > 0 else { return false }
         let scheme = message.scheme.lowercased()
@@ -92,7 +92,7 @@ struct TimedTags: Sendable {
         unsettled = []
     }
 
-    /// The next tag that takes effect up to a time; nil when there is none.
+    /// The next tag that takes effect up to a time; nil if there is none.
     mutating func next(upTo time: Int64) -> Tag? {
         guard let last = waiting.last else { return nil }
         let isFull = waiting.count > Self.countLimit || waitingBytes > Self.byteLimit

@@ -11,7 +11,7 @@ import CarrelVideo
 /// The presentation begins at `origin`; audio and video stay in sync, by edit lists and composition offsets. Length fields of
 /// video units become start codes in place; a sample is copied once, into packets.
 package struct TransportRemuxer: ~Copyable {
-    /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
+    /// The beginning of the presentation in 90 kHz ticks: ten seconds, so that earlier decode times are positive.
     package static let origin: Int64 = 900_000
 
     /// Maximum number of streams with a language.
@@ -27,7 +27,7 @@ package struct TransportRemuxer: ~Copyable {
     var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
-    /// The number of the stream of timed ID3 tags in the multiplex; nil before there is one.
+    /// The index of the stream of timed ID3 tags in the multiplex; nil before it is added.
     private var tagStream: Int?
 
     private struct Stream: Sendable {
@@ -44,7 +44,7 @@ package struct TransportRemuxer: ~Copyable {
         var timescale: Int64
         /// The ticks that are added to times of presentation.
         var shift: Int64
-        /// The ticks by which decoding comes earlier than the samples say, so that it comes before presentation.
+        /// The ticks by which decoding is moved earlier, so that it precedes presentation.
         var delay: Int64
         var clock = DecodeClock()
         /// The pictures that an edit hides at the beginning; nil without any.
@@ -147,7 +147,7 @@ package struct TransportRemuxer: ~Copyable {
         streams[track]?.index = index
     }
 
-    /// When a sample is decoded, as far as its times say; in ticks. Samples are written in the order of these times.
+    /// The decode time of a sample by its own times, in ticks. Samples are written in the order of these times.
     func time(of sample: MP4Sample, _ track: Int) -> Int64 {
         streams[track]?.times(of: sample).decode ?? .max
     }
@@ -166,7 +166,7 @@ package struct TransportRemuxer: ~Copyable {
                 codings.append(nil)
                 continue
             }
-            // one stream has one kind; what is coded otherwise has no place in it
+            // one stream has one coding; other samples are left out
             if stream == nil { stream = kind }
             codings.append(stream?.coding == kind.coding ? coding : nil)
         }
@@ -207,7 +207,7 @@ package struct TransportRemuxer: ~Copyable {
     /// Whether the program has a stream of timed ID3 tags.
     var hasTimedTags: Bool { tagStream != nil }
 
-    /// Adds a stream of timed ID3 tags, unless there is one. The tables that name it come with the next segment.
+    /// Adds a stream of timed ID3 tags, unless there is one. The tables that list it are written with the next segment.
     mutating func addTimedTags() throws(Malformed) {
         guard tagStream == nil else { return }
         try muxer.add(.timedID3(pid: Self.tagPID))
@@ -218,8 +218,8 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - tag: a whole tag.
-    ///   - time: when it takes effect, in ticks.
-    /// - Throws: when it does not fit into a PES packet.
+    ///   - time: the time at which it takes effect, in ticks.
+    /// - Throws: if it does not fit into a PES packet.
     mutating func writeTag(_ tag: [UInt8], at time: Int64) throws(Malformed) {
         guard let tagStream else { return }
         try muxer.write(
@@ -248,8 +248,8 @@ package struct TransportRemuxer: ~Copyable {
     ///   - sample: its times.
     ///   - track: the position of its track.
     ///   - bytes: holds it, clear; of a picture the length fields are changed.
-    ///   - range: which bytes are the sample.
-    /// - Throws: `Malformed` when its units are not what their lengths say, with the byte of the sample.
+    ///   - range: the range of the sample.
+    /// - Throws: `Malformed` if its units do not match their lengths, with the offset in the sample.
     package mutating func write(
         _ sample: MP4Sample,
         of track: Int,

@@ -78,7 +78,7 @@ struct ClearPackedAudio: ~Copyable {
     /// Ends the segment.
     ///
     /// - Returns: whether the frames have shown the key to be right.
-    /// - Throws: `Malformed` when it is cut off.
+    /// - Throws: `Malformed` if it is truncated.
     @discardableResult
     func finish() throws(Malformed) -> Bool {
         guard held.isEmpty, tagLeft == 0 else { throw Malformed("the last frame of audio is cut off", at: 0) }

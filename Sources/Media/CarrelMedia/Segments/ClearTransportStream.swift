@@ -37,7 +37,7 @@ struct ClearTransportStream: ~Copyable {
     /// Begins a segment.
     ///
     /// - Parameters:
-    ///   - key: 16 bytes; nil of a clear segment.
+    ///   - key: 16 bytes; nil for a clear segment.
     ///   - iv: its vector.
     /// - Throws: `crypto.key-length`, `crypto.refused`.
     mutating func beginSegment(key: Secret?, iv: AESBlock) throws {

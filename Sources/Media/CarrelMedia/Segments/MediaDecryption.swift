@@ -36,7 +36,7 @@ public struct MediaDecryption: Sendable {
     private static let reading = BlockingExecutor(name: "media-read", count: 4)
     /// Bytes of the segments of a playlist.
     private var playlistLength: Int64?
-    /// The key of a DCF's object, and what its clear bytes have shown.
+    /// The key of a DCF's object, with the evidence from its clear bytes.
     private var payloadEvidence = KeyEvidence()
 
     /// Probes a file and requests its keys. Files are read on dedicated threads, not on the threads that run tasks.
@@ -146,7 +146,7 @@ public struct MediaDecryption: Sendable {
 
     /// Whether the output is a transport stream or audio without a container, which no MP4 file is.
     ///
-    /// - Throws: what the reader throws; `wrongKey`.
+    /// - Throws: the errors of the reader; `wrongKey`.
     package func isStream() throws -> Bool {
         switch work {
         case .payload, .copy, .samples: false

@@ -7,7 +7,7 @@ package import CarrelHLS
 import CarrelMP4
 
 /// Decrypts one media segment of HLS, DASH or Common Encryption incrementally: it takes pieces of any size and writes clear bytes
-/// as soon as they are known.
+/// immediately.
 ///
 /// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH segment encryption) are restored exactly.
 /// Samples of fragmented MP4 and of packed audio are decrypted in place, and the segment keeps its length; samples of a transport
@@ -144,7 +144,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
 
     private static let dashCipher = "urn:mpeg:dash:sea:aes128-cbc:2013"
 
-    /// Whether the cipher of an MPD's segment encryption is one that Carrel decrypts.
+    /// Whether Carrel supports the cipher of an MPD's segment encryption.
     package static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
         guard let scheme = encryption?.scheme else { return true }
         return scheme.lowercased() == dashCipher
@@ -198,7 +198,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets clear bytes.
-    /// - Throws: what the sink throws; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
+    /// - Throws: the errors of the sink; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
     public mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
         if undecided != nil {
             undecided?.head.append(copying: piece)
@@ -214,7 +214,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter sink: gets the last clear bytes.
-    /// - Throws: what the sink throws; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
+    /// - Throws: the errors of the sink; `wrongKey` if the padding is wrong; `Malformed` if the segment is truncated.
     public mutating func finish(to sink: inout some MediaSink) async throws {
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")

@@ -21,8 +21,8 @@ package struct PacketDescrambler: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the stream.
     ///   - sink: gets whole clear packets.
-    ///   - source: has the keys.
-    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; what the sink throws.
+    ///   - source: the key source.
+    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; the errors of the sink.
     package mutating func write(_ piece: RawSpan, to sink: inout some MediaSink, keys source: some ContentKeySource) async throws
     {
         held.append(copying: piece)
@@ -55,8 +55,8 @@ package struct PacketDescrambler: ~Copyable {
     ///
     /// - Parameters:
     ///   - sink: gets the last packets.
-    ///   - source: has the keys.
-    /// - Throws: `Malformed` when the last packet is cut off; what the sink throws.
+    ///   - source: the key source.
+    /// - Throws: `Malformed` if the last packet is truncated; the errors of the sink.
     package mutating func finish(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws {
         guard held.count % 188 == 0 else { throw Malformed("packet is cut off", at: Int(clamping: position) + held.count) }
         if !held.isEmpty { try sink.write(held.rawSpan) }

@@ -28,7 +28,7 @@ package struct PlaylistSegments: Sendable {
     /// Whether the ids of all fragments have keys, so that no address of one is read.
     private var fragmentsHaveKeys = false
 
-    /// The keys that were used, and what the clear bytes have shown of them.
+    /// The keys that were used, with the evidence from the clear bytes.
     var evidence: KeyEvidence { fragmentKeys.evidence }
 
     /// Bytes of a playlist, at most.

@@ -18,9 +18,9 @@ struct ScrambledStream: Sendable {
 
     private let reader: any ByteReader & Sendable
     private var changes: [KeyChange] = []
-    /// The grants that set terms, each with what it is for.
+    /// The grants with terms, each with its purpose.
     private var terms: [(words: String, grant: ContentKeyGrant)] = []
-    /// The keys that were used, and what the clear packets have shown of them.
+    /// The keys that were used, with the evidence from the clear packets.
     let evidence = KeyEvidence()
 
     private static let blockLength = Int64(TransportStream.packetLength) * 4096
@@ -79,12 +79,12 @@ struct ScrambledStream: Sendable {
     /// Writes the clear stream, whose map no longer mentions scrambling: null packets replace key messages, so that every other
     /// packet keeps its offset.
     ///
-    /// - Throws: `wrongKey` if no unit begins where one must; the errors of the reader and the sink.
+    /// - Throws: `wrongKey` if no unit begins at a required position; the errors of the reader and the sink.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0
         var at: Int64 = 0
-        // packets from one with a section of the map that the next block ends
+        // packets from the beginning of a map section that ends in the next block
         var held: [UInt8] = []
         var digests: [KeyParity: [UInt8]] = [:]
         var verified: Set<KeyParity> = []

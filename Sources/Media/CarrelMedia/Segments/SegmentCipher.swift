@@ -7,8 +7,7 @@ package import CarrelHLS
 /// Decrypts the bytes of one media segment that is encrypted as a whole: `AES-128`, `AES-256`, `AES-256-CTR` (RFC 8216 §4.3.2.4),
 /// and DASH segment encryption (ISO/IEC 23009-4).
 ///
-/// It takes pieces of any size and returns clear bytes as soon as they are known; `finish` returns the last ones and checks the
-/// padding.
+/// It takes pieces of any size and returns clear bytes immediately; `finish` returns the last ones and checks the padding.
 package struct SegmentCipher: ~Copyable {
     private var chained: AESCBCDecryptor?
     private var counter: AESStream?
@@ -43,7 +42,7 @@ package struct SegmentCipher: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - out: gets clear bytes appended.
-    /// - Throws: when the cipher fails.
+    /// - Throws: if the cipher fails.
     package mutating func decrypt(_ piece: RawSpan, into out: inout [UInt8]) throws(MediaError) {
         if counter != nil {
             let start = out.count
@@ -66,7 +65,7 @@ package struct SegmentCipher: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter out: gets the last clear bytes appended.
-    /// - Throws: `wrongKey` when the padding is wrong; `malformed` when the segment is not whole blocks.
+    /// - Throws: `wrongKey` if the padding is wrong; `malformed` if the segment is not whole blocks.
     package mutating func finish(into out: inout [UInt8]) throws(MediaError) {
         guard let chained = chained.take() else { return }
         do throws(CryptoError) {

@@ -26,7 +26,7 @@ public final class FileSource: MediaSource {
     /// - Parameters:
     ///   - path: a regular file.
     ///   - contentType: its media type.
-    /// - Throws: `media.unavailable` when it cannot be opened.
+    /// - Throws: `media.unavailable` if it cannot be opened.
     public convenience init(path: String, contentType: String? = nil) async throws {
         let file = try await Self.threads.run { try LocalFile(path) }
         self.init(file, contentType: contentType, threads: Self.threads)

@@ -24,10 +24,12 @@ public final class HTTPSource: MediaSource {
     /// Size of the first request in bytes: it contains the headers of most files.
     private static let headLength: Int64 = 1 << 16
 
+    /// Creates a source for a URL.
+    ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request.
+    ///   - fields: additional header fields of each request.
     public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = []) {
         self.url = url
         self.client = client

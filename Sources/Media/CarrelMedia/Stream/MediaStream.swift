@@ -6,8 +6,8 @@ package import CarrelDCF
 
 /// The clear bytes of content that is encrypted as a whole, read in order or from any place.
 ///
-/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in CBC,
-/// and at the position's counter in CTR.
+/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in
+/// CBC, and at the position's counter in CTR.
 ///
 /// ```swift
 /// let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
@@ -34,7 +34,7 @@ public actor MediaStream {
     public struct RawFormat: Sendable, Hashable {
         /// The name of the key.
         public var key: ContentKeyName
-        /// The initialization vector or the first counter block; nil when it is the first 16 bytes.
+        /// The initialization vector or the first counter block; nil if it is the first 16 bytes.
         package var iv: AESBlock?
         /// How far the counter carries.
         package var counterWidth: EncryptedPayload.CounterWidth
@@ -45,8 +45,8 @@ public actor MediaStream {
 
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - iv: the initialization vector or the first counter block; nil when it is the first 16 bytes.
-        ///   - counterWidth: how far the counter carries.
+        ///   - iv: the initialization vector or the first counter block; nil if it is the first 16 bytes.
+        ///   - counterWidth: the width of the counter.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
         package init(
@@ -63,12 +63,14 @@ public actor MediaStream {
             self.contentType = contentType
         }
 
+        /// Creates a format with a key in the memory of an app.
+        ///
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.
+        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil if it is the first 16 bytes of the stream.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
-        /// - Throws: `media.malformed` when the initialization vector has another length.
+        /// - Throws: `media.malformed` if the initialization vector has another length.
         public init(
             key: ContentKeyName,
             initializationVector: [UInt8]?,
@@ -90,7 +92,7 @@ public actor MediaStream {
     public nonisolated let size: Int64
     /// The media type of the clear bytes, if known.
     public nonisolated let contentType: String?
-    /// The headers of a DCF's object; nil of other kinds.
+    /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
 
     private let source: any MediaSource
@@ -251,12 +253,12 @@ public actor MediaStream {
         }
     }
 
-    /// Reads a range, wherever the position is.
+    /// Reads a range, independently of the position.
     ///
-    /// - Parameter range: of the clear bytes; what does not exist of it is left out, and what is longer than 16 MiB.
+    /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: what the source throws; `media.closed`, `media.expired-key`; `Malformed` when the padding at the end is wrong: another
-    ///   key, or altered bytes.
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }

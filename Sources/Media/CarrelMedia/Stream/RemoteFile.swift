@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelMP4
 import CarrelThreads
 
-/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it is
-/// small and the server has no ranges.
+/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it
+/// is small and the server has no ranges.
 ///
 /// Reading waits for the server: only on threads that may block, never on those that run tasks.
 package final class RemoteFile: ByteReader, Sendable {
@@ -58,8 +58,8 @@ package final class RemoteFile: ByteReader, Sendable {
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `unavailable` when the server has no such file; `noRanges` when it serves no ranges of a file of more than 1 MiB; what
-    ///   the client throws.
+    /// - Throws: `unavailable` if the server has no such file; `noRanges` if it serves no ranges of a file of more than 1 MiB;
+    ///   the errors of the client.
     package init(_ url: String, client: some MediaHTTPClient) async throws {
         let response = try await Self.request(url, 0..<Self.blockLength, limit: Self.wholeLimit, validator: nil, client)
         self.url = url

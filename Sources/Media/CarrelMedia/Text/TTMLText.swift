@@ -3,7 +3,8 @@
 package import CarrelBytes
 import CarrelXML
 
-/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and animation.
+/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and
+/// animation.
 package struct TTMLText: Sendable {
     /// One paragraph.
     package struct Cue: Sendable, Hashable {
@@ -30,7 +31,7 @@ package struct TTMLText: Sendable {
     /// Reads a document.
     ///
     /// - Parameter bytes: all of it.
-    /// - Throws: `Malformed` when it is not well-formed, is no TTML, or a time in it is not written as one.
+    /// - Throws: `Malformed` if it is not well-formed, is not TTML, or contains a malformed time.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var limits = XMLLimits()
         limits.bytes = Self.limit

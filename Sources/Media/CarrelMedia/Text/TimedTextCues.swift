@@ -5,7 +5,7 @@ package import CarrelMP4
 
 /// The cues of a track of timed text in fragmented MP4, sample after sample: `wvtt`, and the text of `stpp` (ISO/IEC 14496-30).
 ///
-/// A cue that samples repeat is one cue. Cues come in the order of their beginning; `WebVTTFile` writes them as segments.
+/// A cue that is repeated in several samples is merged. Cues are in order of their start; `WebVTTFile` writes them as segments.
 ///
 /// ```swift
 /// var cues = TimedTextCues(track.entries[0])
@@ -40,7 +40,7 @@ package struct TimedTextCues: Sendable {
     private static let byteLimit = 16 << 20
 
     /// - Parameter entry: the track's sample description.
-    /// - Throws: `unsupported` when it is neither `wvtt` nor `stpp`.
+    /// - Throws: `unsupported` if it is neither `wvtt` nor `stpp`.
     package init(_ entry: SampleEntry) throws(MediaError) {
         switch entry.format {
         case "wvtt":
@@ -58,7 +58,7 @@ package struct TimedTextCues: Sendable {
     ///   - sample: its clear bytes.
     ///   - start: when it is presented, in milliseconds.
     ///   - end: when it ends.
-    /// - Throws: `Malformed` when it is damaged, or there are too many cues.
+    /// - Throws: `Malformed` if it is damaged, or there are too many cues.
     package mutating func append(_ sample: RawSpan, start: Int64, end: Int64) throws(Malformed) {
         guard end > start else { return }
         switch coding {
@@ -69,7 +69,7 @@ package struct TimedTextCues: Sendable {
             for cue in try TTMLText(sample).cues {
                 let (first, last) = (max(start, cue.start), min(end, cue.end))
                 guard first < last else { continue }
-                // a document may repeat what the one before it shows
+                // a document may repeat the cues of the previous one
                 if start == first, let place = known[cue.text]?.popLast() {
                     cues[place].end = last
                     if last == end { ending[cue.text, default: []].append(place) }

@@ -70,7 +70,7 @@ package struct WebVTTFile: Sendable {
     /// Creates a file.
     ///
     /// - Parameters:
-    ///   - cues: in the order of their beginning.
+    ///   - cues: the cues in order of their start.
     ///   - definitions: blocks of styles and regions.
     package init(cues: [Cue], definitions: [[String]] = []) {
         self.cues = cues
@@ -91,7 +91,7 @@ package struct WebVTTFile: Sendable {
     /// Reads a file.
     ///
     /// - Parameter bytes: all of it; UTF-8.
-    /// - Throws: `Malformed` when it is not a WebVTT file, or a cue's times are damaged, with the byte at which its block begins.
+    /// - Throws: `Malformed` if it is not a WebVTT file, or a cue's times are damaged, with the byte at which its block begins.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard bytes.byteCount <= Self.limit else { throw Malformed("subtitles have more than 16 MiB", at: Self.limit) }
         let hasMark = bytes.byteCount >= 3 && bytes.u8(at: 0) == 0xef && bytes.u8(at: 1) == 0xbb && bytes.u8(at: 2) == 0xbf

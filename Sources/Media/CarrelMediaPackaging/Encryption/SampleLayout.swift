@@ -19,7 +19,7 @@ package struct SampleLayout: Sendable {
     /// - Parameters:
     ///   - entry: the track's description.
     ///   - scheme: the scheme.
-    /// - Throws: `Malformed` when the decoder configuration is damaged; `unsupported` when the coding cannot be encrypted.
+    /// - Throws: `Malformed` if the decoder configuration is damaged; `unsupported` if the coding cannot be encrypted.
     package init(_ entry: SampleEntry, scheme: CommonEncryptionScheme) throws {
         self.scheme = scheme
         switch entry.format {

@@ -57,7 +57,7 @@ package final class PackageFolder {
         }
     }
 
-    /// The names in a folder; nil when it cannot be read.
+    /// The names in a folder; nil if it cannot be read.
     private static func names(in path: String) -> [String]? {
         guard let folder = unsafe opendir(path) else { return nil }
         defer { unsafe closedir(folder) }

@@ -12,12 +12,12 @@ struct PackagedSegment {
     /// Its offset in the file of the track; 0 if it is a separate file.
     var offset: Int64
     var length: Int64 = 0
-    /// The key of its samples; nil of a clear one.
+    /// The key of its samples; nil for a clear one.
     var key: PackagingKey?
     var encryption: TrackEncryption?
     /// The initialization vector of the segment, if the scheme has one per segment.
     var iv: AESBlock?
-    /// Its sync samples of pictures: what to read to decode each, from the start of the segment.
+    /// Its sync samples of video: the range to read for each, from the start of the segment.
     var pictures: [Picture] = []
 
     struct Picture {
@@ -60,12 +60,12 @@ struct PackagedRendition {
 
     /// The path of the initialization segment within the package.
     var initializationPath: String { layout == .ranges ? "\(name).mp4" : "\(name)/init.mp4" }
-    /// The path of what stands for the segments before the first one: it has no samples.
+    /// The path of the segment in place of those before the first one: it has no samples.
     var gapPath: String { layout == .ranges ? "\(name)-gap.m4s" : isTransport ? "\(name)/gap.ts" : "\(name)/gap.m4s" }
     /// The durations of the segments before the first one, in microseconds.
     var gaps: [Int64] { zip(lead.dropFirst(), lead).map { $0 - $1 } }
-    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with its
-    /// cut, whatever its first sample.
+    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with
+    /// its cut, whatever its first sample.
     var times: [Int64] {
         guard let last = segments.last else { return [] }
         var times = segments.map { track.microseconds($0.start) } + [track.microseconds(last.start + last.duration)]
@@ -79,7 +79,7 @@ struct PackagedRendition {
         return layout == .ranges ? "\(name).mp4" : "\(name)/\(i + 1).m4s"
     }
 
-    /// The peak segment bit rate (RFC 8216 §4.1): the most bits a second of any run of segments that lasts 0.5 to 1.5 target durations.
+    /// The peak segment bit rate (RFC 8216 §4.1): the highest of any run of segments of 0.5 to 1.5 target durations.
     var peakBandwidth: Int {
         let times = times
         guard times.count > 1 else { return 0 }

@@ -7,7 +7,7 @@ import CarrelMP4
 
 /// Writes one track as fragments, encrypted, segment after segment.
 ///
-/// Memory is one fragment: a fragment ends with its segment, before a sync sample of pictures, and after 4 MiB.
+/// Memory is one fragment: a fragment ends with its segment, before a sync sample of video, and after 4 MiB.
 final class TrackPackager: SegmentedTrack {
     let track: PackagedTrack
     private let options: PackagingOptions
@@ -240,7 +240,7 @@ final class TrackPackager: SegmentedTrack {
 }
 
 extension ProtectionSystemHeader {
-    /// The headers that say which keys are needed: of the common system, and of ClearKey.
+    /// The headers that name the keys: for the common system, and for ClearKey.
     static func standard(for ids: [KeyID]) -> [ProtectionSystemHeader] {
         [ProtectionSystemHeader(system: common, keyIDs: ids), ProtectionSystemHeader(system: clearKey, keyIDs: ids)]
     }

@@ -43,7 +43,8 @@ struct PackagedTrack {
     private var tick: Int64 = 1
     /// The pictures that the edit list hides at the beginning.
     private var preroll: Preroll?
-    /// The units of the source by which all samples are decoded earlier than they say, so that no composition offset is negative.
+    /// Units of the source by which all samples are decoded before their declared time, so that no composition offset is
+    /// negative.
     private var lead: Int64 = 0
     /// The presentation times of pictures that are only decoded, after the presented part; in units of the source, ascending.
     private var trail: [Int64] = []
@@ -66,7 +67,7 @@ struct PackagedTrack {
     private(set) var start: Int64 = .max
     /// The presentation of each sync sample, of pictures only; in decode order.
     private(set) var syncs: [Int64] = []
-    /// The part of its beginning that was left out; nil when nothing was.
+    /// The part of its beginning that was left out; nil if nothing was.
     private(set) var warning: String?
     /// The longest duration of a sample.
     private(set) var longestSample: Int64 = 0
@@ -178,8 +179,8 @@ struct PackagedTrack {
 
     /// Walks all samples once, and those at the beginning of an edit twice.
     ///
-    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for pictures that
-    /// presented pictures may refer to, and the audio that a decoder needs to begin.
+    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for
+    /// pictures that presented pictures may refer to, and the audio that a decoder needs to begin.
     private mutating func walk() throws {
         if kind == .video {
             preroll = try Preroll(source.file.samples(of: track), before: mediaStart, timescale: track.timescale)
@@ -228,7 +229,7 @@ struct PackagedTrack {
                 if let sync, presented < sync { hasLeadingPictures = true }
             }
             if let sourceEnd, time >= sourceEnd - slack(sample) {
-                // sound refers to nothing that comes later
+                // audio never refers to later samples
                 if kind == .audio { break }
                 if sums.trail.count < Self.trailLimit { sums.trail.append(presented) }
                 continue
@@ -269,7 +270,7 @@ struct PackagedTrack {
     /// The duration of its presentation, in seconds.
     var seconds: Double { Double(end) / Double(timescale) }
 
-    /// Pictures a second; nil of other kinds.
+    /// Pictures a second; nil for other kinds.
     var frameRate: Double? {
         guard kind == .video, end > start else { return nil }
         return Double(sampleCount) * Double(timescale) / Double(end - start)
@@ -293,7 +294,7 @@ struct PackagedTrack {
         return entry.sampleRate
     }
 
-    /// The language (RFC 5646); nil when it is not known.
+    /// The language (RFC 5646); nil if unknown.
     var language: String? { track.language.map(LanguageTag.short) }
 
     /// The track as the package has it, clear.
@@ -308,7 +309,7 @@ struct PackagedTrack {
         movie.width = entry.width
         movie.height = entry.height
         if kind == .video { movie.display = track.display }
-        // no edit list: players read them differently, so the times of the fragments say it all
+        // no edit list: players interpret them differently, so the fragment times alone must suffice
         return movie
     }
 }

@@ -29,10 +29,10 @@ package struct PackagingSource {
     package let protection: FileProtection
 
     /// - Parameters:
-    ///   - name: in messages.
+    ///   - name: the name in messages.
     ///   - reader: an MP4 or MOV file.
     ///   - keys: the keys of a protected file.
-    /// - Throws: `malformed` with the name of the file and the byte, `missingKey`; what the reader throws.
+    /// - Throws: `malformed` with the name of the file and the byte, `missingKey`; the errors of the reader.
     package init(name: String, _ reader: any ByteReader, keys: some ContentKeySource = GivenKeys()) async throws {
         self.name = name
         do {
@@ -65,12 +65,12 @@ package struct PackagingSource {
         return file.tracks.filter { ["text", "sbtl", "subt", "subp", "clcp"].contains($0.kind) && !chapters.contains($0.id) }
     }
 
-    /// The tracks that are packaged, pictures and sound, and a warning for each that is left out.
+    /// The video and audio tracks to package, with a warning for each track that is left out.
     ///
-    /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track that
-    /// cannot be packaged, if another one of its kind can.
+    /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track
+    /// that cannot be packaged, if another one of its kind can.
     ///
-    /// - Throws: `unsupported`, `malformed`; what the reader throws.
+    /// - Throws: `unsupported`, `malformed`; the errors of the reader.
     func tracks() throws -> (found: [PackagedTrack], warnings: [String]) {
         var found: [PackagedTrack] = []
         var omitted: [(kind: PackagedTrack.Kind, track: UInt32, error: MediaError)] = []

@@ -48,7 +48,7 @@ enum VideoRange: String {
         self.init(transfer: Int(transfer))
     }
 
-    /// The transfer characteristics of a `colr` box (ISO/IEC 14496-12 §12.1.5); nil without one that has numbers.
+    /// The transfer characteristics of a `colr` box (ISO/IEC 14496-12 §12.1.5); nil if there is no such box with numbers.
     private static func transfer(ofBoxesOf entry: SampleEntry) -> Int? {
         // the fields of a picture's entry come first
         guard entry.bytes.count > 86 else { return nil }

@@ -21,7 +21,7 @@ package enum DCFPackage {
     ///   - isCounter: whether AES-CTR takes the place of AES-CBC.
     ///   - file: gets the DCF.
     ///   - progress: gets the bytes read so far; it may throw to end the work.
-    /// - Throws: `unwritable`; what the reader and `progress` throw.
+    /// - Throws: `unwritable`; the errors of the reader and `progress`.
     package static func write(
         _ reader: any ByteReader,
         contentType: String,

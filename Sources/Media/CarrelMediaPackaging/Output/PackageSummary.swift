@@ -12,7 +12,7 @@ package struct PackageSummary: Sendable {
         package let name: String
         /// RFC 6381.
         package let codecs: String
-        /// RFC 5646; nil when it is not known.
+        /// RFC 5646; nil if unknown.
         package let language: String?
         /// Width in pixels; 0 unless it is video.
         package let width: Int

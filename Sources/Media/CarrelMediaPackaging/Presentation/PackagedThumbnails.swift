@@ -37,8 +37,8 @@ package struct PackagedThumbnails: Sendable {
     ///
     /// - Parameters:
     ///   - picture: a JPEG file.
-    ///   - folder: gets it.
-    /// - Throws: `malformed` when it is not a JPEG file; `unwritable`.
+    ///   - folder: the destination.
+    /// - Throws: `malformed` if it is not a JPEG file; `unwritable`.
     package mutating func append(_ picture: [UInt8], to folder: PackageFolder) throws(MediaError) {
         guard let size = Self.size(picture.rawSpan) else { throw MediaError(.malformed, "a thumbnail is not a JPEG file") }
         (width, height) = size

@@ -14,7 +14,7 @@ final class TransportTrackPackager: SegmentedTrack {
     private static let messagePID: UInt16 = 0x1f0
     /// Bytes of packets that are written together.
     private static let batch = 1 << 20
-    /// When the presentation begins, in ticks: room for what is decoded before it.
+    /// The start of the presentation, in ticks, with room for earlier decode times.
     static let origin: Int64 = 900_000
 
     let track: PackagedTrack
@@ -85,8 +85,8 @@ final class TransportTrackPackager: SegmentedTrack {
         )
     }
 
-    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take the first
-    /// reference of each stream for that moment.
+    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take
+    /// the first reference of each stream for that moment.
     private static func clockLead(of track: PackagedTrack, _ plan: SegmentPlan) -> Int64 {
         let lead = Int64(MediaTime.origin)
         let later = (track.microseconds(track.decodeStart) - plan.decodeStart) * 9 / 100

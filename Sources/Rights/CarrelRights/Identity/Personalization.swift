@@ -15,7 +15,7 @@ package struct PersonalizationRequest: Sendable {
     package let signingKey: P256.PublicKey
     /// The key that content keys are encrypted to.
     package let agreementKey: P256.PublicKey
-    /// A digest of what identifies the device, with a salt of this installation, 32 bytes: no identifier of the device leaves it.
+    /// A digest of the device's identifiers, with a salt of this installation, 32 bytes: no identifier of the device leaves it.
     package let fingerprint: [UInt8]
     package let level: VaultLevel
     /// Name and version of the app, at most 100 characters each.
@@ -169,11 +169,11 @@ package struct PersonalizationResponse: Sendable {
     }
 }
 
-/// The root of a service with what it signed, as `/v1/license/keys` serves it.
+/// The root of a service with its signed documents, as served by `/v1/license/keys`.
 package struct TrustDocument: Sendable, Equatable {
     /// The root's certificate in DER.
     package let root: [UInt8]
-    /// Roots before it, each signed by the one before: ``RootRollover``.
+    /// Earlier roots, each signed by its predecessor: ``RootRollover``.
     package let rollovers: [String]
     /// ``ServiceKeys``, signed by the root.
     package let keys: String
@@ -203,7 +203,7 @@ package struct TrustDocument: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - trusted: the root that is trusted so far, in DER; nil trusts the root of this document (at first contact over TLS).
-    ///   - number: of the last document; an older one is refused.
+    ///   - number: the number of the last document; an older one is refused.
     /// - Returns: the root, and the keys of the service.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package func verified(from trusted: [UInt8]?, notBefore number: Int = 0) throws(RightsError) -> (

@@ -7,7 +7,7 @@ package import CarrelJOSE
 package enum RightsMessage {
     /// The keys of the service, signed by the root.
     package static let keys = TypedJWS.Kind(type: "cpk-keys+jwt", algorithm: .es256)
-    /// A new root, signed by the one before it.
+    /// A new root, signed by its predecessor.
     package static let rollover = TypedJWS.Kind(type: "cpk-root+jwt", algorithm: .es256, maxByteCount: 16_384)
     /// A player's request for its certificate.
     package static let personalization = TypedJWS.Kind(type: "cpk-per+jwt", algorithm: .es256, maxByteCount: 32_768)

@@ -28,7 +28,7 @@ public enum LicenseAction: String, Sendable, CaseIterable {
     case copy
 }
 
-/// A license as a device keeps it: what the service signed, and what happened to it here.
+/// A license as stored on a device: the signed license, and its local state.
 package struct LicenseRecord: Sendable, Equatable {
     package let license: License
     /// When it was first played; the second clock of a dual expiry runs from then.
@@ -232,8 +232,8 @@ package struct Evaluation: Sendable {
     /// The obligation that lifts the default output rule, as the extension `wudo` does.
     package static let openOutput = "wudo"
 
-    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so no player
-    /// can meet it.
+    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so
+    /// no player can meet it.
     package static func isConstrained(_ obligation: Obligation) -> Bool {
         guard obligation.type == openOutput else { return false }
         // Four zero bytes are a constraint of 0, which constrains nothing; any other payload is not known.

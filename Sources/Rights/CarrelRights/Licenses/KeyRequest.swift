@@ -14,7 +14,7 @@ package struct KeyRequest: Sendable, Equatable {
         case stream
         /// A license for the store.
         case persist
-        /// A license instead of one that the player has.
+        /// A renewal of a license that the player has.
         case renew
         /// The player returns a license.
         case release
@@ -41,10 +41,10 @@ package struct KeyRequest: Sendable, Equatable {
     package var secondsSinceBoot = 0
     /// The token that is redeemed; nil in renewals and releases.
     package var token: String?
-    /// The license before this one, and its number in its series.
+    /// The previous license, and its number in its series.
     package var license: String?
     package var sequence = 0
-    /// The number of the list of what is revoked that the player has.
+    /// The number of the player's revocation list.
     package var revocations = 0
     /// The version of that list which the player reads.
     package var listVersion = Revocations.version
@@ -132,7 +132,7 @@ package struct KeyRequest: Sendable, Equatable {
         /// Decrypts a request with a key of the service.
         ///
         /// - Parameters:
-        ///   - text: as it came, at most ``KeyRequest/maxByteCount`` bytes.
+        ///   - text: the text as received, at most ``KeyRequest/maxByteCount`` bytes.
         ///   - environment: the service's own.
         ///   - keys: the private keys of the service for requests, by id.
         /// - Throws: `rights.malformed`, `rights.key` for a key that the service does not have, `rights.signature`.

@@ -5,7 +5,7 @@ package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// A license: what a player may do with content, and the content's keys, encrypted to that player alone. The service signs it.
+/// A license: the player's permissions for content, and the content's keys, encrypted to that player alone. The service signs it.
 package struct License: Sendable, Equatable {
     /// A content key in a license.
     package struct Key: Sendable, Equatable {

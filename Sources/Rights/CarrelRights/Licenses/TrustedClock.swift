@@ -35,9 +35,9 @@ package struct TrustedClock: Sendable, Equatable {
         case estimated
         /// The wall clock, which is far ahead of the mark: get the time from the service before something expires by it.
         case farAhead = "far-ahead"
-        /// The wall clock was set back: what is limited in time waits for the service.
+        /// The wall clock was set back: time-limited rights wait for the service.
         case rolledBack = "rolled-back"
-        /// No clock can be read: what is limited in time has ended.
+        /// No clock can be read: time-limited rights have ended.
         case unreadable
     }
 
@@ -53,7 +53,7 @@ package struct TrustedClock: Sendable, Equatable {
     }
 
     /// Takes a time that the service signed. It is used even if it is before the mark: a wall clock that ran ahead is corrected.
-    /// The clock never goes back before an earlier signed time of the same boot.
+    /// The clock is never set back before an earlier signed time of the same boot.
     ///
     /// - Parameters:
     ///   - time: the signed time.
@@ -98,7 +98,7 @@ package struct TrustedClock: Sendable, Equatable {
     /// Whether the mark advances with the clock of this boot: only after ``advance(on:)`` was stored once in it.
     package func isAnchored(on host: HostClock) -> Bool { host.bootID == markBoot }
 
-    /// The mark, and what has passed since in the same boot.
+    /// The mark, plus the time since in the same boot.
     private func markNow(on host: HostClock) -> Instant {
         guard let since = host.sinceBoot, host.isReadable, host.bootID == markBoot, since >= markSinceBoot else { return mark }
         return mark + (since - markSinceBoot)

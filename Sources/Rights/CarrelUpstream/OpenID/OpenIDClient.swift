@@ -8,7 +8,8 @@ import CarrelJOSE
 import CarrelJSON
 import CarrelThreads
 
-/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700 §2.1).
+/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700
+/// §2.1).
 ///
 /// The provider's metadata and keys are kept for an hour. A token under an unknown key makes the keys be
 /// fetched again, once a minute at most, so that a provider may change them at any time.
@@ -63,7 +64,7 @@ package final class OpenIDClient: Sendable {
 
     /// The address to send the browser to.
     ///
-    /// - Throws: ``UpstreamError`` when the provider does not describe itself.
+    /// - Throws: ``UpstreamError`` if the provider does not describe itself.
     package func address(for attempt: Attempt) async throws(UpstreamError) -> String {
         let endpoint = try await provider().authorizationEndpoint
         let form = Self.form([

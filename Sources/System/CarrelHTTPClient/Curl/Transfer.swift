@@ -91,7 +91,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         return isAllowed
     }
 
-    /// Judges the address of the connection that the request would go out on, which another request may have opened.
+    /// Checks the address of the connection that the request would use, which another request may have opened.
     func maySend(to address: [UInt8]) -> Bool {
         let isAllowed = addresses.allows(address)
         if isAllowed { rule.note(address, for: request.url) } else { (refused, refusedReuse) = (true, true) }

@@ -44,7 +44,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private var isLast = false
     private var isPaused = false
     private var pausedAt: Int64 = 0
-    /// Whether the answer went out past the library.
+    /// Whether the response was written directly, not by the library.
     private var wasSentWhole = false
     /// The response; nil before.
     private(set) var reply: Reply?

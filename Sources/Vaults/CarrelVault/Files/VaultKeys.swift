@@ -2,7 +2,7 @@
 
 package import CarrelCrypto
 
-/// The keys that follow from a vault's master key, one for each purpose.
+/// The keys derived from a vault's master key, one per purpose.
 package struct VaultKeys: Sendable {
     /// Authenticates the vault's file.
     package let file: HMACSHA256
