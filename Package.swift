@@ -55,7 +55,7 @@ func tests(_ place: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name(of: place), dependencies: dependencies, path: "Tests/\(place)", swiftSettings: byteSettings)
 }
 
-/// What tests share, and no product has.
+/// Code shared by tests, in no product.
 func support(_ place: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(
         name: name(of: place),
@@ -139,7 +139,7 @@ let cTargets: [Target] = [
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 ]
 
-// what everything stands on; no protocol, no format
+// the base of all targets; no protocol, no format
 let groundTargets: [Target] = [
     library("Ground/CarrelBytes", bytes: true),
     library("Ground/CarrelFiles", ["CarrelBytes"]),

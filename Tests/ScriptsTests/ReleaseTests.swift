@@ -55,7 +55,7 @@ struct `scripts/release` {
         ]
     }
 
-    @Test func `refuses what is no finished version, and says what is missing`() async throws {
+    @Test func `refuses an unfinished version, and reports the missing parts`() async throws {
         let clone = try await Clone()
         for bad in ["", "0.9", "v0.9.1", "0.9.01", "0.9.1-beta", "0.9.1 "] {
             let result = try await clone.release(bad)

@@ -90,7 +90,7 @@ struct `scripts/test-report` {
         #expect(lines == ["failed: T.S/b \"x\"()", "1 passed, 1 failed, 0 skipped"])
     }
 
-    @Test func `what failed says why, by its first issue that nobody knew of`() async throws {
+    @Test func `reports the first unknown issue of a failed test`() async throws {
         let (_, lines) = try await report([
             "start T.b()/x.swift:3:2", "issue T.b()/x.swift:3:2|one|known", "issue T.b()/x.swift:3:2|word 7, \"a/b\"",
             "issue T.b()/x.swift:3:2|three", "fail T.b()/x.swift:3:2",

@@ -6,11 +6,10 @@ import CarrelBytes
 import CarrelPackager
 package import CarrelStore
 
-/// Takes audio files into the store: reads their metadata, cleans the audio to frames back to back, indexes it,
-/// and cuts a sample.
+/// Ingests audio files: reads their metadata, cleans the audio to frames back to back, indexes it, and cuts a sample.
 ///
-/// Everything here blocks: run it on a dedicated thread. What it made is in the blob store when it returns; the catalog entry is
-/// the caller's, and so is the removal of finished blobs when it throws; of the one being written nothing stays.
+/// All calls block: run them on a dedicated thread. The results are in the blob store on return; the caller writes the catalog
+/// entry, and removes finished blobs after an error; an unfinished blob is removed.
 package struct Ingest {
     let blobs: any BlobStore
     /// A folder for what archives unpack to.
@@ -19,9 +18,9 @@ package struct Ingest {
     let progress: (IngestProgress) throws -> Void
 
     /// - Parameters:
-    ///   - blobs: where media, cover and sample go.
-    ///   - scratch: for temporary files.
-    ///   - options: what the operator decided.
+    ///   - blobs: the store for media, cover and sample.
+    ///   - scratch: the folder for temporary files.
+    ///   - options: the operator's options.
     ///   - progress: called every megabyte or so; throwing stops the ingest.
     package init(
         blobs: any BlobStore,
@@ -46,7 +45,7 @@ package struct Ingest {
         return hash.finish()
     }
 
-    /// Takes the file, folder or ZIP archive at `path`.
+    /// Ingests the file, folder or ZIP archive at `path`.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedTitle {
         if SourceFile.isFolder(path) { return try take(SourceParts(folder: path, name: path), path, sourceHash) }
         let file = try SourceFile(path: path, name: path)

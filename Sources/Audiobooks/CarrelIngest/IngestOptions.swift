@@ -65,7 +65,7 @@ package enum MissingTitlePolicy: Sendable {
     }
 }
 
-/// How far an ingest has come.
+/// The progress of an ingest.
 package struct IngestProgress: Sendable {
     package enum Phase: String, Sendable {
         case hashing

@@ -40,7 +40,7 @@ struct Recording {
             do {
                 return try record(parts, kinds, format, ingest)
             } catch is FormatChange {
-                // A later frame has another sample rate or number of channels: only transcoding makes one stream of it.
+                // A later frame has another sample rate or number of channels: only transcoding can join it to one stream.
             }
         }
         let target = try transcodedFormat(for: kinds.map(\.source), named: parts.name)
@@ -99,7 +99,7 @@ struct Recording {
                 progress: advance
             )
             file.rest()
-            // Chapters often carry the picture each: one is enough.
+            // Each chapter often contains the picture: one is enough.
             if hasCover { part.tags.cover = nil }
             hasCover = hasCover || part.tags.cover != nil
             made.append(part)
@@ -138,7 +138,7 @@ struct Recording {
         return chapters.sorted { $0.startMS < $1.startMS }
     }
 
-    /// The metadata of the whole by its parts, and `name` where they have no title.
+    /// The metadata of the whole from its parts, with `name` if they have no title.
     func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.

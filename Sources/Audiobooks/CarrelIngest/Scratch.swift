@@ -48,7 +48,7 @@ package final class Scratch: Sendable {
 
     /// Removes what processes left that are gone.
     private func sweep() {
-        // In this order: who makes a file has its lock before.
+        // In this order: a process locks before it creates files.
         let files = Self.names(in: path)
         let held = Set(Self.names(in: locks).filter { ScratchLock.isHeld("\(locks)/\($0)") })
         for name in files where !held.contains(name.split(separator: "-").first.map(String.init) ?? "") {

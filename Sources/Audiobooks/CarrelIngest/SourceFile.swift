@@ -5,8 +5,8 @@ import CarrelCrypto
 import CarrelFiles
 import Glibc
 
-/// A file that is read in windows. A title may have more files than a process may have open: one that ``rest()`` put aside is
-/// opened again when it is read, and has to be the same then.
+/// A file that is read in windows. A title may have more files than a process may have open: a file closed by ``rest()`` is
+/// opened again for reading, and must be unchanged.
 final class SourceFile {
     /// The path given by the operator, or the name in its archive.
     let name: String
@@ -17,7 +17,7 @@ final class SourceFile {
     /// Below 0 while it rests.
     private var descriptor: Int32
 
-    /// Bytes of one read.
+    /// The size of one read in bytes.
     static let window = 1 << 20
 
     init(path: String, name: String, followsLinks: Bool = true) throws(IngestError) {
@@ -39,7 +39,7 @@ final class SourceFile {
         descriptor = -1
     }
 
-    /// Its descriptor, opened again where it rested; valid until ``rest()``.
+    /// Its descriptor, opened again if necessary; valid until ``rest()``.
     func opened() throws(IngestError) -> Int32 {
         if descriptor >= 0 { return descriptor }
         let (fresh, status) = try Self.open(path, flags, name)

@@ -3,7 +3,7 @@
 import CarrelAudio
 import CarrelBytes
 
-/// How a part is read.
+/// The reader of a part.
 enum SourceKind {
     /// MP3 frames, kept unchanged.
     case mp3(AudioFormat)

@@ -20,7 +20,7 @@ struct SourceParts {
         "txt", "nfo", "cue", "m3u", "m3u8", "pls", "pdf", "epub", "log", "sfv", "md5", "url", "html", "xml", "json", "opf",
         "db", "ini", "ds_store",
     ]
-    /// Files of one title.
+    /// The maximum number of files of a title.
     private static let limit = 20_000
     private static let depthLimit = 4
 

@@ -31,7 +31,7 @@ package struct TitleMetadata: Sendable, Equatable {
 
     package init(title: String) { self.title = title }
 
-    /// The values of `overrides` where they are set, and these elsewhere.
+    /// Replaces values with the values set in `overrides`.
     package mutating func apply(_ overrides: IngestOptions.Overrides) {
         title = overrides.title ?? title
         subtitle = overrides.subtitle ?? subtitle

@@ -9,9 +9,9 @@ import CarrelTranscoding
 /// `ConfinedProgram` says what the child may do. Formats and protocols are on fixed lists too, so that a playlist dressed as a
 /// sound opens nothing.
 struct Transcoder {
-    /// A sound that plays for a longer time gets no more time than this one.
+    /// Longer audio gets no more time than this.
     private static let longestSeconds = 24.0 * 3600
-    /// Bytes of a second of audio, where only the size of a file bounds its duration.
+    /// Bytes of a second of audio, if only the size of a file bounds its duration.
     private static let usualBytes = 16_000.0
 
     let source: SourceFile
@@ -68,14 +68,14 @@ struct Transcoder {
         return out.isEmpty ? nil : out
     }
 
-    /// The sound as AAC-LC in ADTS frames.
+    /// Transcodes the audio to AAC-LC in ADTS frames.
     ///
     /// - Parameters:
     ///   - sampleRate: the result's sample rate.
     ///   - channels: 1 or 2.
-    ///   - seconds: how long the source says it plays; nil if it does not.
-    ///   - body: gets the bytes as they come.
-    /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
+    ///   - seconds: the declared duration; nil if unknown.
+    ///   - body: receives the bytes as they arrive.
+    /// - Throws: ``IngestError``, or errors of `body`; the child is ended then.
     func aac(sampleRate: Int, channels: Int, seconds: Double? = nil, _ body: (RawSpan) throws -> Void) throws {
         let declared = seconds.flatMap { $0.isFinite ? $0 : nil } ?? 0
         let longest = min(max(declared, Double(source.size) / Self.usualBytes), Self.longestSeconds)
@@ -99,7 +99,7 @@ struct Transcoder {
         )
     }
 
-    /// Runs a program and passes on what it prints. Where it refuses the file, `refusal` says so and its last complaint why.
+    /// Runs a program and passes its output on. If it refuses the file, `refusal` is thrown with its last message.
     private func run(
         _ arguments: [String],
         refusal: String = "is not sound that can be read",

@@ -3,7 +3,7 @@
 import CarrelAudio
 import CarrelBytes
 
-/// Walks a stream of one format frame by frame: what `AudioFormat.frameLength` says, from a table and one load.
+/// Walks a stream of one format frame by frame: equal to `AudioFormat.frameLength`, from a table and one load.
 struct FrameWalk: Sendable, Hashable {
     private let format: AudioFormat
     /// Bits of the first eight bytes that every frame shares, and their values.

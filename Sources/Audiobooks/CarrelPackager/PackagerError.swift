@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Why a segment or playlist could not be made.
+/// The reason why a segment or playlist could not be created.
 package struct PackagerError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<PackagerError>

@@ -4,7 +4,7 @@ import CarrelAudio
 import CarrelHLS
 import CarrelTS
 
-/// The bytes of a segment before encryption, made window by window, or in one piece where there is room for them.
+/// The bytes of a segment before encryption, generated window by window, or in one piece if there is room.
 struct PlainSegment: ~Copyable {
     private let memory = WindowMemory()
     private let input: any SegmentInput
@@ -14,7 +14,7 @@ struct PlainSegment: ~Copyable {
     /// The bytes that are made and not yet taken.
     var made: SegmentWindow
 
-    /// Makes into `room`, which has room for the whole segment and outlives this, or else into a window of its own.
+    /// Generates into `room`, which must fit the whole segment and outlive this value, or else into its own window.
     init(
         _ segment: Segment,
         format: AudioFormat,

@@ -3,7 +3,7 @@
 package import CarrelAudio
 import CarrelTS
 
-/// How a segment carries its frames.
+/// The container of a segment's frames.
 package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     /// In an MPEG-2 transport stream: plays everywhere.
     case transportStream = "ts"

@@ -73,7 +73,7 @@ package struct SegmentIndex: Sendable, Hashable {
         )
     }
 
-    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil if there are none.
+    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil if there are no segments.
     package func segmentNumber(atSample sample: Int64) -> Int? {
         guard segmentCount > 0 else { return nil }
         return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))
@@ -85,7 +85,7 @@ package struct SegmentIndex: Sendable, Hashable {
     ///   - number: the media sequence number; traps if there is no such segment.
     ///   - form: how it carries its frames.
     ///   - encrypted: whether AES-128-CBC pads it to whole blocks (RFC 8216 §4.3.2.4).
-    /// - Returns: bytes.
+    /// - Returns: the size in bytes.
     package func length(ofSegment number: Int, form: SegmentForm, encrypted: Bool) -> Int {
         let segment = segment(number)
         let plain =

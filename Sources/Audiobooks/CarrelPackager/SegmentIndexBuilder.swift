@@ -22,8 +22,8 @@ package struct SegmentIndexBuilder: Sendable {
     private var marks: [UInt64] = [0]
 
     /// - Parameters:
-    ///   - format: what all frames share.
-    ///   - seconds: the length aimed at; a segment has at least one frame and at most `maximumFrames`.
+    ///   - format: the format of all frames.
+    ///   - seconds: the target duration; a segment has at least one frame and at most `maximumFrames`.
     package init(format: AudioFormat, targetDuration seconds: Double = 10) {
         self.format = format
         let frames = (seconds * Double(format.sampleRate) / Double(format.samplesPerFrame)).rounded()

@@ -25,15 +25,15 @@ extension SegmentStream {
         let stream: SegmentStream
         let bytes: UnsafeMutableRawBufferPointer
 
-        /// The bytes must stay where they are until ``SegmentStream/encrypt(_:)`` returns.
+        /// The bytes must not move until ``SegmentStream/encrypt(_:)`` returns.
         package init(of stream: SegmentStream, in bytes: UnsafeMutableRawBufferPointer) {
             self.stream = stream
             unsafe self.bytes = bytes
         }
     }
 
-    /// Encrypts drafts where they lie; each must be the ``length`` bytes that its stream drafted. Throws `refused` when the
-    /// cipher does, and then no draft may be used.
+    /// Encrypts drafts in place; each must be the ``length`` bytes that its stream drafted. Throws `refused` if the cipher fails;
+    /// then no draft may be used.
     package static func encrypt(_ drafts: some Sequence<Draft>) throws(CryptoError) {
         var messages: [AESCBCGroup.Message] = []
         for draft in drafts {

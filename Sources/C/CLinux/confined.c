@@ -242,7 +242,7 @@ static int confine(const int *kept, int count) {
     return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 0;
 }
 
-/// The function that C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
+/// The function that C++ calls when there is no memory, instead of an exception, which libraries would mistake for damaged input.
 static void end_without_memory(void) { _exit(CLINUX_NO_MEMORY); }
 
 int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds, uint64_t written) {
@@ -257,7 +257,7 @@ int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t m
         // 4096 are all arenas (MALLCTL_ARENAS_ALL)
         mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
     }
-    // Read before there are two: /proc/self/statm begins with the pages of addresses in use; the sixth figure are those that can be
+    // Read before the fork: /proc/self/statm begins with the pages of addresses in use; the sixth figure are those that can be
     // written, without what is only reserved.
     char text[128] = "";
     int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

@@ -243,7 +243,8 @@ public final class PlaylistProxy: Sendable {
             self.proxy = proxy
         }
 
-        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their keys.
+        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their
+        /// keys.
         ///
         /// The listener does not hear the error. The token of an MS3 address is redeemed.
         /// - Returns: its facts.

@@ -4,9 +4,9 @@ public import CarrelBytes
 
 /// An event of the SDK's work, for a log of the app's or for a developer's eyes.
 ///
-/// Parts of the SDK hand traces to a closure (`@Sendable (Trace) -> Void`), which must not wait. A trace can be shown: its message is a literal
-/// of the program, and text from outside loses on the way in user names, passwords and queries of addresses, and everything that has the shape of
-/// a key or a token.
+/// Parts of the SDK hand traces to a closure (`@Sendable (Trace) -> Void`), which must not wait. A trace can be shown: its
+/// message is a literal of the program, and text from outside loses on the way in user names, passwords and queries of addresses,
+/// and everything that has the shape of a key or a token.
 public struct Trace: Sendable, CustomStringConvertible {
     /// The part of the SDK that an event is of.
     public struct Channel: Sendable, Hashable, CustomStringConvertible {
@@ -69,8 +69,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// or a token are redacted.
         public static func name(_ name: String) -> Value { Value(shown: TraceRedaction.name(name)) }
 
-        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could be a token, are
-        /// left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
+        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could
+        /// be a token, are left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
         public static func url(_ url: String) -> Value { Value(shown: TraceRedaction.url(url)) }
 
         private init(description: String) {

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name before a longer
-/// one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
+/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name
+/// before a longer one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
 ///
 /// Each path is made into a key once; keys compare byte by byte.
 package enum NaturalOrder {

@@ -49,15 +49,15 @@ package struct MPD: Sendable, Hashable {
         package var start: Duration
         /// The duration; nil while unknown.
         package var duration: Duration?
-        /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of the
-        /// one before, and no segments to play.
+        /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of
+        /// the one before, and no segments to play.
         package var isEarly = false
 
         package var end: Duration? { duration.map { start + $0 } }
     }
 
-    /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one, or
-    /// the end of the presentation. The first one starts at zero if it does not say. No start is later than 2⁴⁰ seconds.
+    /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one,
+    /// or the end of the presentation. The first one starts at zero if it does not say. No start is later than 2⁴⁰ seconds.
     package var timings: [Timing] {
         var timings: [Timing] = []
         for period in periods {

@@ -4,7 +4,8 @@ import CarrelBytes
 package import CarrelCrypto
 import CarrelJSON
 
-/// Encrypted objects of Carrel's own protocol in the compact form (RFC 7516 §7.1): to a key on P-256 by ECDH-ES, with AES-256-GCM.
+/// Encrypted objects of Carrel's own protocol in the compact form (RFC 7516 §7.1): to a key on P-256 by ECDH-ES, with
+/// AES-256-GCM.
 ///
 /// Every other algorithm is refused, compression and keys elsewhere included.
 package enum JWE {
@@ -78,8 +79,8 @@ package enum JWE {
         ///   - text: five parts with periods between them, 64 KiB at most.
         ///   - type: the `typ` that it must have.
         ///   - context: the `apv` that it must have.
-        /// - Throws: `jose.malformed`; `jose.algorithm` for another algorithm, `typ` or `apv`, and for unknown header members; `jose.key` for
-        ///   a point off the curve.
+        /// - Throws: `jose.malformed`; `jose.algorithm` for another algorithm, `typ` or `apv`, and for unknown header members;
+        ///   `jose.key` for a point off the curve.
         package init(_ text: some StringProtocol, type: String, context: [UInt8]) throws(JOSEError) {
             guard text.utf8.count <= JWE.maxByteCount else { throw JOSEError(.malformed, "it is too long") }
             // bytes, because generic text is taken apart slowly

@@ -45,8 +45,8 @@ package final class PDFDocument {
         )
     }
 
-    /// The significant part of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding (ISO 32000-2
-    /// §7.6.4.3.2, algorithm 2).
+    /// The significant part of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding
+    /// (ISO 32000-2 §7.6.4.3.2, algorithm 2).
     private static func effective(_ password: [UInt8], _ revision: Int) -> [UInt8] {
         revision < 5 ? Array((password + padding).prefix(32)) : Array(password.prefix(127))
     }

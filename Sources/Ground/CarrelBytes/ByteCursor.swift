@@ -25,7 +25,7 @@ public struct ByteCursor: ~Escapable {
     @inlinable
     public var remaining: Int { bytes.byteCount - offset }
 
-    /// Claims the next `count` bytes and returns where they start.
+    /// Claims the next `count` bytes and returns their offset.
     @inlinable
     @_lifetime(self: copy self)
     mutating func take(_ count: Int, _ what: StaticString) throws(Malformed) -> Int {
@@ -128,7 +128,7 @@ public struct ByteCursor: ~Escapable {
         _ = try take(count, what)
     }
 
-    /// Throws when bytes are left over: what a format does not explain is an error.
+    /// Throws if bytes are left over: undefined bytes are an error.
     @inlinable
     public func finish(_ what: StaticString = "structure") throws(Malformed) {
         guard remaining == 0 else { throw Malformed("\(what) has \(remaining) bytes left over", at: offset) }

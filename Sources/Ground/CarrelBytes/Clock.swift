@@ -16,7 +16,7 @@ public struct SystemClock: WallClock {
     public var now: Instant { .now() }
 }
 
-/// A clock that stands still until it is told otherwise, for tests.
+/// A clock that only advances when set, for tests.
 public final class ManualClock: WallClock {
     private let milliseconds: Atomic<Int64>
 

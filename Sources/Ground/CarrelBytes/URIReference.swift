@@ -32,7 +32,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         path = rest
     }
 
-    /// A part with its escapes replaced (RFC 3986 §2.1); nil if an escape is not one, or the bytes are not UTF-8.
+    /// A part with its escapes replaced (RFC 3986 §2.1); nil if an escape is invalid, or the bytes are not UTF-8.
     package static func percentDecoded(_ text: some StringProtocol) -> String? {
         var out: [UInt8] = []
         var rest = Substring(text).utf8
@@ -54,7 +54,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     /// The target of a reference (RFC 3986 §5.2).
     ///
     /// - Parameter reference: absolute or relative.
-    /// - Returns: the target; relative when this one is.
+    /// - Returns: the target; relative if this reference is.
     package func resolving(_ reference: URIReference) -> URIReference {
         var target = reference
         if reference.scheme != nil {
@@ -119,7 +119,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
             switch segment {
             case ".": if isLast { parts.append("") }
             case "..":
-                // above the beginning of a relative path it stays: only the base that comes later tells
+                // kept above the start of a relative path: only the later base resolves it
                 if let last = parts.last, last != ".." { parts.removeLast() } else if !isRooted { parts.append("..") }
                 if isLast { parts.append("") }
             default: parts.append(segment)

@@ -17,12 +17,12 @@ package final class AESCounter: Sendable {
         context = Locked(try unsafe CipherContext(OpenSSL.shared.aes256Counter, key: key, iv: start, encrypt: true))
     }
 
-    /// Encrypts bytes, or decrypts them: both are the same.
+    /// Encrypts or decrypts bytes: both are the same operation.
     ///
     /// - Parameters:
     ///   - bytes: the plain text, or the cipher text.
     ///   - nonce: 12 bytes, never twice under one key.
-    /// - Returns: as many bytes.
+    /// - Returns: the same number of bytes.
     /// - Throws: `ivLength`, or `refused`.
     package func apply(to bytes: RawSpan, nonce: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard nonce.count == 12 else { throw CryptoError(.ivLength, "the nonce of the counter mode has 12 bytes") }

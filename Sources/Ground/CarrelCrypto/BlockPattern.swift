@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which blocks of a protected range are encrypted: `crypt` blocks, then `skip` clear ones, over and over (ISO/IEC 23001-7 §9.6).
+/// The encrypted blocks of a protected range: `crypt` blocks, then `skip` clear ones, repeated (ISO/IEC 23001-7 §9.6).
 ///
 /// The bytes after the last whole block stay clear. If a range ends within a run of encrypted blocks, the existing blocks are
 /// encrypted.

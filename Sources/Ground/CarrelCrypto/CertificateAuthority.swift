@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Issues certificates and lists of revoked ones (RFC 5280), signed with ECDSA on P-256 and SHA-256.
+/// Issues certificates and revocation lists (RFC 5280), signed with ECDSA on P-256 and SHA-256.
 package struct CertificateAuthority: Sendable {
     /// Its own certificate, in DER.
     package let certificate: [UInt8]
@@ -64,9 +64,9 @@ package struct CertificateAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - subject: its common name.
-    ///   - publicKey: the key that it is for.
+    ///   - publicKey: the subject's key.
     ///   - validity: both ends included, to the second.
-    ///   - kind: what it is for.
+    ///   - kind: its purpose.
     /// - Returns: the certificate in DER.
     package func issue(subject: String, publicKey: P256.PublicKey, validity: ClosedRange<Instant>, kind: Kind) -> [UInt8] {
         Self.certificate(

@@ -29,7 +29,7 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
         unsafe EVP_CIPHER_CTX_free(context)
     }
 
-    /// Takes and gives whole blocks from now on, whatever is in them.
+    /// Disables padding: only whole blocks are processed.
     mutating func leavePadding() { unsafe EVP_CIPHER_CTX_set_padding(context, 0) }
 
     /// Starts again with the same key.

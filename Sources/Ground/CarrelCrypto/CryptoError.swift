@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.
+/// A failed cryptographic operation. Never contains keys, plaintext or values derived from them.
 package struct CryptoError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<CryptoError>

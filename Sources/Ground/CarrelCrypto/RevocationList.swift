@@ -10,7 +10,7 @@ package struct RevocationList: Sendable, Equatable {
     package let der: [UInt8]
     /// When it was made.
     package let thisUpdate: Instant
-    /// When the next one is due at the latest; nil if the issuer does not say.
+    /// The latest time of the next list; nil if the issuer declares none.
     package let nextUpdate: Instant?
     /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: another party than
     /// the issuer may have made it.

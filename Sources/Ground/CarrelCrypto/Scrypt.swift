@@ -31,12 +31,12 @@ package struct Scrypt: Sendable, Hashable {
         self.parallelism = parallelism
     }
 
-    /// The key of a passphrase.
+    /// Derives the key of a passphrase.
     ///
     /// - Parameters:
-    ///   - passphrase: as it was typed, in UTF-8.
+    ///   - passphrase: the passphrase as typed, in UTF-8.
     ///   - salt: 16 random bytes or more.
-    ///   - count: bytes of the key.
+    ///   - count: the length of the key in bytes.
     /// - Returns: the key.
     /// - Throws: `crypto.refused` if there is not enough memory.
     package func key(_ passphrase: Secret, salt: [UInt8], count: Int) throws(CryptoError) -> Secret {

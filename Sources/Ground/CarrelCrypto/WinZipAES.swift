@@ -14,12 +14,12 @@ package final class WinZipAES: Sendable {
         self.key = key
     }
 
-    /// Encrypts or decrypts, which is the same.
+    /// Encrypts or decrypts bytes, which is the same operation.
     ///
     /// - Parameters:
-    ///   - bytes: changed in place.
-    ///   - first: which of them is the first to change.
-    ///   - position: the place of that byte in the whole message.
+    ///   - bytes: the bytes, changed in place.
+    ///   - first: the index of the first byte to change.
+    ///   - position: the position of that byte in the whole message.
     /// - Throws: `refused`.
     package func apply(to bytes: inout [UInt8], from first: Int, at position: Int64) throws(CryptoError) {
         guard first < bytes.count else { return }

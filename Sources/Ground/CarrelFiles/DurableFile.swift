@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// Files that are replaced as a whole: after a crash or a power cut there is the old file or the new one, never a part.
+/// Atomic replacement of files: after a crash or a power cut either the old or the new file exists, never a part.
 package enum DurableFile {
-    /// How the file's name is made durable, by syncing the folder that holds it.
+    /// The way of making the file's name durable, by syncing its folder.
     package enum FolderSync: Sendable {
         /// Not synced: after a power cut the old file may be back.
         case none
-        /// Synced where the file system can.
+        /// Synced if the file system supports it.
         case attempted
         /// Synced, or the call fails.
         case required
@@ -21,7 +21,7 @@ package enum DurableFile {
     ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` next to it, which the next call reuses.
     ///   - bytes: the content.
     ///   - keepsExisting: whether an existing file stays, such as one that another process created meanwhile.
-    ///   - folderSync: how the name is made durable.
+    ///   - folderSync: the way of making the name durable.
     /// - Throws: ``FileError`` `file.write` or `file.sync`.
     package static func replace(
         _ path: String,
@@ -51,12 +51,12 @@ package enum DurableFile {
         }
     }
 
-    /// Writes a file of mode 0600 where there is none, and syncs it.
+    /// Creates a file of mode 0600, and syncs it.
     ///
     /// - Parameters:
     ///   - path: the new file.
     ///   - bytes: the content.
-    /// - Throws: ``FileError`` `file.write` if there is a file already, which stays, or the content cannot be written.
+    /// - Throws: ``FileError`` `file.write` if the file exists, which is then unchanged, or the content cannot be written.
     package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(.write, path) }
@@ -80,7 +80,7 @@ package enum DurableFile {
         guard fsync(descriptor) == 0 else { throw FileError(.sync, path) }
     }
 
-    /// Makes an empty file of mode 0600, or empties the one that a crash left, and locks it.
+    /// Creates an empty file of mode 0600, or empties the remains of a crash, and locks it.
     private static func openAlone(_ path: String) throws(FileError) -> Int32 {
         while true {
             let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

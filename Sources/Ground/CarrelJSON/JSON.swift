@@ -20,9 +20,9 @@ public enum JSON: Sendable {
     /// An object, its members in the order of the text.
     case object(JSONObject)
 
-    /// Reads one value and nothing else but white space around it.
+    /// Reads one value, with only white space around it.
     ///
-    /// Refuses what RFC 8259 leaves to the reader: an object that names a member twice, a surrogate without its other half,
+    /// Refuses cases that RFC 8259 leaves to the reader: an object with a duplicate member, a surrogate without its other half,
     /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
     public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
         guard bytes.byteCount <= limits.byteCount else {
@@ -46,7 +46,7 @@ extension JSON {
     /// The value of a number that is whole and fits, however it was written; nil for anything else.
     public var int: Int? { if case .number(let value) = self { value.int } else { nil } }
 
-    /// The value of a number, rounded where a double cannot hold it; nil for anything else.
+    /// The value of a number, rounded if a double cannot represent it; nil for anything else.
     public var double: Double? { if case .number(let value) = self { value.double } else { nil } }
 
     /// The elements of an array; nil for anything else.

@@ -28,7 +28,7 @@ public struct JSONObject: Sendable {
     /// The names in order.
     public var names: [String] { members.map(\.name) }
 
-    /// The value of the member `name`. Setting nil removes the member; a new one comes last.
+    /// The value of the member `name`. Setting nil removes the member; a new member is appended.
     public subscript(name: String) -> JSON? {
         get { place(of: name).map { members[$0].value } }
         set {
@@ -46,7 +46,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Adds a member unless one has that name; whether it did.
+    /// Adds a member unless one has that name; returns whether it was added.
     mutating func insert(_ name: String, _ value: JSON) -> Bool {
         guard place(of: name) == nil else { return false }
         append(name, value)

@@ -16,7 +16,7 @@ struct JSONReader: ~Escapable {
         valuesLeft = limits.values
     }
 
-    /// The one value that the text is.
+    /// Reads the value that is the whole text.
     @_lifetime(self: copy self)
     mutating func document() throws(Malformed) -> JSON {
         skipSpace()

@@ -17,7 +17,7 @@ package final class BlockingSignal: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Wakes the thread that waits, or the next one that will.
+    /// Wakes the waiting thread, or the next one that waits.
     package func signal() { clinux_eventfd_signal(descriptor) }
 
     /// Waits for a signal. Blocks: never on threads that run tasks.

@@ -3,10 +3,10 @@
 /// Returns the result of `work`, unless it takes longer; then it continues in the background, and its result or error is lost.
 ///
 /// - Parameters:
-///   - limit: how long to wait.
-///   - work: what to do.
-/// - Returns: nil if the time is over.
-/// - Throws: what `work` throws in time.
+///   - limit: the time limit.
+///   - work: the work.
+/// - Returns: nil after the time limit.
+/// - Throws: the error of `work` within the limit.
 package func within<Result: Sendable>(
     _ limit: Duration,
     _ work: @escaping @Sendable () async throws -> Result

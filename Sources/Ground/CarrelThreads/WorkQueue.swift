@@ -78,7 +78,7 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Runs what is queued until the queue is closed and empty.
+    /// Runs queued work until the queue is closed and empty.
     func work() {
         while let job = take() { job() }
     }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// A small document as a value: for answers of a few kilobytes, not for what has to be streamed.
+/// A small document as a value: for documents of a few kilobytes, not for streaming.
 package struct XMLElement: Sendable, Equatable {
     package var name: XMLName
     package var attributes: [XMLAttribute]

@@ -45,8 +45,8 @@ package struct XMLReader: ~Copyable {
     }()
 
     /// - Parameters:
-    ///   - limits: how much is taken.
-    ///   - documentType: what happens to a DOCTYPE.
+    ///   - limits: the limits of the document.
+    ///   - documentType: the treatment of a DOCTYPE.
     package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
         precondition(Self.isReady)
         self.limits = limits
@@ -73,30 +73,30 @@ package struct XMLReader: ~Copyable {
         unsafe collector.deallocate()
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
-    /// - Returns: what they complete.
-    /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
+    /// - Returns: the completed events.
+    /// - Throws: an error if the document is not well-formed or exceeds a limit; nothing more can be read then.
     package mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
         try take(bytes)
         return unsafe collector.pointee.take()
     }
 
-    /// Takes the next bytes of the document, and tells a visitor of the elements in place of events.
+    /// Reads the next bytes of the document, and reports elements to a visitor instead of returning events.
     ///
     /// - Parameters:
-    ///   - bytes: the next of the document.
-    ///   - visitor: the same for the whole document.
-    /// - Throws: as ``read(_:)``.
+    ///   - bytes: the next bytes.
+    ///   - visitor: the visitor, the same for the whole document.
+    /// - Throws: the errors of ``read(_:)``.
     package mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }
         try take(bytes)
     }
 
-    /// The events before a limit ended the document.
+    /// Returns the events before a limit ended the document.
     ///
-    /// - Returns: what was not returned before.
+    /// - Returns: the remaining events.
     package mutating func readSoFar() -> [XMLEvent] { unsafe collector.pointee.take() }
 
     private mutating func take(_ bytes: RawSpan) throws(Malformed) {
@@ -111,19 +111,19 @@ package struct XMLReader: ~Copyable {
         }
     }
 
-    /// The end of the document.
+    /// Ends the document.
     ///
-    /// - Returns: what was not returned before.
-    /// - Throws: when something is missing.
+    /// - Returns: the remaining events.
+    /// - Throws: an error if the document is incomplete.
     package mutating func finish() throws(Malformed) -> [XMLEvent] {
         try end()
         return unsafe collector.pointee.take()
     }
 
-    /// The end of the document, of which a visitor is told.
+    /// Ends the document, and reports the rest to a visitor.
     ///
     /// - Parameter visitor: the visitor of the rest.
-    /// - Throws: when something is missing.
+    /// - Throws: an error if the document is incomplete.
     package mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }

@@ -16,18 +16,18 @@ package struct XMLTree: ~Copyable {
     private static let pieceSize = 64 << 10
 
     /// - Parameters:
-    ///   - limits: how much is taken.
-    ///   - documentType: what happens to a DOCTYPE.
-    ///   - spaces: names of elements that part words, such as `br`: each is a space in the text around it.
+    ///   - limits: the limits of the document.
+    ///   - documentType: the treatment of a DOCTYPE.
+    ///   - spaces: names of elements that separate words, such as `br`: each is a space in the text around it.
     package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused, spaces: Set<String> = []) {
         self.spaces = spaces
         reader = XMLReader(limits: limits, documentType: documentType)
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
-    /// - Parameter bytes: as ``XMLReader`` takes them.
-    /// - Throws: as ``XMLReader``.
+    /// - Parameter bytes: the next bytes.
+    /// - Throws: the errors of ``XMLReader``.
     package mutating func read(_ bytes: RawSpan) throws(Malformed) {
         for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
             add(try reader.read(bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes XML 1.0 in UTF-8, piece by piece: what was written can be taken at any time, so that a long document never has to be
-/// in memory as a whole.
+/// Writes XML 1.0 in UTF-8, piece by piece: the written bytes can be taken at any time, so that a long document is never in
+/// memory as a whole.
 ///
-/// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot hold (§2.2) become
-/// U+FFFD. Names are the program's own and are trusted.
+/// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot contain (§2.2)
+/// become U+FFFD. Names are the program's own and are trusted.
 package struct XMLWriter: Sendable {
     /// The bytes written since the last ``take()``.
     package private(set) var bytes: [UInt8] = []
@@ -22,7 +22,7 @@ package struct XMLWriter: Sendable {
     ///
     /// - Parameters:
     ///   - name: its name, with its prefix if it has one.
-    ///   - attributes: names and values, written in this order; those without a value are left out.
+    ///   - attributes: names and values, written in this order; attributes without a value are omitted.
     package mutating func start(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String?> = [:]) {
         closeTag()
         bytes.append(UInt8(ascii: "<"))
@@ -40,7 +40,7 @@ package struct XMLWriter: Sendable {
         isInTag = true
     }
 
-    /// Ends the element that was started last; one without content becomes an empty-element tag.
+    /// Ends the last started element; an element without content becomes an empty-element tag.
     package mutating func end() {
         guard let name = open.popLast() else { preconditionFailure("no element is open") }
         if isInTag {

@@ -23,7 +23,7 @@ package struct CRC32: Sendable {
         }
     }
 
-    /// One step of the shift register, without the inversions before and after: for ciphers that are made of it.
+    /// One step of the shift register, without the inversions before and after: for ciphers based on it.
     package static func step(_ register: UInt32, _ byte: UInt8) -> UInt32 {
         table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] ^ register >> 8
     }

@@ -21,7 +21,8 @@ package enum MediaInspection {
     ///   - reader: the file.
     ///   - name: the name of the file, for errors.
     ///   - extent: how much of the media is read.
-    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
+    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its
+    ///   kind.
     /// - Throws: the errors of the reader; `unsupported` if it is of no known kind; `Malformed` if it is damaged.
     package static func describe(_ reader: any ByteReader, name: String = "the file", extent: Extent = .whole) throws -> JSON {
         let file = try MediaFile(reader)

@@ -8,7 +8,8 @@ public enum FailPolicy: Sendable, Equatable {
     case closed
     /// The last grants of the system, for this time. At most a week.
     case lastKnownGood(Duration)
-    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a day.
+    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a
+    /// day.
     case open(Duration, perMinute: Int)
 
     /// The name in the configuration: `closed`, `last-known-good` or `open`.

@@ -89,8 +89,8 @@ package struct ActionToken: Sendable, Hashable {
 
     /// Reads a document.
     ///
-    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``, and one of
-    /// them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
+    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``,
+    /// and one of them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
     ///
     /// - Parameter bytes: at most 32 KiB.
     /// - Throws: `rights.malformed`.

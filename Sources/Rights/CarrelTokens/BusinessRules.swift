@@ -6,8 +6,8 @@ package import CarrelRights
 
 /// The grant of a token: the bearer's permissions, their validity, and how often the token may be redeemed.
 ///
-/// The portal chooses them, and only the service that redeems the token reads them (``SealedToken``). Names and flags follow the public
-/// documents of Marlin's token services for compatibility; the encoding is Carrel's own.
+/// The portal chooses them, and only the service that redeems the token reads them (``SealedToken``). Names and flags follow the
+/// public documents of Marlin's token services for compatibility; the encoding is Carrel's own.
 package struct BusinessRules: Sendable, Equatable {
     /// The kind of a token, which its seal protects too.
     package enum Kind: UInt8, Sendable, CaseIterable {

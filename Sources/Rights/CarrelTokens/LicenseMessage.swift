@@ -67,8 +67,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// The grant of a message (`message`, the entitlement message).
     ///
-    /// Durations are whole seconds. Members that this type does not have may restrict: they are in ``unknown``, ``AccessControl/unknown`` and
-    /// ``UsagePolicy/unknown``, and a service that does not know them denies. An unknown source of keys is refused with the message.
+    /// Durations are whole seconds. Members that this type does not have may restrict: they are in ``unknown``,
+    /// ``AccessControl/unknown`` and ``UsagePolicy/unknown``, and a service that does not know them denies. An unknown source of
+    /// keys is refused with the message.
     package struct Entitlement: Sendable, Equatable {
         /// The version of the form; version 1 has one source of keys, no policies and fewer limits.
         package enum Version: Int, Sendable, CaseIterable {
@@ -110,8 +111,8 @@ package struct LicenseMessage: Sendable, Equatable {
             self.keys = keys
         }
 
-        /// The narrowest term of play that the message sets for any system, in seconds from the first play on. A reader of another system
-        /// keeps to it.
+        /// The narrowest term of play that the message sets for any system, in seconds from the first play on. A reader of
+        /// another system keeps to it.
         package var narrowestPlayDuration: Int? {
             ([playDuration] + systems.values.map(\.playbackDuration)).compactMap(\.self).min()
         }
@@ -186,8 +187,8 @@ package struct LicenseMessage: Sendable, Equatable {
     package struct UsagePolicy: Sendable, Equatable {
         package var name: String
         package var systems: [System: SystemPolicy] = [:]
-        /// Names of rules that this version does not know, such as `widevine.resolution`. A service that cannot enforce one leaves the keys
-        /// of the policy out.
+        /// Names of rules that this version does not know, such as `widevine.resolution`. A service that cannot enforce one
+        /// leaves the keys of the policy out.
         package var unknown: [String] = []
 
         package init(name: String) {
@@ -231,8 +232,8 @@ package struct LicenseMessage: Sendable, Equatable {
         package var concurrencyMode = ConcurrencyMode.blockNewDevice
         /// Empty for every address.
         package var addresses: [AddressRange] = []
-        /// Names of restrictions that this version does not know or that are for another system, such as lists of device ids. A service
-        /// that cannot enforce them denies the license.
+        /// Names of restrictions that this version does not know or that are for another system, such as lists of device ids. A
+        /// service that cannot enforce them denies the license.
         package var unknown: [String] = []
 
         package init() {}

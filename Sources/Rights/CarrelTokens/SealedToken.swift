@@ -6,8 +6,9 @@ package import CarrelRights
 
 /// A business token: rules that only the service that redeems it can read, and that nothing can alter.
 ///
-/// Its bytes are a version (1), the id of the key, the kind, a nonce of 96 bits, and the rules in AES-256-GCM, the first three bytes
-/// associated. The shape around it (`/hms/ms3/rights/?b=`, action tokens) is Marlin's; the token is Carrel's own and not certified.
+/// Its bytes are a version (1), the id of the key, the kind, a nonce of 96 bits, and the rules in AES-256-GCM, the first three
+/// bytes associated. The shape around it (`/hms/ms3/rights/?b=`, action tokens) is Marlin's; the token is Carrel's own and not
+/// certified.
 package struct SealedToken: Sendable, Hashable {
     /// The most characters that a token has: 4 KiB.
     package static let maxByteCount = 4096
@@ -18,7 +19,8 @@ package struct SealedToken: Sendable, Hashable {
     /// Bytes of rules that fit.
     static let maxRulesByteCount = maxByteCount / 4 * 3 - leastByteCount
 
-    /// A key of the service, by its number. With random nonces it seals at most 2^32 tokens (NIST SP 800-38D §8.3): rotate it before.
+    /// A key of the service, by its number. With random nonces it seals at most 2^32 tokens (NIST SP 800-38D §8.3): rotate it
+    /// before.
     package struct Key: Sendable, Equatable {
         package let id: UInt8
         /// 32 bytes.

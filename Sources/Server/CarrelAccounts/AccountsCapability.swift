@@ -37,7 +37,7 @@ package struct AccountsCapability: Capability {
         package var trustsLoopback = true
         /// Whether the canned users exist, which the administrators' page has a console for.
         package var hasCannedUsers = false
-        /// The label of the button for the OpenID provider; nil without one.
+        /// The label of the button for the OpenID provider; nil without a provider.
         package var signOnLabel: String?
 
         package init() {}

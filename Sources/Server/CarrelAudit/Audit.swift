@@ -35,7 +35,7 @@ package struct Audit: Sendable {
         /// On what: an id.
         package let subject: String
         package let outcome: Outcome
-        /// Why, as a stable word; empty if the outcome says it all.
+        /// The reason as a stable word; empty if the outcome is self-explanatory.
         package let reason: String
         package let requestID: String
 
@@ -80,10 +80,10 @@ package struct Audit: Sendable {
         archive = AuditArchive(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that
-    /// are over are written first.
+    /// Seals what has not been sealed yet, in the order of time, and stores the end of the chain. The counts of past minutes are
+    /// written first.
     ///
-    /// - Throws: ``ServerError`` `conflict` if what was sealed before is gone or is another; nothing is sealed then.
+    /// - Throws: ``ServerError`` `conflict` if earlier sealed entries are missing or altered; nothing is sealed then.
     package func seal() async throws {
         var unwritten: (any Error)?
         do {
@@ -121,9 +121,9 @@ package struct Audit: Sendable {
     /// Recorded entries that are not confirmed to be written.
     package var unwritten: [Entry] { group.unwritten + fold.unwritten }
 
-    /// Writes and seals all that was recorded, before the process ends.
+    /// Writes and seals all recorded entries before the process ends.
     ///
-    /// - Throws: as ``seal()`` does.
+    /// - Throws: the errors of ``seal()``.
     package func finish() async throws {
         try await fold.flushAll()
         try await seal()
@@ -138,7 +138,7 @@ package struct Audit: Sendable {
     /// checkpoint records where the chain continues.
     ///
     /// - Returns: the number of deleted rows.
-    /// - Throws: as ``seal()`` does, and the database's error; rows deleted before the error stay deleted.
+    /// - Throws: the errors of ``seal()``, and the database's error; rows deleted before the error stay deleted.
     @discardableResult
     package func prune(olderThan retention: Duration) async throws -> Int {
         try await seal()
@@ -168,11 +168,11 @@ package struct Audit: Sendable {
     /// The result of a verification of the chain.
     package enum Verification: Sendable, Equatable {
         case intact(count: Int)
-        /// The first row that is not what was sealed, by its number in the chain.
+        /// The number of the first row that does not match its seal.
         case broken(number: Int64)
     }
 
-    /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
+    /// Verifies the chain from its first entry to its last, including the last entry sealed by this home.
     package func verify() async throws -> Verification {
         let known = try chain.known()
         return try await database.read { [chain] transaction in
@@ -203,7 +203,7 @@ package struct Audit: Sendable {
         }
     }
 
-    /// Which entries to list.
+    /// Criteria for listing entries.
     package struct Filter: Sendable {
         /// An id, as subject or as actor.
         package var about: String?

@@ -24,9 +24,9 @@ package struct AuditArchive: Sendable {
 
     // MARK: Writing
 
-    /// Writes the sealed rows that the log has, in their order.
+    /// Writes the sealed rows of the log in order.
     ///
-    /// - Throws: ``ServerError`` `conflict` if a row is not what was sealed; what the database and `write` throw.
+    /// - Throws: ``ServerError`` `conflict` if a row does not match its seal; errors of the database and `write`.
     package func write(_ write: (JSON) async throws -> Void) async throws {
         let start = try await database.read { [chain] in try chain.mark(.checkpoint, in: $0) }
         try await write(["format": .string(Self.format), "after": start.map(Self.json) ?? .null])
@@ -78,7 +78,7 @@ package struct AuditArchive: Sendable {
 
     /// The result of verifying part of an archive.
     package enum Verification: Sendable, Equatable {
-        /// Each row is what was sealed; `joins` says whether the last is in the log, or where the log begins.
+        /// Each row matches its seal; `joins` tells whether the last is in the log, or is the start of the log.
         case intact(end: AuditHead.Mark, entries: Int, joins: Bool)
         case broken(number: Int64)
     }
@@ -86,9 +86,9 @@ package struct AuditArchive: Sendable {
     /// Verifies lines of an archive that follow one another.
     ///
     /// - Parameters:
-    ///   - lines: of rows.
-    ///   - start: the row before the first; nil if that is the first of all.
-    /// - Returns: whether they are what was sealed.
+    ///   - lines: the lines of rows.
+    ///   - start: the row before the first; nil if it is the very first.
+    /// - Returns: whether they match their seals.
     /// - Throws: ``ServerError`` `invalid` for lines that are not rows.
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {
         var (last, entries) = (start, 0)

@@ -48,7 +48,7 @@ package final class AuditBatchWriter: Sendable {
         var isWriting = false
         /// When the first unwritten entry was recorded.
         var since: ContinuousClock.Instant?
-        /// Why the last group could not be written, and when that is tried again.
+        /// The error of the last group, and the time of the next attempt.
         var failure: (error: any Error, until: ContinuousClock.Instant)?
 
         var count: Int { next.count + inFlight.count }
@@ -156,7 +156,7 @@ package final class AuditBatchWriter: Sendable {
             }
             state.isWriting = !state.inFlight.isEmpty
             if !state.isWriting {
-                // Who failed was told, nothing was kept: the next one tries.
+                // The failed caller has its error and nothing was kept: the next caller tries again.
                 state.since = nil
                 state.failure = nil
             }

@@ -75,7 +75,7 @@ package final class AuditChain: Sendable {
         return mark
     }
 
-    /// Stores a position of the chain in the database, under a seal of its own.
+    /// Stores a position of the chain in the database, under a separate seal.
     func set(_ kind: AuditMark, to mark: AuditHead.Mark, in transaction: any Transaction) throws {
         try AuditStore.set(kind, to: mark, mac: key.authenticate(kind.sealed(mark).rawSpan), in: transaction)
     }
@@ -90,7 +90,7 @@ package final class AuditChain: Sendable {
 
     /// The numbers and seals of entries that continue the chain.
     ///
-    /// - Throws: as ``end(in:)`` does, and `conflict` if the numbers are exhausted.
+    /// - Throws: the errors of ``end(in:)``, and `conflict` if the numbers are exhausted.
     func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
         var last = try end(in: transaction)
         return try entries.map { entry in

@@ -3,13 +3,13 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// Folds what an account repeats within a minute into two entries: the first immediately, and one that counts the others at the
-/// minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
+/// Folds an account's repeated actions within a minute into two entries: the first immediately, and one that counts the others at
+/// the minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
 ///
-/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by
-/// the account that was to be signed in to. An account has
-/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit``
-/// are not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
+/// Grants fold by account, product and rule, refusals by account and reason, for any product; refused sign-ins by the account
+/// that was to be signed in to. An account has
+/// ``slotLimit`` of these at most in a minute; further entries are counted in one more. Accounts beyond ``accountLimit`` are not
+/// folded. The counts wait in memory: ``flush(at:)`` writes the counts of past minutes, ``flushAll()`` all.
 package final class AuditFold: Sendable {
     /// Time for which repeats of an entry are counted.
     package static let window = Duration.seconds(60)
@@ -21,7 +21,7 @@ package final class AuditFold: Sendable {
     static let accountLimit = 65_536
     /// Products and reasons of all accounts.
     static let totalLimit = 262_144
-    /// The reason of entries that count what came beyond ``slotLimit``.
+    /// The reason of entries that count repetitions beyond ``slotLimit``.
     static let others = "others"
 
     /// The key by which entries are combined.
@@ -46,7 +46,7 @@ package final class AuditFold: Sendable {
 
     private struct Slot {
         let key: Key
-        /// False where the first could not be recorded: the next one is the first again.
+        /// False if the first entry could not be recorded: the next is the first again.
         var hasFirst = true
         /// Number of repeats after the first.
         var more = 0
@@ -169,7 +169,7 @@ package final class AuditFold: Sendable {
     ///
     /// - Parameters:
     ///   - action: the kind of sign-in.
-    ///   - account: the id of the account; empty without one.
+    ///   - account: the id of the account; empty without an account.
     ///   - actor: the client.
     ///   - now: the time.
     ///   - reason: the reason for the refusal.
@@ -272,7 +272,7 @@ package final class AuditFold: Sendable {
 }
 
 extension Audit.Entry {
-    /// The reason of an entry that stands for several of one reason.
+    /// The reason of an entry that represents several with the same reason.
     static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
 
     /// The reason, and the number of requests that the entry represents. An entry for several requests has no request id, and its

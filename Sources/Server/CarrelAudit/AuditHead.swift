@@ -21,7 +21,7 @@ package struct AuditHead: Sendable {
     }
 
     private let path: String
-    /// Serialises writers. The value is unused; one without a size would look to the thread sanitizer like the lock itself.
+    /// Serializes writers. The value is unused; a value without a size would look to the thread sanitizer like the lock itself.
     private static let turn = Locked(false)
 
     package init(path: String) { self.path = path }

@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelStore
 
-/// A place in the chain of the audit log that the database remembers under a seal of its own: who can write to the database alone
-/// can neither move it nor make one.
+/// A position in the chain of the audit log that the database stores under a separate seal: an attacker with access to the
+/// database alone can neither move nor forge it.
 enum AuditMark: String {
     /// The end of the pruned rows: the chain continues after it.
     case checkpoint

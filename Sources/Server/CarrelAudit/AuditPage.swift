@@ -16,7 +16,7 @@ import CarrelWebAPI
 package struct AuditPage: Sendable {
     /// The action of the row that holds a page.
     static let action = "audit.page"
-    /// Fewer entries become rows of their own: a quiet server would have many small pages, and each search opens every page.
+    /// Fewer entries become separate rows: a quiet server would have many small pages, and each search opens every page.
     static let leastCount = 64
 
     /// The row's id without its last part, in order of time; the entries' ids append their index.
@@ -26,7 +26,7 @@ package struct AuditPage: Sendable {
     private(set) var first: Instant
     private(set) var last: Instant
 
-    /// A page without entries yet, whose first one is of a moment.
+    /// Creates an empty page whose first entry has this time.
     package init(at moment: Instant) {
         stem = Random.uuid(at: moment).dropLast(4)
         (first, last) = (moment, moment)
@@ -79,12 +79,12 @@ package struct AuditPage: Sendable {
         (try? Self.entries(in: bytes, of: id)) ?? []
     }
 
-    /// The entries of a page that was written.
+    /// Reads the entries of a stored page.
     ///
     /// - Parameters:
     ///   - bytes: the page.
-    ///   - id: of its row.
-    /// - Returns: the entries in the order in which they were recorded.
+    ///   - id: the id of its row.
+    /// - Returns: the entries in the order of recording.
     /// - Throws: ``Malformed`` for bytes that are not a page.
     package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [Audit.Entry] {
         var (entries, page): ([Audit.Entry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
@@ -125,7 +125,7 @@ package struct AuditPage: Sendable {
         (first, last) = (Instant(milliseconds: 0), Instant(milliseconds: 0))
     }
 
-    /// Passes the time, the outcome and the places of the five fields of each entry, and where it begins.
+    /// Passes the time, the outcome, the ranges of the five fields, and the start of each entry.
     private static func each(
         in bytes: [UInt8],
         _ body: (Int64, UInt8, [Range<Int>], Int) throws(Malformed) -> Void

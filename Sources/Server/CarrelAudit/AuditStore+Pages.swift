@@ -5,7 +5,7 @@ import CarrelHome
 import CarrelStore
 import CarrelWebAPI
 
-/// Looking for entries that are not rows of their own.
+/// Queries for entries in pages.
 extension AuditStore {
     static let insertPage = SQL("INSERT INTO audit_pages (id, first_at, at, filter, entries) VALUES ($1, $2, $3, $4, $5)")
     static let pages = SQL(
@@ -89,11 +89,11 @@ extension AuditStore {
     /// Entries in pages about an id, as subject or as actor, in the order of the pages.
     ///
     /// - Parameters:
-    ///   - id: of an account or a thing.
-    ///   - mark: the last page that was looked at, by its time and id.
-    ///   - transaction: to read in.
-    /// - Returns: the entries of the next few pages, and the last of these; nil after all.
-    /// - Throws: the database's error; ``ServerError`` `home` where a page cannot be read.
+    ///   - id: the id of an account or a subject.
+    ///   - mark: the last page that was read, by its time and id.
+    ///   - transaction: the transaction.
+    /// - Returns: the entries of the next few pages, and the last of them; nil at the end.
+    /// - Throws: the database's error; ``ServerError`` `home` if a page cannot be read.
     static func entries(
         about id: String,
         inPagesAfter mark: (Instant, String),

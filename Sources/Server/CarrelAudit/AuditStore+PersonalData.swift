@@ -22,7 +22,7 @@ extension AuditStore {
 
     static let statementsOfPersonalData = [exported, exportedOfThing]
 
-    /// Entries with the account as actor or subject: first those with rows of their own, then those in pages.
+    /// Entries with the account as actor or subject: first entries in rows, then entries in pages.
     static func exported(
         of person: PersonalData.Person,
         after: [SQLValue]?,

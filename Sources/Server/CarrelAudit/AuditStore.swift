@@ -94,7 +94,7 @@ package enum AuditStore {
         try append(AuditRow(entry: entry), nil, in: transaction)
     }
 
-    /// Writes a row; one without a mark is to be sealed yet.
+    /// Writes a row; a row without a mark is not sealed yet.
     static func append(_ row: AuditRow, _ mark: AuditHead.Mark?, in transaction: any Transaction) throws {
         let entry = row.entry
         let values: [SQLValue] = [
@@ -199,8 +199,8 @@ package enum AuditStore {
     ///   - product: the product's id.
     ///   - actor: the account, or the subject upstream.
     ///   - created: when the account was created; nil if the log has to be searched whole.
-    ///   - transaction: to read in.
-    /// - Returns: the time and the rule; nil if none were.
+    ///   - transaction: the transaction.
+    /// - Returns: the time and the rule; nil if none was issued.
     /// - Throws: the database's error.
     package static func lastGrant(
         of product: String,

@@ -97,7 +97,7 @@ extension Authority {
         return all.compactMap(\.certificate).suffix(ServiceKeys.maxAuthorities)
     }
 
-    /// How long before the end of a key the operator is warned: half a year.
+    /// The time before the end of a key at which the operator is warned: half a year.
     private static let warning = Duration.seconds(183 * 86_400)
 
     /// Sentences about keys that end within half a year, or have ended.

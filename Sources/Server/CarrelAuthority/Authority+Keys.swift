@@ -20,7 +20,7 @@ extension Authority {
         package let root: Certificate
         /// Issues players' certificates.
         package let devices: CertificateAuthority
-        /// Those before it whose certificates can still be valid, the newest first.
+        /// Earlier authorities whose certificates can still be valid, the newest first.
         package let formerDevices: [CertificateAuthority]
         package let license: Ed25519.PrivateKey
         package let revocation: Ed25519.PrivateKey
@@ -127,7 +127,7 @@ extension Authority {
         static let servers = "servers"
     }
 
-    /// How long keys are valid.
+    /// The lifetimes of keys.
     enum Life {
         static let root = Duration.seconds(20 * 365 * 86_400)
         static let devices = Duration.seconds(10 * 365 * 86_400)

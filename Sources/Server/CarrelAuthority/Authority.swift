@@ -41,7 +41,7 @@ package final class Authority: Sendable {
         if try await database.read({ try AuthorityStore.number(in: $0) }) == 0 {
             let (rows, document) = try Self.makeAll(environment: name, master.current, at: found)
             try await database.write { transaction in
-                // Another process may make them first: what is in the database counts.
+                // Another process may make them first: the database decides.
                 guard try AuthorityStore.number(in: transaction) == 0 else { return }
                 for row in rows { try AuthorityStore.insert(row, in: transaction) }
                 try AuthorityStore.insert(document, at: found, in: transaction)
@@ -63,7 +63,7 @@ package final class Authority: Sendable {
 
     /// The keys, at most a second old; a rotation by another process is noticed by its number.
     ///
-    /// - Throws: ``ServerError`` `server.home` if a key that signs has ended: what it signed would be refused.
+    /// - Throws: ``ServerError`` `server.home` if a signing key has expired: its signatures would be refused.
     package func keys() async throws -> Keys {
         let keys = try await storedKeys()
         try keys.requireValid(at: clock.now)
@@ -148,7 +148,7 @@ package final class Authority: Sendable {
     /// The uses that ``rotate(_:by:)`` takes.
     package static var rotatedUses: [String] { [Use.root, Use.devices] + ServiceKeys.Use.allCases.map(\.rawValue) }
 
-    /// Replaces a key. What the old one signed stays valid; a new root is signed by the old one, so that players follow.
+    /// Replaces a key. Signatures of the old key stay valid; a new root is signed by the old root, so that players follow.
     ///
     /// - Parameters:
     ///   - use: one of ``rotatedUses``.
@@ -164,7 +164,7 @@ package final class Authority: Sendable {
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
-            // The newest key is the one made last, also if the clock went back or stands still.
+            // The last created key is the newest, even if the clock went back or stands still.
             let order = max(now, (rows.map(\.createdAt).max() ?? now) + .seconds(1))
             guard let document = try AuthorityStore.document(in: transaction) else {
                 throw ServerError(.home, "the database has no keys of the certificate authority")

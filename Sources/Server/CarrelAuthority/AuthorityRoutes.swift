@@ -87,7 +87,7 @@ struct AuthorityRoutes: Sendable {
         addStaff(to: &router)
     }
 
-    /// A form of the list of what is revoked.
+    /// Serves a form of the revocation list.
     private func list(
         _ request: HTTPRequest,
         _ type: String,

@@ -100,8 +100,8 @@ enum CarriedPlayers {
         adapt: adaptPlayer
     )
 
-    /// A player of the replaced database as the restored one can have it. Its account and its device may be younger than the backup, and a
-    /// suspension of the account is the account's.
+    /// Adapts a player of the replaced database to the restored one. Its account and its device may be newer than the backup, and
+    /// a suspension of the account is restored with the account.
     private static func adaptPlayer(_ row: Row, _ own: Row?, _ transaction: any Transaction) throws -> Row? {
         if let rival = try transaction.row(rival, [row[1], row[2], row[4], row[0]]) {
             // The same keys are another player in the backup: a revocation counts for it too.

@@ -5,10 +5,10 @@ import CarrelStore
 import CarrelThreads
 
 /// The bound of players that are linked to no account and never got a license. Anyone may become such a player; beyond the bound,
-/// the oldest guest of the larger network with the most guests gives way.
+/// the oldest guest of the larger network with the most guests is removed.
 ///
-/// The guests are counted outside the transactions that add them, and at most once a second: nodes exceed the bound by what they add in
-/// that time.
+/// The guests are counted outside the transactions that add them, and at most once a second: nodes may exceed the bound by the
+/// guests added in that time.
 final class Guests: Sendable {
     /// The number of guests, in all and of the largest networks.
     private struct Census: Sendable {
@@ -28,7 +28,7 @@ final class Guests: Sendable {
         let added: String
         /// The larger network whose oldest guest gives way; nil if there is room.
         let crowded: String?
-        /// Whether it had one.
+        /// Whether a guest was removed.
         let isRemoved: Bool
     }
 
@@ -73,7 +73,7 @@ final class Guests: Sendable {
         state.withLock { $0.census = read }
     }
 
-    /// Adds a guest; if there are too many, another one is deleted with its certificates.
+    /// Adds a guest; if there are too many, another guest is deleted with its certificates.
     func add(_ player: Player, from site: String, at now: Instant, in transaction: any Transaction) throws -> Change {
         let crowded = state.withLock { state -> String? in
             guard let census = state.census, census.total >= limit else { return nil }

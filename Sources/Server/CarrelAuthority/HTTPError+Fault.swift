@@ -3,7 +3,7 @@
 import CarrelHTTP
 
 extension HTTPError {
-    /// The kind of refusal that a player tells its user of (docs/devices.md).
+    /// The kind of refusal that a player shows to its user (docs/devices.md).
     enum Fault: String {
         case rejected, host, revoked, fingerprint
         case deviceLimit = "device-limit"

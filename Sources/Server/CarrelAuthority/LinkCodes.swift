@@ -15,7 +15,7 @@ import CarrelVault
 /// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the
 /// device.
 ///
-/// A code links the player that asked for it and no other: the player proves itself with the key of its certificate.
+/// A code only links the player that requested it: the player proves itself with the key of its certificate.
 package struct LinkCodes: Sendable {
     let authority: Authority
     let personalizations: Personalizations
@@ -25,18 +25,18 @@ package struct LinkCodes: Sendable {
     private let accountLimiter = TokenBucketLimiter(perMinute: 20)
     private let networkLimiter = TokenBucketLimiter(perMinute: 60)
 
-    /// Lifetime of a code. It is short because a reader may be talked into typing one that is not theirs.
+    /// Lifetime of a code. It is short because a reader may be tricked into typing another person's code.
     package static let life = Duration.seconds(600)
     /// The time for which an ended code is kept, so that a device learns of a decision in the last seconds.
     static let memory = Duration.seconds(60)
-    /// Codes that wait at the same time: of one network, and of the larger one around it, which has a twentieth of all.
+    /// The limits of pending codes of a network, and of the larger network around it, which has a twentieth of all.
     static let networkLimit: Int64 = 50
     static let siteLimit: Int64 = 500
     /// Letters of a reader's code: no vowels, which would make words, and none that looks like a digit (RFC 8628 §6.1).
     static let letters = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
     static let letterCount = 8
     static let deviceCodePrefix = "cdc_"
-    /// The growth of the interval of a player that asks too often (RFC 8628 §3.5).
+    /// The growth of the interval of a player that polls too often (RFC 8628 §3.5).
     private static let slowDown = Duration.seconds(5)
 
     private struct Poll: Sendable {
@@ -58,11 +58,11 @@ package struct LinkCodes: Sendable {
     /// A player that waits for a reader's answer.
     package struct Waiting: Sendable {
         package let player: Player
-        /// The network that it asked from, and when.
+        /// The network and the time of the request.
         package let network: String
         package let askedAt: Instant
 
-        /// Whether an address is in the network that the player asked from.
+        /// Whether an address is in the network of the player's request.
         package func isSameNetwork(as address: String) -> Bool { SignInThrottle.network(of: address) == network }
     }
 
@@ -168,7 +168,7 @@ package struct LinkCodes: Sendable {
         }
     }
 
-    /// Notes a question, and refuses one that comes too early.
+    /// Records a poll, and refuses it if it comes too early.
     private func poll(_ hash: [UInt8], at now: Instant) throws(HTTPError) {
         let usual = interval
         let isEarly = polls.withLock { polls -> Bool in
@@ -208,18 +208,18 @@ package struct LinkCodes: Sendable {
         }
     }
 
-    /// Links the player that waits under the letters, or refuses it. A code is decided on once.
+    /// Links the player that waits under the letters, or refuses it. A code can be decided only once.
     ///
     /// - Parameters:
     ///   - typed: the letters.
-    ///   - isApproved: the reader's answer.
-    ///   - account: the reader's.
+    ///   - isApproved: the reader's decision.
+    ///   - account: the reader's account.
     ///   - family: the reader's session.
-    ///   - address: the reader's.
-    ///   - requestID: for the audit log.
-    /// - Returns: the player; nil for letters of no code that waits.
-    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` when the player cannot be linked. Its code
-    ///   waits on.
+    ///   - address: the reader's address.
+    ///   - requestID: the request's id for the audit log.
+    /// - Returns: the player; nil if no such code is pending.
+    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` if the player cannot be linked. Its code
+    ///   stays pending.
     package func decide(
         _ typed: String,
         isApproved: Bool,

@@ -10,17 +10,17 @@ package import CarrelRights
 import CarrelStore
 
 extension Personalizations {
-    /// How old a request in a file may be, and how far a device's clock may be ahead.
+    /// The maximum age of a request in a file, and the maximum advance of a device's clock.
     static let offlineLife = Duration.seconds(30 * 86_400)
     private static let clockTolerance = Duration.seconds(86_400)
 
-    /// Personalises a copy without a network, by a request in a file. A request is certified once.
+    /// Personalizes a copy without a network, by a request in a file. A request is certified once.
     ///
     /// - Parameters:
-    ///   - text: the signed request, with a nonce of the player's own.
-    ///   - name: of the account that it is linked to; nil for no link.
+    ///   - text: the signed request, with the player's own nonce.
+    ///   - name: the name of the account to link; nil for no link.
     ///   - staff: the actor for the audit log.
-    /// - Returns: the response, for the file that is taken back to the device.
+    /// - Returns: the response file for the device.
     /// - Throws: ``HTTPError`` with a code `personalization.…`; ``ServerError`` `request.not-found` for an unknown account.
     package func certify(_ text: String, linkedTo name: String?, by staff: AuditActor) async throws -> PersonalizationResponse {
         let now = clock.now.wholeSecond

@@ -20,7 +20,7 @@ package struct Personalizations: Sendable {
         package var needsAccount = false
         /// Players without an account that never got a license, at most; 0 refuses them.
         package var unlinkedLimit = 100_000
-        /// How often a player asks whether its code was typed.
+        /// The interval at which a player polls its code.
         package var linkInterval = Duration.seconds(5)
         /// Codes for linking that wait at the same time: the oldest of the largest network gives way to another.
         package var linkLimit: Int64 = 10_000
@@ -52,11 +52,11 @@ package struct Personalizations: Sendable {
         guests = Guests(limit: settings.unlinkedLimit, database: database)
     }
 
-    /// How long a certificate is valid, and when it is to be renewed.
+    /// The lifetime of a certificate, and the time of its renewal.
     static let certificateLife = Duration.seconds(90 * 86_400)
     static let renewalAge = Duration.seconds(60 * 86_400)
 
-    /// A session that asks along with the player, which links it.
+    /// The session sent with a player's request, which links the player.
     package struct Reader: Sendable {
         package let account: String
         /// The device slot of the session; nil in a browser.
@@ -84,14 +84,14 @@ package struct Personalizations: Sendable {
         }
     }
 
-    /// Personalises a copy, or renews its certificate. A repeated request is answered with the certificate that was issued.
+    /// Personalizes a copy, or renews its certificate. A repeated request returns the issued certificate.
     ///
     /// - Parameters:
     ///   - text: the signed request.
-    ///   - reader: the session that came along; it links the player.
-    ///   - requestID: for the audit log.
-    ///   - address: of the player: guests of one network give way to other guests of it.
-    /// - Returns: the certificate with what proves it.
+    ///   - reader: the session sent with the request; it links the player.
+    ///   - requestID: the request's id for the audit log.
+    ///   - address: the player's address: guests of a network only displace guests of the same network.
+    /// - Returns: the certificate with its chain.
     /// - Throws: ``HTTPError`` with a code `personalization.…`.
     package func personalize(
         _ text: String,
@@ -304,7 +304,7 @@ package struct Personalizations: Sendable {
         return der
     }
 
-    /// Links a player to an account: it has the device slot of the session, or takes one.
+    /// Links a player to an account: it uses the device slot of the session, or takes a new one.
     func link(_ player: inout Player, to reader: Reader, at now: Instant, in transaction: any Transaction) throws {
         guard player.account == nil || player.account == reader.account else {
             throw HTTPError(

@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelStore
 import CarrelVault
 
-/// The SQL of players, their certificates, and what is revoked.
+/// The SQL of players, their certificates, and revocations.
 package enum PlayerStore {
     static let insert = SQL(
         """
@@ -249,9 +249,9 @@ package enum PlayerStore {
         try transaction.run(removeCertificates, [.text(id)])
     }
 
-    /// Takes the players of an account that were revoked at a time, and never got a license, from the list of what is revoked.
+    /// Removes the players of an account that were revoked at a time, and never received a license, from the revocation list.
     ///
-    /// - Returns: whether the list names any of the players that were revoked at that time.
+    /// - Returns: whether the list names any player revoked at that time.
     static func unlist(of account: String, revokedAt now: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(unlist, [.text(account), .instant(now)])
         return try transaction.row(isListed, [.text(account), .instant(now)]) != nil

@@ -7,7 +7,7 @@ import CarrelHome
 package import CarrelStore
 import CarrelThreads
 
-/// Lists, suspends and revokes players, with an account or without one.
+/// Lists, suspends and revokes players, with or without an account.
 package struct Players: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -23,7 +23,7 @@ package struct Players: Sendable {
         case removed
     }
 
-    /// Acts on the end of a player in its transaction, on tables of its own.
+    /// Reacts to the end of a player in its transaction, on its own tables.
     package typealias Participant = @Sendable (Player, Ending, _ now: Instant, any Transaction) throws -> Void
 
     init(database: any Database, clock: any WallClock) {
@@ -56,7 +56,7 @@ package struct Players: Sendable {
         return count
     }
 
-    /// Deletes players whose certificates ended before a time. The keys of revoked ones stay known.
+    /// Deletes players whose certificates ended before a time. The keys of revoked players stay known.
     ///
     /// - Returns: the number of deleted players.
     func removeExpired(before end: Instant, at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {

@@ -23,9 +23,9 @@ package struct EntitlementSourcesCapability: Capability {
     ///   - context: the capability's foundation.
     ///   - accounts: the accounts of the purchases.
     ///   - products: the catalog's products.
-    ///   - settings: of app stores.
+    ///   - settings: the settings of app stores.
     ///   - order: returns all sources in the order of queries, given the source for app stores if one is configured.
-    /// - Throws: what `order` throws; ``ServerError`` `masterKey` if a secret is missing.
+    /// - Throws: errors of `order`; ``ServerError`` `masterKey` if a secret is missing.
     package init(
         _ context: ServiceContext,
         _ accounts: AccountsCapability,

@@ -38,11 +38,11 @@ package struct EntitlementsCapability: Capability {
         accounts.lifecycle.join(HoldingsErasure())
     }
 
-    /// The source of entitlement that Carrel's own accounts are.
+    /// The source of entitlements of Carrel's own accounts.
     ///
     /// - Parameters:
-    ///   - devices: how many devices an account may use where neither it nor its plans say.
-    ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
+    ///   - devices: the default device limit for accounts for which neither staff nor a plan set a limit.
+    ///   - givesFeedPasswords: whether to issue a second credential for feeds with a token.
     /// - Returns: the source.
     package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
         LocalAccountSource(
@@ -59,10 +59,10 @@ package struct EntitlementsCapability: Capability {
         )
     }
 
-    /// The device limit of an account: what staff set, else what its plans allow, else the operator's.
+    /// The device limit of an account: staff's, else its plans', else the operator's.
     ///
     /// - Parameters:
-    ///   - policy: the operator's.
+    ///   - policy: the operator's limit.
     ///   - account: the account's id.
     ///   - now: the time.
     ///   - transaction: the transaction.

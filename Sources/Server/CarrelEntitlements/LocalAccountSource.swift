@@ -21,7 +21,7 @@ struct LocalAccountSource: EntitlementSource {
     let subscriptions: Subscriptions
     let known: EntitlementCache
     let audit: AuditFold
-    /// The device limit of accounts without a limit of their own or of a plan.
+    /// The device limit of accounts for which neither staff nor a plan set a limit.
     let devicePolicy: DevicePolicy
     /// Whether a token comes with a second credential for feeds.
     let givesFeedPasswords: Bool
@@ -90,7 +90,7 @@ struct LocalAccountSource: EntitlementSource {
         }
     }
 
-    /// A token for an app; an empty second credential is one that is yet to be made.
+    /// The outcome with a token for an app; an empty second credential is replaced by ours.
     private func outcome(_ token: OpaqueToken) -> SignInOutcome {
         .token(token.text, globalAuthPassword: givesFeedPasswords ? "" : nil)
     }
@@ -131,7 +131,7 @@ struct LocalAccountSource: EntitlementSource {
     ///   - hash: its hash.
     ///   - now: the time.
     /// - Returns: the state.
-    /// - Throws: when the database is unreachable.
+    /// - Throws: the database's error.
     private func find(_ text: String, _ hash: [UInt8], at now: Instant) async throws -> Found {
         let (known, mark) = known.find(hash, at: now)
         if let known {

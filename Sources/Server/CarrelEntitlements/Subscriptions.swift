@@ -43,15 +43,15 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.plans(in: $0) }
     }
 
-    /// Grants an account a plan, by default from now on and without an end.
+    /// Grants an account a plan, by default from now and without an end.
     ///
     /// A client's number makes the call safe to repeat: the same number returns the first call's subscription, whatever
     /// its state. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
     ///
     /// - Returns: the subscription, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or
-    ///   `conflict` (the number belongs to a request that differs, or the plan runs already with this end), with the id of the
-    ///   other one.
+    ///   `conflict` (the number belongs to a different request, or the plan is already active with this end), with the id of the
+    ///   existing subscription.
     package func grant(
         plan name: String,
         to account: Account,
@@ -166,7 +166,7 @@ package struct Subscriptions: Sendable {
     ///
     /// - Returns: the purchase, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs
-    ///   to a request that differs, or the account has the product already with this end), with the id of the other one.
+    ///   to a different request, or the account already has the product with this end), with the id of the existing purchase.
     package func give(
         _ productID: String,
         to account: Account,
@@ -201,7 +201,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Ends a single product's grant, and revokes the account's credentials; an ended one is not changed.
+    /// Ends a single product's grant, and revokes the account's credentials; an ended grant is not changed.
     package func endPurchase(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
@@ -220,7 +220,7 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.entitlement(of: account, in: $0) }
     }
 
-    /// Why an account may or may not read a product, rule by rule.
+    /// An explanation of an account's access to a product, rule by rule.
     package struct Explanation: Sendable {
         package let account: Account
         package let productID: String

@@ -15,8 +15,8 @@ import CarrelXML
 
 /// `/opds/…`: the catalog of editions, as OPDS 1.2 and as OPDS 2.0.
 ///
-/// The feeds are the same for all readers; the one with drafts has an address of its own, as have the personal
-/// feeds (``ShelfFeedRoutes``).
+/// The feeds are the same for all readers; the feed with drafts has a separate address, like the personal feeds
+/// (``ShelfFeedRoutes``).
 struct FeedRoutes {
     let database: any Database
     let searches: CatalogSearches

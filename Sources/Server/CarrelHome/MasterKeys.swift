@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelStore
 
-/// The master keys that a database is used with, as their fingerprints in it tell: which versions there are, and which is in use.
+/// The master keys of a database, from their fingerprints in it: the existing versions, and the current one.
 ///
-/// Every home on the database needs each of them. A home whose key differs or is missing is refused, because what it wraps could
-/// not be unwrapped by the others.
+/// Every home on the database needs each of them. A home whose key differs or is missing is refused, because the others could not
+/// unwrap its secrets.
 package struct MasterKeys: Sendable {
     package struct Known: Sendable, Equatable {
         package let version: Int64
@@ -84,7 +84,7 @@ package struct MasterKeys: Sendable {
         if !fresh.isEmpty {
             keys = try await database.write { transaction in
                 for key in fresh { try MasterKeyStore.insert(key, at: now, in: transaction) }
-                // Another node may have been first: what is in the database counts.
+                // Another node may have been first: the database decides.
                 return try MasterKeyStore.known(in: transaction)
             }
             try keys.require(keyring)

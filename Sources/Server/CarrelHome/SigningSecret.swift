@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelStore
 
-/// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
+/// A secret that signs tickets or editions' credentials. All stored secrets verify; signed texts name their secret.
 package struct SigningSecret: Sendable {
     /// The id that signed data name it by.
     package let id: UInt8
@@ -38,7 +38,7 @@ package struct SigningSecret: Sendable {
 
     /// Reads all secrets of a purpose.
     ///
-    /// - Throws: the database's error; ``ServerError`` `server.master-key` where the master key does not unwrap them.
+    /// - Throws: the database's error; ``ServerError`` `server.master-key` if the master key does not unwrap them.
     package static func all(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,
@@ -47,7 +47,7 @@ package struct SigningSecret: Sendable {
         try SecretStore.signing(purpose, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
     }
 
-    /// Makes the first secret of a purpose where there is none.
+    /// Creates the first secret of a purpose if there is none.
     package static func makeFirst(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,
@@ -56,11 +56,11 @@ package struct SigningSecret: Sendable {
     ) async throws {
         guard try await database.read({ try SecretStore.signing(purpose, in: $0) }).isEmpty else { return }
         let first = try master.current.wrap(makeStored(signsFrom: now))
-        // Another process may make it first: what is in the database counts.
+        // Another process may make it first: the database decides.
         try await database.write { try SecretStore.insert(SecretStore.name(purpose, 1), first, in: $0) }
     }
 
-    /// The secret in whose turn something is signed: of those whose time has come, the one made last.
+    /// The current signing secret: the latest of the secrets that may already sign.
     package static func signing(at now: Instant, of secrets: [SigningSecret]) -> SigningSecret? {
         secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
     }

@@ -55,7 +55,7 @@ struct ContentKeyRoutes: Sendable {
         }
     }
 
-    /// The owner of a key that is added: a portal's own, and for others the one that they name.
+    /// The owner of a key that is added: a portal's own, and for other callers the named owner.
     private func owner(_ named: String?, _ request: HTTPRequest) async throws -> String? {
         guard let portal = try await callers.backOfficeKey(request), !portal.role.may(.manageKeys) else { return named }
         guard named == nil || named == portal.id else {

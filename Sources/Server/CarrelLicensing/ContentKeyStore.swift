@@ -16,7 +16,7 @@ enum ContentKeyStore {
     )
     static let page = SQL("SELECT kid, created_at, owner FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
     static let remove = SQL("DELETE FROM content_keys WHERE kid = $1")
-    /// Reads all licenses: for a rare act of staff, outside a transaction that writes.
+    /// Reads all licenses: for a rare action of staff, outside a write transaction.
     static let liveLicenses = SQL(
         """
         SELECT COUNT(*) FROM (
@@ -33,11 +33,11 @@ enum ContentKeyStore {
 
     /// The keys of the store that a grant may name.
     enum Reach: Sendable {
-        /// Those without an owner.
+        /// Keys without an owner.
         case unowned
         /// The keys of one portal, and keys without an owner.
         case portal(String)
-        /// All: for grants of the operator.
+        /// All keys, for grants of the operator.
         case all
 
         /// The keys that a token of an issuer may name.
@@ -52,7 +52,7 @@ enum ContentKeyStore {
         }
     }
 
-    /// A key; nil without one within the reach.
+    /// Reads a key; returns nil if none is within the reach.
     static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
         guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)) else { return nil }
         return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
@@ -86,7 +86,7 @@ enum ContentKeyStore {
         return Int(try transaction.row(liveLicenses, values)?.integer(0) ?? 0)
     }
 
-    /// Removes a key; whether there was one.
+    /// Removes a key; returns whether it existed.
     static func remove(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
         try transaction.run(remove, [.text(id.hex)]) > 0
     }

@@ -109,13 +109,13 @@ struct ContentKeys: Sendable {
         try await database.read { try ContentKeyStore.list(after: id, limit: limit, in: $0) }
     }
 
-    /// Removes a key: no further token that names it is redeemed. Licenses that were issued keep their copies, also of one that
-    /// is issued while this runs.
+    /// Removes a key: tokens that name it can no longer be redeemed. Issued licenses keep their copies, including licenses issued
+    /// during the call.
     ///
     /// - Parameters:
     ///   - id: the key's id.
-    ///   - isForced: whether live licenses that have it are no reason to keep it.
-    ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, for good.
+    ///   - isForced: whether to remove it although live licenses have it.
+    ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, permanently.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.not-found` without such a key; `request.conflict` while live licenses have it.
     func remove(_ id: KeyID, isForced: Bool, isRevoked: Bool = false, by actor: AuditActor) async throws {

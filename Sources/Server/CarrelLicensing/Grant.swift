@@ -21,8 +21,7 @@ package struct Grant: Sendable {
 
     /// The grant of a sealed token.
     ///
-    /// A title's token for a stream has the id of the one for the license: both are one grant, whose players are counted
-    /// together.
+    /// A title's stream token has the id of its license token: both belong to one grant, whose players are counted together.
     init(_ rules: BusinessRules) {
         self.rules = rules
         redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
@@ -31,7 +30,7 @@ package struct Grant: Sendable {
         reach = .issuer(rules.issuer)
     }
 
-    /// The end of the name of a grant's stream, where the grant has a license for the store too.
+    /// The suffix of the name of a grant's stream if the grant also has a persistent license.
     static let streamSuffix = "/stream"
 
     /// The names of its redemptions for the store and for now.
@@ -46,10 +45,10 @@ package struct Grant: Sendable {
     /// The grant of a license message.
     ///
     /// - Parameters:
-    ///   - message: verified.
-    ///   - text: the message as it came.
+    ///   - message: the verified message.
+    ///   - text: the message as received.
     ///   - signer: the system whose key signed it: only a message of this service may name a title and an account.
-    ///   - address: the client's address; nil for one that is not known.
+    ///   - address: the client's address; nil if unknown.
     ///   - now: the time.
     /// - Throws: ``HTTPError`` for restrictions that are not met or cannot be enforced.
     init(_ message: LicenseMessage, text: String, signer: CommunicationKeys.Signer, from address: IPAddress?, at now: Instant)
@@ -76,7 +75,7 @@ package struct Grant: Sendable {
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
             isReusable = !entitlement.access.preventsReuse
-            // a portal may sign more than one grant under one id: only a message for one license is known by it
+            // a portal may sign several grants under one id: the id only identifies a message for a single license
             let bytes = Array(((isReusable ? nil : message.id) ?? text).utf8)
             redemption = message.communicationKeyID.hex + ":" + Hex.encode(SHA256.hash(bytes.rawSpan))
             rules.contents = try Self.contents(entitlement)
@@ -123,7 +122,7 @@ package struct Grant: Sendable {
         /// The account's id; nil for the player's.
         let account: String?
         let redemptions: Int
-        /// The back-office key that asked for it.
+        /// The back-office key that requested it.
         let issuer: String?
         /// The thumbprint of the one device key that may redeem it; nil for any.
         let device: String?
@@ -156,12 +155,12 @@ package struct Grant: Sendable {
 // MARK: - Policies
 
 extension Grant {
-    /// The keys that a player may have, and what it must do meanwhile.
+    /// The keys that a player may have, and its obligations.
     ///
-    /// A key whose policy the player cannot meet is left out. Policies are written for other systems; a player meets the rules of
-    /// all of them.
+    /// Keys whose policies the player cannot meet are omitted. Policies are written for other systems; a player meets the rules
+    /// of all of them.
     ///
-    /// - Parameter capabilities: of the player's outputs, by name.
+    /// - Parameter capabilities: the capabilities of the player's outputs, by name.
     /// - Returns: the keys, and obligations.
     /// - Throws: `license.restricted` if no key is left.
     func contents(for capabilities: [String]) throws(HTTPError) -> (contents: [BusinessRules.Content], obligations: [Obligation])

@@ -17,7 +17,7 @@ extension LicenseDesk {
     /// The content that a token is redeemed for.
     struct Content {
         let id: String
-        /// The content that the grant is for: what records and the audit log say.
+        /// The id of the granted content, for records and the audit log.
         let ownID: String
         let keys: [(id: KeyID, key: Secret)]
         /// The names of the keys' usage policies.
@@ -75,7 +75,7 @@ extension LicenseDesk {
         )
     }
 
-    /// The order of a grant: the one that this player has by another form of the grant, or one that is placed.
+    /// The order of a grant: the player's existing order from another form of the grant, or a new order.
     private func order(ofTitle title: String, for account: Account, _ grant: Grant) throws -> Orders.Grant {
         for form in grant.forms {
             guard let known = try LicenseStore.redemption(of: form, by: player.id, in: transaction),
@@ -109,7 +109,7 @@ extension LicenseDesk {
         throw HTTPError(.conflict, "license.title", "the order of this token is for another title")
     }
 
-    /// The account that gets a title: the player's, or one of the player's own, which has no password.
+    /// The account that gets a title: the player's linked account, or the player's own account without a password.
     private func account() throws -> Account {
         guard let id = player.account else {
             let own = Account(id: Random.uuid(), name: Self.ownAccount(of: player.id))
@@ -121,7 +121,7 @@ extension LicenseDesk {
 
     // MARK: Accounts
 
-    /// The name of the account that a player has of its own, before it is linked.
+    /// The name of a player's own account before it is linked.
     static func ownAccount(of player: String) -> String { "player-\(player)" }
 
     /// The player as the owner of a grant has it: linked to the account that the token is for. A token for no account changes nothing.

@@ -65,9 +65,9 @@ struct LicenseDesk {
         }
     }
 
-    /// The license to answer with.
+    /// Issues the license for the request.
     ///
-    /// - Parameter grant: of the token; nil without one.
+    /// - Parameter grant: the grant of the token; nil without a token.
     /// - Returns: the license.
     /// - Throws: ``HTTPError`` with the reason for a refusal.
     mutating func issued(for grant: Grant?) throws -> LicenseStore.Issued {
@@ -121,13 +121,13 @@ struct LicenseDesk {
         return license
     }
 
-    /// Looks at the redemptions of a grant so far.
+    /// Checks earlier redemptions of a grant.
     ///
     /// - Parameters:
     ///   - grant: the grant.
     ///   - token: the name of the redemption.
     /// - Returns: the license that the player has for it; nil if it may have a new one.
-    /// - Throws: ``HTTPError`` where it may not.
+    /// - Throws: ``HTTPError`` if it may not.
     private mutating func redeemedBefore(_ grant: Grant, as token: String) throws -> LicenseStore.Issued? {
         // a revocation by staff is of the grant, for the store and for now
         for form in grant.forms where try LicenseStore.redemption(of: form, by: player.id, in: transaction)?.endedBy == "staff" {
@@ -164,7 +164,7 @@ struct LicenseDesk {
             if let title = grant.rules.title, contents.isEmpty {
                 content.isEmpty || content == Self.contentID(ofTitle: title)
             } else if grant.message != nil {
-                // a message has keys and no name for their content; the player gives one, which is of no other grant's
+                // a message has keys without a content name; the player provides the name, which must not belong to another grant
                 request.keyIDs.allSatisfy { id in contents.contains { $0.keyID == id } }
                     && (content.isEmpty || contents.contains { $0.contentID == content }
                         || (BusinessRules.isContentID(content) && !content.lowercased().hasPrefix("urn:carrel:")))
@@ -269,7 +269,7 @@ struct LicenseDesk {
         return terms
     }
 
-    /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own
+    /// Takes a slot among the streams and listeners of a subject. Streams are counted in the transaction: a separate counter
     /// could differ from the rows.
     private func takeSlot(_ license: String, of owner: String, _ order: String?) throws {
         let (leases, countsOrders) = (licenses.leases, licenses.settings.countsOrders)
@@ -295,7 +295,7 @@ struct LicenseDesk {
         }
     }
 
-    /// Counts the streams of a license message that sets a limit of its own.
+    /// Counts the streams of a license message with its own limit.
     private func takeSlot(of access: LicenseMessage.AccessControl?, countedBy token: String) throws {
         guard let access, let limit = access.concurrencyLimit, access.concurrencyMode != .none else { return }
         let bound = min(limit, 1_000_000)
@@ -334,7 +334,7 @@ struct LicenseDesk {
         try noteKept(license)
         // A stream is for now: a lease that ended is not taken up again without a token.
         if let lease = license.leaseUntil, lease <= now { throw Self.ended }
-        // A device whose number is larger than the service's comes from another history; a smaller one missed an answer.
+        // A device whose number is larger than the service's comes from another history; a smaller number missed a response.
         guard request.sequence <= license.sequence else {
             throw HTTPError(.conflict, "license.sequence", "the player's license is newer than the one of the service")
         }

@@ -25,7 +25,7 @@ struct LicenseEndings: AccountParticipant {
         return []
     }
 
-    /// The accounts that the account's players had of their own.
+    /// The players' own accounts from before they were linked.
     func accounts(besides account: String, in transaction: any Transaction) throws -> [String] {
         try PlayerStore.players(of: account, in: transaction).compactMap {
             try AccountStore.account(named: LicenseDesk.ownAccount(of: $0.id), in: transaction)?.id

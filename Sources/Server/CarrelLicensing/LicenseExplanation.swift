@@ -27,7 +27,7 @@ struct LicenseExplanation: Sendable {
     /// The verdict of one part of the license.
     struct Finding: Sendable {
         let rule: String
-        /// `live` where the part allows the use.
+        /// `live` if the part allows the use.
         let effect: Verdict
         let reason: String
     }
@@ -48,7 +48,7 @@ struct LicenseExplanation: Sendable {
     ///   - id: the license's id.
     ///   - orders: the orders of titles.
     ///   - now: the time.
-    ///   - transaction: to read in.
+    ///   - transaction: the transaction.
     /// - Throws: ``ServerError`` `request.not-found`.
     init(_ id: String, _ orders: Orders, at now: Instant, in transaction: any Transaction) throws {
         guard let license = try LicenseStore.license(id, in: transaction) else {

@@ -24,7 +24,7 @@ struct LicenseListRoutes: Sendable {
 
     private static let redemptionLimit = 100
 
-    /// Tells a player without records from one that is unknown; records outlive their player.
+    /// Distinguishes a player without records from an unknown player; records outlive their player.
     ///
     /// - Throws: ``ServerError`` `request.not-found`.
     static func requirePlayer(_ id: String, in transaction: any Transaction) throws {

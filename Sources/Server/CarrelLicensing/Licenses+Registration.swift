@@ -33,11 +33,11 @@ extension Licenses {
 
     /// Redeems a token of registration or deregistration.
     ///
-    /// A portal's user is the account of that name, which is made where there is none, as an order does.
+    /// A portal's user is the account of that name, which is created if it does not exist, like for an order.
     ///
     /// - Parameters:
-    ///   - text: the request as it came: a ``KeyRequest`` for `register` or `deregister`.
-    ///   - requestID: for the audit log.
+    ///   - text: the request as received: a ``KeyRequest`` for `register` or `deregister`.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the player's link.
     /// - Throws: ``HTTPError`` with a code `license.…`, `registration.…` or `personalization.…`.
     func register(_ text: String, requestID: String) async throws -> Registration {
@@ -82,7 +82,7 @@ extension Licenses {
     ) throws -> Player {
         let account = try AccountStore.findOrInsert(user, at: now, in: transaction)
         if try LicenseStore.redemption(of: rules.idText, by: player.id, in: transaction) != nil {
-            // a repeat finds its link; one that was removed since then needs another token
+            // a repeat finds its link; a player whose link was removed since needs another token
             guard player.account == account.id else { throw Self.used }
             return player
         }

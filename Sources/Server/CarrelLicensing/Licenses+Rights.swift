@@ -18,12 +18,12 @@ package enum RightsCaller: Sendable {
 }
 
 extension Licenses {
-    /// Redeems the token of a stream for a license of the caller, which is not to be kept.
+    /// Redeems the token of a stream for a license of the caller, which must not be stored.
     ///
     /// - Parameters:
     ///   - token: the text of the token.
-    ///   - caller: the proof of who asks.
-    ///   - requestID: for the audit log.
+    ///   - caller: the caller with its proof.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the signed license. It repeats the digest and the id of the proof; with a certificate, the digest of the token and no nonce.
     /// - Throws: ``HTTPError`` with a code `license.…` or `personalization.…`.
     package func redeem(_ token: String, of caller: RightsCaller, requestID: String) async throws -> String {

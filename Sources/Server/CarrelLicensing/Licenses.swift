@@ -12,11 +12,11 @@ import CarrelStore
 import CarrelThrottling
 import CarrelTokens
 
-/// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
+/// Issues licenses to players: once per token; renews, returns and revokes them.
 package struct Licenses: Sendable {
     /// The operator's settings of licenses.
     package struct Settings: Sendable {
-        /// How often a stream is renewed, and how long it may be late.
+        /// The renewal interval of streams, and the tolerated delay.
         package var interval = Duration.seconds(300)
         package var grace = Duration.seconds(60)
         /// Whether the streams of an order are counted for the order, as its listeners are, and not for its account.
@@ -43,7 +43,7 @@ package struct Licenses: Sendable {
     /// - Parameters:
     ///   - text: the request as received.
     ///   - message: the token of a license message sent with it.
-    ///   - requestID: for the audit log.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the signed license.
     /// - Throws: ``HTTPError`` with a code `license.…`.
     package func answer(_ text: String, message: String? = nil, requestID: String) async throws -> String {
@@ -115,7 +115,7 @@ package struct Licenses: Sendable {
         )
     }
 
-    /// Does something for a verified player, and records it where it is denied.
+    /// Performs an action for a verified player, and records denials.
     func recordingDenial<Result>(
         _ action: String,
         of player: String,
@@ -141,9 +141,9 @@ package struct Licenses: Sendable {
     /// Decides on a verified request.
     ///
     /// - Parameters:
-    ///   - request: the wish.
-    ///   - known: the player that sent it.
-    ///   - grant: of the token; nil without one.
+    ///   - request: the verified key request.
+    ///   - known: the player of the request.
+    ///   - grant: the grant of the token; nil without a token.
     ///   - once: the request's number; nil if the client proved its key in the connection's handshake.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
@@ -191,7 +191,7 @@ package struct Licenses: Sendable {
         return outcome
     }
 
-    /// The subject whose places a license takes: with order URLs, its order.
+    /// The subject whose slots a license takes: with order URLs, its order.
     private func counted(_ license: LicenseStore.Issued, in transaction: any Transaction) throws -> String {
         let order = settings.countsOrders ? try LicenseStore.order(of: license.id, in: transaction) : nil
         return order ?? license.subject
@@ -233,7 +233,7 @@ package struct Licenses: Sendable {
         try await Self.refusing { try await tokens.grant(of: token, from: Self.address, at: now) }
     }
 
-    /// The address of the client whose request is being answered.
+    /// The address of the current request's client.
     private static var address: IPAddress? {
         guard case .network(let text, _) = Peer.current else { return nil }
         return IPAddress(text)
@@ -310,11 +310,11 @@ package struct Licenses: Sendable {
         }
     }
 
-    /// Revokes a license: it is renewed no more, and players learn of it with the list of what is revoked.
+    /// Revokes a license: it can no longer be renewed, and players learn of it from the revocation list.
     ///
     /// - Parameters:
     ///   - id: the license.
-    ///   - account: the reader that does it, whose license it must be; nil for staff.
+    ///   - account: the acting reader, who must own the license; nil for staff.
     ///   - actor: the actor for the audit log.
     /// - Returns: the license after the change.
     /// - Throws: ``ServerError`` `request.not-found`.
@@ -337,7 +337,7 @@ package struct Licenses: Sendable {
         return revoked
     }
 
-    /// The redemptions of tokens that a back-office key asked for, or of all tokens, the newest first.
+    /// The redemptions of tokens requested by a back-office key, or of all tokens, the newest first.
     package func redemptions(
         issuer: String? = nil,
         cookie: String?,

@@ -24,9 +24,9 @@ package struct LicensingCapability: Capability {
     private let settings: Settings
     private let limiter: TokenBucketLimiter
 
-    /// Requests for licenses of one network in a minute: a thousand streams are renewed in five.
+    /// The limit of license requests per network and minute: a thousand streams are renewed in five minutes.
     private static let networkLimit = 1200
-    /// Requests for licenses of one player in a minute.
+    /// The limit of license requests per player and minute.
     private static let playerLimit = 60
 
     /// The operator's settings of tokens and licenses.
@@ -34,7 +34,7 @@ package struct LicensingCapability: Capability {
         package var licenses = Licenses.Settings()
         /// The public URL of the server, without a slash at the end.
         package var publicURL: String?
-        /// Host and port of the listener that asks clients for a certificate, where its port is known beforehand.
+        /// Host and port of the listener that requests client certificates, if its port is known beforehand.
         package var rightsListener: String?
         /// Whether an authenticator in a query is refused.
         package var refusesQuerySecrets = false
@@ -126,7 +126,7 @@ package struct LicensingCapability: Capability {
         addRights(to: &router)
     }
 
-    /// Adds the rights location alone: for a listener that asks clients for a certificate, and has nothing else.
+    /// Adds only the rights location, for the listener that requests client certificates.
     package func addRights(to router: inout Router) {
         RightsRoutes(licenses: licenses, location: rightsLocation, clock: context.clock, limiter: limiter).add(to: &router)
     }

@@ -12,22 +12,22 @@ package final class RightsLocation: Sendable {
 
     /// - Parameters:
     ///   - publicURL: the public URL of the server, without a slash at the end.
-    ///   - listener: host and port of the listener that asks clients for a certificate; nil if there is none, or its port is not
+    ///   - listener: host and port of the listener that requests client certificates; nil if there is none, or its port is not
     ///     known yet.
     package init(publicURL: String?, listener: String? = nil) {
         self.publicURL = publicURL
         self.listener = Locked(listener)
     }
 
-    /// Notes where the listener listens that asks clients for a certificate.
+    /// Sets the address of the listener that requests client certificates.
     ///
-    /// - Parameter authority: host and port by which clients reach it.
+    /// - Parameter authority: host and port for clients.
     package func listens(at authority: String) {
         listener.withLock { $0 = authority }
     }
 
-    /// The URL without a token: of the listener that asks for certificates, else of the public URL where that is https; nil
-    /// without either.
+    /// The URL without a token: the listener's that requests certificates, else the public URL's if it is https; nil without
+    /// either.
     package var url: String? {
         if let listener = listener.withLock({ $0 }) { return "https://\(listener)\(Self.path)" }
         guard let publicURL, publicURL.hasPrefix("https://") else { return nil }

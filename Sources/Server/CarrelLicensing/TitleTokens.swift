@@ -22,7 +22,7 @@ struct TitleTokens: Sendable {
     /// The grant that staff ask for.
     struct Request: Sendable {
         let title: String
-        /// The name of the account that gets the title; nil for the player's.
+        /// The name of the account that receives the title; nil for the player's.
         let account: String?
         /// To own, or a rental.
         let rights: BusinessRules.Rights
@@ -32,7 +32,7 @@ struct TitleTokens: Sendable {
         let expiresAt: Instant
     }
 
-    /// One grant in three forms with one id: the order of all of them is the same.
+    /// One grant in three forms with one id and one order.
     struct Made: Sendable {
         /// 32 hexadecimal digits.
         let id: String
@@ -40,18 +40,18 @@ struct TitleTokens: Sendable {
         let stream: SealedToken
         /// For a license in the store of a device.
         let license: SealedToken
-        /// The same as a license message under the service's own communication key.
+        /// The grant as a license message under the service's own communication key.
         let message: String
     }
 
-    /// Makes a token. An account that is new is made.
+    /// Creates a token. A missing account is created.
     ///
     /// - Parameters:
     ///   - request: the grant.
-    ///   - actor: for the audit log.
-    ///   - issuer: the back-office key that asks; nil for staff.
+    ///   - actor: the actor for the audit log.
+    ///   - issuer: the requesting back-office key; nil for staff.
     /// - Returns: the three forms.
-    /// - Throws: ``HTTPError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
+    /// - Throws: ``HTTPError`` `license.title` if the title does not exist or has no key; ``ServerError`` `request.invalid`.
     func make(_ request: Request, by actor: AuditActor, issuer: String?) async throws -> Made {
         let now = clock.now
         let fresh = try request.account.map { Account(id: Random.uuid(), name: try Accounts.checkedName($0)) }

@@ -41,7 +41,7 @@ package final class Tokens: Sendable {
     /// The longest life of a token, and the minute for which another node seals with the secret before.
     private static let longestLife = Duration.seconds(TokenRequest.maxLifetime) + .seconds(60)
 
-    /// Replaces the secret that seals tokens, and the one that signs the service's own license messages.
+    /// Replaces the secret that seals tokens, and the secret that signs the service's own license messages.
     ///
     /// - Parameters:
     ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in
@@ -49,7 +49,7 @@ package final class Tokens: Sendable {
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the new secret of tokens.
-    /// - Throws: ``ServerError`` `request.conflict` if every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `request.conflict` if every id belongs to a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor, at now: Instant) async throws -> SigningSecret.Rotation {
         let from = atOnce ? now : now + Self.notice
         let master = master
@@ -122,7 +122,7 @@ package final class Tokens: Sendable {
     ///
     /// - Parameters:
     ///   - text: base 64 for URLs.
-    ///   - kind: which of both.
+    ///   - kind: `register` or `deregister`.
     ///   - now: the time.
     /// - Returns: its rules.
     /// - Throws: `rights.token`, `rights.expired`; the database's error.

@@ -23,7 +23,7 @@ package struct Bookmarks: Sendable {
         package let createdAt: Instant
     }
 
-    /// Bookmarks that one account may keep in one title.
+    /// The maximum number of bookmarks of one account in one title.
     static let limit = 1000
 
     package func list(account: String, title: String) async throws -> [Bookmark] {

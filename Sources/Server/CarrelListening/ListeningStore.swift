@@ -21,7 +21,7 @@ package enum ListeningStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
         """
     )
-    // Of one interval told twice, the greater particulars stay, so that it does not matter which came first.
+    // The greater details of an interval reported twice are kept, so that the order of arrival does not matter.
     static let keepGreater = SQL(
         """
         UPDATE intervals SET end_position_ms = $6, device_id = $7, device_name = $8, speed = $9

@@ -41,9 +41,9 @@ extension Leases {
         let ending: [String]
     }
 
-    /// The answer to a stream that asks for a place.
+    /// The result of a stream's request for a slot.
     package enum Place: Equatable, Sendable {
-        /// It has one, when these streams are ended in the same transaction.
+        /// It has a slot if these streams are ended in the same transaction.
         case held(ending: [String])
         case refused(retryAfter: Int64)
     }
@@ -101,9 +101,8 @@ extension Leases {
     /// Ends a reservation after its transaction.
     ///
     /// - Parameters:
-    ///   - reservation: one that took a place, or none.
-    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places
-    ///     again.
+    ///   - reservation: a reservation, with or without a slot.
+    ///   - isCommitted: whether the stream is in the ledger now; otherwise the replaced listeners get their slots back.
     package func settle(_ reservation: Reservation, isCommitted: Bool) {
         state.withLock { state in
             guard isCommitted else { return Self.restore(reservation, &state) }
@@ -133,7 +132,7 @@ extension Leases {
         }
     }
 
-    /// Takes the places of the oldest listeners and streams; nil if there are fewer than that.
+    /// Takes the places of the oldest listeners and streams; nil if there are fewer.
     static func evict(
         _ count: Int,
         _ state: inout State,

@@ -8,7 +8,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/v1/orders`: what a shop's or library's back office calls.
+/// `/v1/orders`: the calls of a shop's or library's back office.
 struct OrderRoutes {
     let orders: Orders
     let accounts: Accounts

@@ -11,7 +11,7 @@ package import CarrelHome
 package import CarrelStore
 import CarrelThreads
 
-/// Orders: created, listed, ended. Each has a content key of its own, wrapped at rest.
+/// Orders: created, listed, ended. Each has its own content key, wrapped at rest.
 package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -26,7 +26,7 @@ package final class Orders: Sendable {
         self.master = master
     }
 
-    /// Adds an observer, which is told the id of every order that changes.
+    /// Adds an observer, which is called with the id of every changed order.
     package func onChange(_ observer: @escaping @Sendable (_ order: String) -> Void) {
         observers.withLock { $0.append(observer) }
     }
@@ -76,12 +76,12 @@ package final class Orders: Sendable {
         }
     }
 
-    /// Places an order. The same order number asks for the same order: a repeated request gets the order of the first, whatever has
-    /// become of the catalog since.
+    /// Places an order. An order number identifies the order: a repeated request returns the first request's order, whatever has
+    /// changed in the catalog since.
     ///
     /// - Returns: the order, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
-    ///   belongs to an order that differs).
+    ///   belongs to a different order).
     package func place(_ request: Request, by actor: AuditActor = .operator) async throws -> (order: Order, created: Bool) {
         let accountName = try Accounts.checkedName(request.account)
         if let start = request.start, let end = request.end, end <= start {
@@ -98,7 +98,7 @@ package final class Orders: Sendable {
             if let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) {
                 let order = earlier.order
                 guard
-                    // é in one code point and in two are two accounts
+                    // é as one code point and as two are different accounts
                     earlier.account.utf8.elementsEqual(accountName.utf8), wanted.means(order.titleID, isbns: earlier.isbns),
                     order.kind == request.kind, order.startsAt == request.start, order.endsAt == request.end
                 else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
@@ -181,7 +181,7 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// Which orders to list.
+    /// Criteria for listing orders.
     package struct Filter: Sendable {
         package var account: String?
         package var titleID: String?

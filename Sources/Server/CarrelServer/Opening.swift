@@ -10,10 +10,10 @@ extension CarrelService {
     /// Opens the embedded database of a home.
     ///
     /// - Parameters:
-    ///   - home: the folder that it is in.
-    ///   - missing: whether it is created where it is missing.
+    ///   - home: its home.
+    ///   - missing: whether to create it if it is missing.
     /// - Returns: the database, with the schema of this version.
-    /// - Throws: ``ServerError`` `homeMissing`; `StoreError` when it cannot be opened.
+    /// - Throws: ``ServerError`` `homeMissing`; `StoreError` if it cannot be opened.
     package static func openDatabase(_ home: Home, missing: Home.Missing = .refuse) throws -> SQLiteDatabase {
         guard missing == .create || home.hasDatabase else {
             throw ServerError(.homeMissing, "\(home.directory) is not a home: it has no database")
@@ -24,12 +24,12 @@ extension CarrelService {
     /// Opens the service of a home.
     ///
     /// - Parameters:
-    ///   - home: where media and keys are.
-    ///   - database: nil for the embedded one, which is in the home too.
-    ///   - missing: whether folders, database and master key are created where they are missing.
-    ///   - settings: what the operator decided.
-    ///   - clock: tells the time.
-    /// - Returns: the service, ready to answer.
+    ///   - home: the home with media and keys.
+    ///   - database: nil for the embedded database in the home.
+    ///   - missing: whether to create missing folders, database and master key.
+    ///   - settings: the operator's settings.
+    ///   - clock: the clock.
+    /// - Returns: the service, ready to serve requests.
     /// - Throws: ``ServerError`` for the home and its keys, `StoreError` for the database.
     package static func open(
         _ home: Home,

@@ -9,10 +9,9 @@ import Glibc
 
 // How a backup takes the place of a home's database, without bringing back what ended since.
 extension CarrelService {
-    /// The result of a restore: what ended with it, what was carried over, and what the replaced database recorded after the
-    /// backup.
+    /// The result of a restore: the ended and the carried-over items, and the replaced database's records from after the backup.
     package struct Restored: Sendable {
-        /// The time of the last entry in the backup's audit log; without one, the time of its file.
+        /// The time of the last entry in the backup's audit log; without entries, the time of its file.
         package let backupTime: Instant
         /// The path of the replaced database; nil if there was none.
         package let kept: String?
@@ -20,7 +19,7 @@ extension CarrelService {
         package let ended: Ended
         /// The number of rows that the replaced database had later than the backup, by name; nil if it was not read.
         package let carriedOver: [String: Int]?
-        /// Why nothing was carried over; nil if something could be.
+        /// The reason why nothing was carried over; nil otherwise.
         package let problem: String?
         /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that
         /// opens.
@@ -141,7 +140,7 @@ extension CarrelService {
         return Instant(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)
     }
 
-    /// Opens a copy of a backup that will take the place of the home's database; nothing is left of it where that fails.
+    /// Opens a copy of a backup that will replace the home's database; removes the copy on failure.
     private static func open(copyOf path: String, as fresh: String, for home: Home) async throws -> SQLiteDatabase {
         Home.removeDatabase(fresh)
         do {

@@ -29,7 +29,7 @@ struct SignOn: Sendable {
     enum Outcome: Sendable, Equatable {
         /// Signed in, with the session's token; for staff on the way to the administrator's page, the token of that session too.
         case session(String, staff: String?, returnPath: String)
-        /// To be told, as a stable word that the audit log has too.
+        /// The reason to report, as a stable word that is also in the audit log.
         case refused(String)
     }
 
@@ -47,7 +47,7 @@ struct SignOn: Sendable {
         var issuer: String?
     }
 
-    /// Ends a sign-in: asks the provider who it was, and opens a session.
+    /// Completes a sign-in: requests the identity from the provider, and opens a session.
     ///
     /// - Throws: `UpstreamError` if the provider is unreachable, or its response cannot be verified.
     func finish(_ answer: Answer, cookie: String?, redirect: String, requestID: String) async throws -> Outcome {
@@ -113,7 +113,7 @@ struct SignOn: Sendable {
         return StaffSession(account: account, role: role, createdAt: now, expiresAt: now + StaffSession.life, seenAt: now)
     }
 
-    /// The identity's account; where it has none, the first of `fresh` whose name is free becomes its own.
+    /// The identity's account; if it has none, the first of `fresh` with a free name is assigned to it.
     private static func account(
         of identity: OpenIDIdentity,
         _ fresh: [Account],

@@ -9,9 +9,9 @@ package struct SignOnSettings: Sendable {
     package var provider: OpenIDConfiguration?
     /// A PEM file of the authorities to trust for the provider instead of the system's.
     package var certificateAuthorities: String?
-    /// Which plan being in a group gives.
+    /// The plans granted by groups.
     package var plans: [String: String] = [:]
-    /// Which role being in a group gives, `admin` or `support`; owners are made by owners alone.
+    /// The roles granted by groups, `admin` or `support`; only owners appoint owners.
     package var roles: [String: Role] = [:]
     /// Lifetime of such a plan after a sign-in, because the provider does not report when a user leaves a group.
     package var planLife = Duration.seconds(30 * 24 * 3600)

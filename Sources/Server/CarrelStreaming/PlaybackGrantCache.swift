@@ -19,7 +19,7 @@ package final class StreamMedia: SegmentInput {
 
     /// Opens the media of a title.
     ///
-    /// - Throws: `store.damaged` if the file is shorter than the index says: no playlist may name what is not there.
+    /// - Throws: `store.damaged` if the file is shorter than the index says: no playlist may name missing bytes.
     init(
         titleID: String,
         index: SegmentIndex,
@@ -37,7 +37,7 @@ package final class StreamMedia: SegmentInput {
         }
     }
 
-    /// The same media, opened again.
+    /// Opens the same media again.
     fileprivate func again(in blobs: any BlobStore, at now: Instant) throws(StoreError) -> StreamMedia {
         try StreamMedia(titleID: titleID, index: index, id, in: blobs, at: now)
     }
@@ -46,7 +46,7 @@ package final class StreamMedia: SegmentInput {
         try blob.read(at: offset, into: &out)
     }
 
-    /// Whether the range is in memory, as far as its last byte tells: reading it will not wait for a disk.
+    /// Whether the range is in memory, judged by its last byte: reading it will not wait for a disk.
     func isWarm(_ range: Range<Int64>) -> Bool {
         var isThere = false
         _ = [UInt8](rawCapacity: 1) { isThere = blob.readNow(at: range.upperBound - 1, into: &$0) }
@@ -77,9 +77,9 @@ package final class PlaybackGrantCache: Sendable {
         package let media: StreamMedia
     }
 
-    /// How long a cached order is valid.
+    /// The time for which a cached order is valid.
     static let life = Duration.seconds(1)
-    /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
+    /// A file is opened again after this time: an intact copy may have replaced a damaged one.
     static let mediaLife = Duration.seconds(60)
     /// Maximum number of cached orders.
     private static let orderLimit = 20_000
@@ -101,7 +101,7 @@ package final class PlaybackGrantCache: Sendable {
         orders.onChange { [weak self] in self?.grants.invalidate($0) }
     }
 
-    /// The order and what is needed to stream it; nil if there is no such order.
+    /// The order and the data for streaming it; nil if there is no such order.
     package func grant(_ id: String, at now: Instant) async throws -> Grant? {
         let known = grants.find(id, at: now)
         if known.isFresh { return known.value }

@@ -178,8 +178,8 @@ struct StreamRoutes {
         return try await titles.coverResponse(of: grant.order.titleID, for: request)
     }
 
-    /// The grant of an order whose title may be shown: not one that was revoked or cancelled. Those that have ended by themselves, or
-    /// have not started, are still on their reader's shelf.
+    /// The grant of an order whose title may be shown: not revoked or canceled. Orders that have expired, or have not started,
+    /// are still on their reader's shelf.
     private func described(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> PlaybackGrantCache.Grant {
         let now = streaming.clock.now
         let (grant, _, _) = try await admitted(request, parameters, at: now)

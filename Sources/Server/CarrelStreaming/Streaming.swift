@@ -96,7 +96,7 @@ package final class Streaming: Sendable {
     /// The options of a playlist request.
     struct PlaylistRequest {
         var form: SegmentForm
-        /// Whether key URIs get the scheme `offline`, for apps that keep keys themselves.
+        /// Whether key URIs have the scheme `offline`, for apps that store keys themselves.
         var offline: Bool
         /// Scheme and authority at which the client reaches the server, such as `https://audio.example.org`.
         var origin: String
@@ -133,8 +133,8 @@ package final class Streaming: Sendable {
         return template
     }
 
-    /// The multivariant playlist that wraps a media playlist, with the chapters and, where there is one, the cover as session
-    /// data. The cover's address is a value: what a URI attribute leads to is JSON (RFC 8216 §4.3.4.4).
+    /// The multivariant playlist that wraps a media playlist, with the chapters and the cover, if any, as session data. The
+    /// cover's address is a value: a URI attribute must lead to JSON (RFC 8216 §4.3.4.4).
     func multivariantPlaylist(_ grant: PlaybackGrantCache.Grant, _ request: PlaylistRequest, cover: Bool) throws -> [UInt8] {
         let index = grant.media.index
         var query: [String] = []
@@ -153,7 +153,7 @@ package final class Streaming: Sendable {
 
     // MARK: Keys and segments
 
-    /// The key of one period of an order: the order's own where keys do not rotate, one derived from it where they do.
+    /// The key of one period of an order: the order's own if keys do not rotate, else a key derived from it.
     func key(_ grant: PlaybackGrantCache.Grant, period: Int) -> Secret? {
         guard settings.keyRotation > 0 else { return period == 0 ? grant.key : nil }
         guard period >= 0, period * settings.keyRotation < max(1, grant.media.index.segmentCount) else { return nil }

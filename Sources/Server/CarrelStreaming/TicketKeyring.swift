@@ -14,7 +14,7 @@ import CarrelThreads
 /// first window of tickets that opens then: by then every node knows it, and no playlist changes before its window ends. Earlier
 /// secrets remain valid for verification until the last ticket that they may have signed has expired.
 package final class TicketKeyring: Sendable {
-    /// How long secrets are valid after a successful read of the database.
+    /// The time for which secrets are valid after a successful read of the database.
     static let life = Duration.seconds(60)
     /// Additional time for which requests use them while another request reloads them.
     static let grace = Duration.seconds(5)
@@ -27,7 +27,7 @@ package final class TicketKeyring: Sendable {
         var readAt: Instant
         /// Whether a request is reading them again.
         var isReading = false
-        /// Counts the changes made here, so that what was read before one does not replace what was read after it.
+        /// The number of local changes, so that a state read before a change does not replace a state read after it.
         var changes: UInt64 = 0
     }
 
@@ -56,7 +56,7 @@ package final class TicketKeyring: Sendable {
             return nil
         }
         if let known { return known }
-        // A read that fails leaves the secrets as old as they were, so that one that was replaced is not used any longer for it.
+        // A failed read does not extend the validity of the secrets, so that a replaced secret is not used longer.
         defer { state.withLock { $0.isReading = false } }
         return try await reload(at: now)
     }

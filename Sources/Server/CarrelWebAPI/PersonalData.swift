@@ -24,7 +24,7 @@ package enum PersonalData {
         }
     }
 
-    /// The reason why what was sold, lent and given is kept.
+    /// The reason for keeping records of sales, loans and gifts.
     package static let accounting = "required for the shop's or library's accounting"
 
     /// The person whose data are exported.
@@ -104,7 +104,7 @@ package enum PersonalData {
         ///   - values: the other parameters.
         ///   - transaction: the transaction.
         ///   - item: returns a row's exported item, and the position after it.
-        /// - Throws: what the database and `item` throw.
+        /// - Throws: errors of the database and `item`.
         package init(
             _ statement: SQL,
             _ values: [SQLValue],

@@ -37,6 +37,6 @@ extension StoreError: HTTPProblemConvertible {
         }
     }
 
-    /// Seconds until it may be worth another try, where the operator may have to act first.
+    /// The seconds until a retry, if the operator may have to act first.
     private static let later: HTTPFields = ["Retry-After": "10"]
 }

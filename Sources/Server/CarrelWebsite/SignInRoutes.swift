@@ -17,7 +17,7 @@ struct SignInRoutes {
     let check: PasswordCheck
     let callers: RequestAuthenticator
     let activity: Activity
-    /// The label of the button for the OpenID provider; nil without one.
+    /// The label of the button for the OpenID provider; nil without a provider.
     let signOnLabel: String?
 
     /// A name, a password of 256 characters, escaped.
@@ -130,7 +130,7 @@ struct SignInRoutes {
         return try WebPage.door("sign-in-link", parts)
     }
 
-    /// Signs in by a link: only the form of our own page asks for it.
+    /// Signs in by a link: only the form of our own page calls it.
     private func redeem(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         try SameOrigin.require(request)
         guard let session = try await accounts.redeemSignInLink(token, requestID: request.id) else {
@@ -142,7 +142,7 @@ struct SignInRoutes {
         return Self.open(session, "/", request)
     }
 
-    /// Ends the sessions that the browser has: a neighbour on the same host may have planted one before ours.
+    /// Ends the browser's sessions: another site on the same host may have planted one before ours.
     private func endSession(_ request: HTTPRequest) async throws {
         for token in request.cookies(RequestAuthenticator.sessionCookie).prefix(RequestAuthenticator.cookieLimit) {
             try await accounts.endSession(token, requestID: request.id)

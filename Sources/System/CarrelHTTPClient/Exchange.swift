@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One request and its response, from the side of the task that made it.
+/// A request and its response, from the view of the calling task.
 final class Exchange: Sendable {
     private let transfer: Transfer
     private let loop: CurlLoop

@@ -8,12 +8,12 @@ import CarrelThreads
 /// Every request has time limits and a longest response. Cancelling the task ends a request within milliseconds.
 public final class HTTPClient: Sendable {
     private let configuration: HTTPClientConfiguration
-    /// Made for the first request: a client that is never asked starts no thread, and does not make libcurl ready.
+    /// Created for the first request: an unused client starts no thread, and does not initialize libcurl.
     private let made = Locked<CurlLoop?>(nil)
 
-    /// Creates a client with connections and threads of its own.
+    /// Creates a client with its own connections and threads.
     ///
-    /// - Parameter configuration: what all its requests share.
+    /// - Parameter configuration: the settings of all its requests.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.configuration = configuration
     }
@@ -53,14 +53,14 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// Sends a request and hands the body over chunk by chunk as it arrives; a slow consumer makes the server wait.
+    /// Sends a request and passes the body on chunk by chunk as it arrives; a slow consumer makes the server wait.
     ///
     /// - Parameters:
-    ///   - request: what to send.
-    ///   - onHead: gets the response's status and fields before the first chunk; throwing ends the transfer.
-    ///   - onChunk: gets the bytes in order, at most about 256 KiB at a time; throwing ends the transfer.
+    ///   - request: the request.
+    ///   - onHead: receives the response's status and fields before the first chunk; throwing ends the transfer.
+    ///   - onChunk: receives the bytes in order, at most about 256 KiB at a time; throwing ends the transfer.
     /// - Returns: the response, without a body.
-    /// - Throws: ``HTTPClientError``, or what a closure throws.
+    /// - Throws: ``HTTPClientError``, or errors of the closures.
     @discardableResult
     public func stream(
         _ request: ClientRequest,

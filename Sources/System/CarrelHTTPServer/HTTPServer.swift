@@ -25,13 +25,13 @@ package final class HTTPServer: Sendable {
     private let metrics: MetricsRegistry
     private let running = Locked<Running?>(nil)
 
-    /// A server that does not listen yet.
+    /// Creates a server; call `start()` to listen.
     ///
     /// - Parameters:
     ///   - configuration: addresses, trusted proxies and time limits.
-    ///   - router: what to serve.
-    ///   - log: receives every request when it is over, on its connection's thread: it must not wait.
-    ///   - metrics: where to count.
+    ///   - router: the routes.
+    ///   - log: receives every finished request, on its connection's thread: it must not block.
+    ///   - metrics: the metrics.
     package init(
         configuration: ServerConfiguration,
         router: Router,
@@ -84,7 +84,7 @@ package final class HTTPServer: Sendable {
                 let site = try ClientCertificateSite(listener)
                 sites.append(site)
                 asking.append([])
-                // The daemons want one, and every connection gets the site's instead.
+                // The daemons require a certificate, but every connection uses the site's instead.
                 let certificate = TLSCertificate(listener.identity)
                 for _ in 0..<count {
                     let worker = try Worker(core, configuration, certificate: certificate, site: site)
@@ -121,13 +121,13 @@ package final class HTTPServer: Sendable {
         return bound
     }
 
-    /// Replaces the certificate of a listener that asks clients for one, and the authorities that it trusts. Connections that have begun keep
-    /// theirs.
+    /// Replaces the certificate of a listener that requests client certificates, and its trusted authorities. Existing
+    /// connections keep theirs.
     ///
     /// - Parameters:
     ///   - identity: the new certificate.
-    ///   - index: the place among ``ServerConfiguration/clientCertificateListeners``.
-    /// - Throws: `server.tls` for one that cannot be used: the old one stays.
+    ///   - index: the index among ``ServerConfiguration/clientCertificateListeners``.
+    /// - Throws: `server.tls` for an unusable identity: the old one stays.
     package func replace(_ identity: TLSIdentity, ofClientCertificateListener index: Int = 0) throws(HTTPServerError) {
         guard let sites = running.withLock({ $0?.sites }), sites.indices.contains(index) else { return }
         try sites[index].replace(identity)

@@ -11,7 +11,7 @@ import Synchronization
 final class Worker: @unchecked Sendable {  // its variables are the daemon's thread's
     let core: ServerCore
     let isTLS: Bool
-    /// The listener that asks clients for a certificate; nil for the others.
+    /// The listener that requests client certificates; nil for others.
     let site: ClientCertificateSite?
     let router: Router
     let buffers = WriteBuffers()
@@ -34,8 +34,8 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     ///   - core: shared with the other workers.
     ///   - configuration: the limits.
     ///   - certificate: the PEM text of certificate and key, for TLS.
-    ///   - site: for a listener that asks clients for a certificate.
-    /// - Throws: when the library does not start.
+    ///   - site: the site of a listener that requests client certificates.
+    /// - Throws: an error if the library does not start.
     init(
         _ core: ServerCore,
         _ configuration: ServerConfiguration,
@@ -143,7 +143,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)  // of this thread alone (setpriority(2))
     }
 
-    /// Takes a connection over, or closes it and returns false: then its end is not reported.
+    /// Takes over a connection, or closes it and returns false: then its end is not reported.
     func add(_ descriptor: Int32) -> Bool {
         guard let daemon = unsafe daemon else {
             Glibc.close(descriptor)

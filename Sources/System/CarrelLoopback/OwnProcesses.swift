@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// Tells the connections of this process and of its descendants from others. Each connection is looked up once.
+/// Distinguishes the connections of this process and its descendants from others. Each connection is looked up once.
 final class OwnProcesses: Sendable {
     /// Verdicts by the socket's cookie.
     private let verdicts = Locked<[UInt64: Bool]>([:])

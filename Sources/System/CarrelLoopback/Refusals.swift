@@ -27,8 +27,8 @@ package struct Refusals: Sendable {
     package var otherHost = HTTPError(.misdirectedRequest, "http.host", "this host is not served here")
 
     /// - Parameters:
-    ///   - otherUser: to processes of other users.
-    ///   - noToken: to requests without the right token.
+    ///   - otherUser: the response to processes of other users.
+    ///   - noToken: the response to requests without the right token.
     package init(
         otherUser: HTTPError = HTTPError(.forbidden, "loopback.otherUser", "this address is for another user of this machine"),
         noToken: HTTPError = HTTPError(.forbidden, "loopback.token", "only a client that was given the whole address may use it")

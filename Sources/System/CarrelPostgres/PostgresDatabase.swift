@@ -13,7 +13,7 @@ package final class PostgresDatabase: Database {
     private let queue: PostgresQueue
     private let patience: Duration
     private let pulse: PostgresPulse
-    /// Why the last write that changes rows failed, where the server has no room or takes none; nil if it did not.
+    /// The error of the last write, if the server is full or read-only; nil otherwise.
     private let writeTrouble = Locked(WriteTrouble())
 
     /// Connects and brings the schema up to date; if several programs start together, one does it and the others wait.
@@ -73,7 +73,7 @@ package final class PostgresDatabase: Database {
         }
     }
 
-    /// Asks on a connection of its own, whatever the others do.
+    /// Queries the server on a separate connection, independent of others.
     package func probe() async throws {
         if let trouble = await pulse.look() { throw trouble }
         let trouble = writeTrouble.withLock { trouble in

@@ -12,8 +12,8 @@ struct PostgresParameters {
 
     /// - Parameters:
     ///   - values: the values of `$1`, `$2`, ….
-    ///   - types: what the statement wants.
-    /// - Throws: `store.statement` if they do not fit.
+    ///   - types: the statement's parameter types.
+    /// - Throws: `store.statement` if they do not match.
     init(_ values: [SQLValue], types: [PostgresType]) throws(StoreError) {
         guard values.count == types.count else {
             throw StoreError(.statement, "a statement with \(types.count) parameters was given \(values.count) values")

@@ -15,7 +15,7 @@ final class PostgresPool: Sendable {
     private let idleLimit: Int
     private let pulse: PostgresPulse
     private let state = Locked(State())
-    /// How long a server that refuses connections is asked again, as while it restarts or has none left.
+    /// The time for which refused connections are retried, for example while the server restarts or has none left.
     private static let patience = Duration.seconds(2)
 
     init(address: String, idleLimit: Int, pulse: PostgresPulse) {
@@ -26,8 +26,8 @@ final class PostgresPool: Sendable {
 
     /// An idle connection, or a new one.
     ///
-    /// - Throws: `store.unavailable` if there is none within two seconds, and immediately while the server is known not to
-    ///   answer.
+    /// - Throws: `store.unavailable` if there is none within two seconds, and immediately while the server is known to be
+    ///   unresponsive.
     func take() throws(StoreError) -> PostgresConnection {
         let deadline = ContinuousClock.now + Self.patience
         var pause: UInt32 = 20_000

@@ -15,7 +15,7 @@ final class PostgresQueue: Sendable {
     /// Threads for what looks at many rows.
     private let searches: BlockingThreadPool
     private let state = Locked(State())
-    /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
+    /// The longest wait for a thread before work is refused with `store.busy`.
     private static let patience = Duration.seconds(10)
 
     /// - Parameters:
@@ -62,7 +62,7 @@ final class PostgresQueue: Sendable {
         return try await body()
     }
 
-    /// Refuses new work and returns when all that was asked before is answered.
+    /// Refuses new work and returns when all earlier work is done.
     func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

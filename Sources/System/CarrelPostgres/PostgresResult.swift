@@ -4,7 +4,7 @@ import CPostgres
 import CarrelBytes
 import CarrelStore
 
-/// The server's answer to one statement, rows in binary form.
+/// The server's response to one statement, rows in binary form.
 @safe
 struct PostgresResult: ~Copyable {
     private let handle: OpaquePointer?
@@ -46,7 +46,7 @@ struct PostgresResult: ~Copyable {
         return unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
     }
 
-    /// The types of the columns; throws `store.type` for one that SQLite does not have.
+    /// The types of the columns; throws `store.type` for a type that SQLite does not have.
     func columnTypes(blob: Oid?) throws(StoreError) -> [PostgresType] {
         var types: [PostgresType] = []
         for column in 0..<(unsafe PQnfields(handle)) {

@@ -7,7 +7,7 @@ extension StoreError {
     ///
     /// - Parameters:
     ///   - state: five characters; empty if the connection was lost.
-    ///   - message: the server's primary message, kept where it cannot hold a value.
+    ///   - message: the server's primary message, kept if it cannot contain a value.
     ///   - constraint: the name of the constraint, if one refused a row.
     init(state: String, message: String?, constraint: String?) {
         let words = message ?? "the database gave no reason"

@@ -19,7 +19,7 @@ package struct SettingExplanation: Sendable, Equatable {
     package let help: String
     /// As the environment says it.
     package let environmentName: String
-    /// How a command line says it.
+    /// The command-line flags.
     package let flags: [String]
 
     init<Root>(_ setting: Setting<Root>, _ values: Root, _ defaults: Root, _ origin: SettingOrigin) {
@@ -33,7 +33,7 @@ package struct SettingExplanation: Sendable, Equatable {
         flags = setting.flags
     }
 
-    /// The value for a reader: `(secret)` and `(not set)` where there is none to show.
+    /// The value for a reader: `(secret)` and `(not set)` if there is none to show.
     package var shown: String {
         if isSecret { return origin == .builtIn ? "(not set)" : "(secret)" }
         guard let value else { return "(not set)" }
@@ -42,7 +42,7 @@ package struct SettingExplanation: Sendable, Equatable {
 }
 
 extension LoadedSettings {
-    /// Every setting in a table: name, value, where it came from.
+    /// Every setting in a table: name, value and origin.
     package var table: TextTable {
         var table = TextTable([.init("setting"), .init("value", canShrink: true), .init("from")])
         for row in explain() { table.add([row.name, row.shown, row.origin.description]) }

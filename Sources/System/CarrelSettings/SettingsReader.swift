@@ -2,7 +2,7 @@
 
 import CarrelCommandLine
 
-/// Reads settings from one place after the other, each over the one before, and collects what is wrong.
+/// Reads settings from several sources, each overriding the previous one, and collects problems.
 struct SettingsReader<Table: SettingsTable> {
     private let settings = Table.settings
     private var values = Table()

@@ -7,9 +7,9 @@ import Glibc
 
 /// A program that reads one file, isolated, so that a broken decoder never takes this process down.
 ///
-/// The kernel holds the child to what it is for, whatever its decoders are made to do: it may open the one file and what programs
-/// and libraries are made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It
-/// inherits no descriptor; its processor time, memory and open files are limited, and the time it takes by the clock.
+/// The kernel confines the child, even if its decoders are exploited: it may open the one file, and files of programs and
+/// libraries, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It inherits no
+/// descriptor; its processor time, memory and open files are limited, and its wall-clock time.
 package struct ConfinedProgram: Sendable {
     /// Seconds of processor time: a day of audio takes minutes.
     private static let cpuSeconds = 4 * 3600
@@ -52,7 +52,7 @@ package struct ConfinedProgram: Sendable {
     ///   - source: the path of the open file that it may read.
     ///   - limit: its time limit, in wall-clock time.
     ///   - body: receives the bytes as they arrive.
-    /// - Throws: ``TranscodingError``, or what `body` throws; the child is ended then.
+    /// - Throws: ``TranscodingError``, or errors of `body`; the child is ended then.
     package func run(
         _ arguments: [String],
         reading source: Int32,

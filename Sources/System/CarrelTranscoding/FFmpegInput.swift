@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails.
-/// Several files of one folder are copied together.
+/// An audio or video file for a confined ffmpeg: copied or transcoded into fragments of MP4, or rendered as thumbnails. Several
+/// files of one folder are copied together.
 ///
-/// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
+/// Formats and protocols are on fixed lists, so that a playlist disguised as a film opens nothing.
 package final class FFmpegInput {
     /// The only formats that ffmpeg may open here: all hold their media themselves.
     private static let formats = [
@@ -32,8 +32,8 @@ package final class FFmpegInput {
     }
 
     /// - Parameters:
-    ///   - names: of files whose media are played together, by one clock.
-    ///   - folder: holds them, and nothing that ffmpeg may not read.
+    ///   - names: the names of files whose media share one timeline.
+    ///   - folder: their folder, which contains only files that ffmpeg may read.
     /// - Throws: `failed` if it cannot be read.
     package init(_ names: [String], in folder: String) throws(TranscodingError) {
         descriptor = try Self.opened(folder)
@@ -180,9 +180,9 @@ package final class FFmpegInput {
     ///
     /// - Parameters:
     ///   - streams: the streams of the file; nil lists them first.
-    ///   - isTransport: whether `body` gets a transport stream instead of a fragmented MP4 file.
+    ///   - isTransport: whether `body` receives a transport stream instead of a fragmented MP4 file.
     ///   - body: receives the file as it arrives.
-    /// - Throws: ``TranscodingError``, or what `body` throws.
+    /// - Throws: ``TranscodingError``, or errors of `body`.
     package func copy(_ streams: [Stream]? = nil, isTransport: Bool = false, _ body: (RawSpan) throws -> Void) throws {
         let maps = paths.indices.flatMap { ["-map", "\($0):V?", "-map", "\($0):a?"] }
         let filters = isTransport ? [] : Self.filters(try streams ?? self.streams())

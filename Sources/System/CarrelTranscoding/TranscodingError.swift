@@ -2,9 +2,9 @@
 
 package import CarrelBytes
 
-/// Why a program of ffmpeg did not do its work: a stable code, and words for a person.
+/// A failure of an ffmpeg program: a stable code, and a message for people.
 ///
-/// Two errors are equal when their codes are.
+/// Errors are equal if their codes are.
 package struct TranscodingError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<TranscodingError>
@@ -23,7 +23,7 @@ package struct TranscodingError: CodedError {
 extension ErrorCode where Failure == TranscodingError {
     /// The program is not installed.
     package static var notInstalled: Self { Self("transcoding.not-installed") }
-    /// The kernel cannot hold the program to what it is for.
+    /// The kernel cannot confine the program.
     package static var notConfined: Self { Self("transcoding.not-confined") }
     /// The program cannot be run, or its output not read.
     package static var failed: Self { Self("transcoding.failed") }

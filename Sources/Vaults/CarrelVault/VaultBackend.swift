@@ -23,7 +23,8 @@ package protocol VaultBackend: Sendable {
     /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
     /// - Throws: `vault.absent` for an unknown key.
     func sign(_ message: [UInt8], withKey name: String) async throws(VaultError) -> [UInt8]
-    /// The X coordinate of the product of a key and a point (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a key is derived from it.
+    /// The X coordinate of the product of a key and a point (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a key is derived from
+    /// it.
     ///
     /// - Throws: `vault.absent` for an unknown key.
     func agree(withKey name: String, other: P256.PublicKey) async throws(VaultError) -> Secret

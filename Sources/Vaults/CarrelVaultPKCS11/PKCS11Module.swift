@@ -145,8 +145,8 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         throw failure ?? .odd("a call had no result")
     }
 
-    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module: modules such
-    /// as SoftHSM show a token without its label while another process signs in.
+    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module:
+    /// modules such as SoftHSM show a token without its label while another process signs in.
     private static func locked<Value>(
         _ path: String,
         _ body: () throws(VaultError) -> Value

@@ -66,7 +66,7 @@ struct `A file` {
         }
     }
 
-    @Test func `of MP4 whose movie is behind the cut is refused, told or not`() async throws {
+    @Test func `refuses MP4 whose movie box is after the cut, with or without the option`() async throws {
         let intake = try Intake()
         try await intake.tone("book.m4b", 20, ["-c:a", "aac", "-f", "ipod"])
         let whole = intake.directory.read("book.m4b") ?? []

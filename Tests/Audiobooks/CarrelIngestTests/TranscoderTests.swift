@@ -82,7 +82,7 @@ struct `The transcoder's child` {
         return String(decoding: bytes.prefix(max(0, got)), as: UTF8.self)
     }
 
-    @Test func `is ended when it takes too long by the clock, whether it says nothing, goes on, or closes its output and stays`()
+    @Test func `ends a decoder at its time limit, whether it is silent, continues, or closes its output and stays`()
         throws
     {
         let start = ContinuousClock.now

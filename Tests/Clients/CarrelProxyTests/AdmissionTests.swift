@@ -157,7 +157,7 @@ struct `Requests to a proxy` {
         "key.bin",
         "index.m3u8/x", "%2e%2e/%2e%2e/etc/passwd", "nothing",
     ])
-    func `with a hostile query are refused, and the session goes on`(path: String) async throws {
+    func `refuses requests with a hostile query, and keeps the session`(path: String) async throws {
         let run = try ProxyRun()
         let session = try Self.session(run)
         let base = session.url.replacing("index.m3u8", with: "")

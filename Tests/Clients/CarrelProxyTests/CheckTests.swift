@@ -43,7 +43,7 @@ struct `The check of a session` {
         await run.proxy.stop()
     }
 
-    @Test func `tells tracks beside the pictures, and those of the caller`() async throws {
+    @Test func `reports tracks in addition to the pictures, and the caller's tracks`() async throws {
         let package = try await ProtectedPackage { $0.scheme = .cbcs }
         let run = try ProxyRun { $0.output = .fragments }
         var parameters = MediaSourceParameters()

@@ -125,7 +125,7 @@ struct `A DCF source` {
         await origin.stop()
     }
 
-    @Test func `goes out with the media type that the caller names`() async throws {
+    @Test func `is sent with the caller's media type`() async throws {
         let run = try ProxyRun()
         var parameters = MediaSourceParameters()
         parameters.contentType = "text/markdown"
@@ -139,7 +139,7 @@ struct `A DCF source` {
         await run.proxy.stop()
     }
 
-    @Test func `is found behind a name that does not say it`() async throws {
+    @Test func `is detected by content if its name does not reveal it`() async throws {
         let directory = TemporaryDirectory()
         let bytes = try #require(Fixtures.bytes(at: try Fixtures.path("media/dcf/note.ctr.dcf")))
         let source = directory.write("note", bytes)

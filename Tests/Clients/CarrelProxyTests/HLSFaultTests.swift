@@ -91,7 +91,7 @@ struct `An HLS origin that fails for a moment` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: [429, 503]) func `and refuses ten requests for a segment, then goes on, is not noticed by the player`(
+    @Test(arguments: [429, 503]) func `hides ten refusals of a segment from the player if the origin then continues`(
         status: Int
     )
         async throws

@@ -35,8 +35,7 @@ struct `An HLS source with sync pictures` {
     }
 
     @Test(arguments: [nil, TransportScheme.sampleAES], [true, false])
-    func `of transport streams gets the tables that its pictures lie behind`(scheme: TransportScheme?, hasMap: Bool) async throws
-    {
+    func `adds their tables to picture lists of transport streams`(scheme: TransportScheme?, hasMap: Bool) async throws {
         let package = try await ProtectedPackage { options in
             options.isTransport = true
             options.transport = scheme

@@ -169,7 +169,7 @@ struct `An HLS source` {
         try await Self.play(package, .local, keys: GivenKeys())
     }
 
-    @Test func `with key files beside its playlist plays as its clear source, and not by the seed's policy`() async throws {
+    @Test func `plays a source with local key files like its clear source, but not by the seed's policy`() async throws {
         let package = try await Self.transport(.aes128) { $0.keyURI = "{kid}.key" }
         let id = Hex.encode(ProtectedPackage.videoKey.id.bytes)
         _ = package.directory.write("out/\(id).key", try #require(package.bytes(ofKey: id)))

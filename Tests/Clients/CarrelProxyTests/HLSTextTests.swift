@@ -137,7 +137,7 @@ struct `Subtitles of an HLS source` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: Coding.allCases) func `beside transport streams keep the clock of these`(coding: Coding) async throws {
+    @Test(arguments: Coding.allCases) func `keep the clock of accompanying transport streams`(coding: Coding) async throws {
         let package = try await ProtectedPackage { options in
             options.isTransport = true
             options.transport = .aes128

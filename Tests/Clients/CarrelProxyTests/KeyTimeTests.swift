@@ -45,7 +45,7 @@ struct `Keys in time` {
         }
     }
 
-    @Test func `that are not there yet fail with a code of their own where nobody waits`() async throws {
+    @Test func `fail with their own code if they are missing and the player does not wait`() async throws {
         let package = try await Self.package()
         let run = try ProxyRun()
         let keys = SetKeys(.pending)

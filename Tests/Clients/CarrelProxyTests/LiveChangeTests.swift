@@ -65,7 +65,7 @@ struct `A live DASH source that changes` {
         await run.proxy.stop()
     }
 
-    @Test func `plays on behind a segment that is missing`() async throws {
+    @Test func `continues playback after a missing segment`() async throws {
         for name in ["v-init.mp4", "a-init.mp4"] { origin.put(name, try Fixtures.bytes("media/dash/number-clear/\(name)")) }
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 100, window: 40).text)
         for number in 30..<60 where number != 40 {

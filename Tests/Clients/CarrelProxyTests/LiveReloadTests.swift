@@ -74,7 +74,7 @@ struct `A live DASH source of a made origin` {
     }
 
     @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
-    func `names a segment and its initialization alike as long as they are listed`(output: PlaylistProxy.Output) async throws {
+    func `names a segment and its initialization consistently while they are listed`(output: PlaylistProxy.Output) async throws {
         let run = try ProxyRun { $0.output = output }
         let session = try run.proxy.makeURL(origin.url("live.mpd"), .dash)
         let rendition = output == .fragments ? "video=0" : "video=0&audio=0"

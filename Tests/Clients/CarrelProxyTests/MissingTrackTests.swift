@@ -83,7 +83,7 @@ struct `A DASH source with a period that misses a track` {
         await run.proxy.stop()
     }
 
-    @Test func `plays its pictures and its audio beside each other`() async throws {
+    @Test func `plays its pictures and its audio together`() async throws {
         try put(["va", "v", "va"])
         let run = try ProxyRun { $0.demuxesAudio = true }
         let session = try run.proxy.makeURL(origin.url("made.mpd"), .dash)

@@ -61,7 +61,7 @@ struct `The tracks of a source` {
         await run.proxy.stop()
     }
 
-    @Test func `of DASH are those that transport streams carry, beside main ones that they do not`() async throws {
+    @Test func `chooses DASH tracks that transport streams can carry over main tracks that they cannot`() async throws {
         for name in ["v", "a"] {
             origin.put("\(name)-init.mp4", try Fixtures.bytes("media/dash/number-clear/\(name)-init.mp4"))
             for number in 1...3 {

@@ -41,7 +41,7 @@ struct `A file with an index` {
         return (try #require(files.first), ranges)
     }
 
-    @Test func `goes out as one file with byte ranges, and plays as the clear source`() async throws {
+    @Test func `is served as one file with byte ranges, and plays like the clear source`() async throws {
         let run = try ProxyRun {
             $0.output = .fragments
             $0.rules = .rfc
@@ -94,8 +94,7 @@ struct `A file with an index` {
     }
 
     @Test(arguments: [RenditionName(video: 0), RenditionName(text: 0)])
-    func `is named by byte ranges where its bytes keep their places, which those of subtitles do not`(name: RenditionName) throws
-    {
+    func `is named by byte ranges if its bytes keep their places, unlike subtitles`(name: RenditionName) throws {
         var list = SegmentList()
         list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2), byteRange: 700..<900)]
         let text = try PlaylistText(rules: .rfc, isFragmented: true, isEncrypted: false).media(list, of: name)

@@ -156,7 +156,7 @@ struct `Segments that are open ahead` {
         await #expect(throws: ProxyError.self) { try await failed.wait() }
     }
 
-    @Test func `that two requests want are opened for each, and their failure is that of both`() async throws {
+    @Test func `opens a segment for each of two requests, and fails both together`() async throws {
         let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: 1)), Late())
         let both = (0..<2).map { _ in
             Task { try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next() }
@@ -175,7 +175,7 @@ struct `Segments that are open ahead` {
         #expect(presentation.opened.withLock { $0 } == 3)
     }
 
-    @Test(arguments: [Duration.zero, .seconds(30)]) func `leave nothing behind when their session ends`(pause: Duration)
+    @Test(arguments: [Duration.zero, .seconds(30)]) func `leave nothing open when their session ends`(pause: Duration)
         async throws
     {
         let share = PrefetchShare(limit: 1)

@@ -164,7 +164,7 @@ struct `The rights of a session` {
         #expect(source.asked.withLock { $0 } == 2)
     }
 
-    @Test func `that come behind its end are given back`() async throws {
+    @Test func `returns rights that arrive after its end`() async throws {
         let source = LateRights()
         let rights = try Self.rights(source, limit: .seconds(60))
         let redeemed = Task { try await rights.redeemed() }

@@ -204,7 +204,7 @@ import Testing
         await origin.stop()
     }
 
-    @Test func `has no other keys than those of its rights`() async throws {
+    @Test func `has only the keys of its rights`() async throws {
         let package = try await Self.transport(.cissa)
         let origin = try OriginServer(package.path)
         let run = try ProxyRun()
@@ -237,7 +237,7 @@ import Testing
         await origin.stop()
     }
 
-    @Test(arguments: [true, false]) func `goes on while its rights are renewed`(isClear: Bool) async throws {
+    @Test(arguments: [true, false]) func `continues while its rights are renewed`(isClear: Bool) async throws {
         let package = try await Self.transport(isClear ? nil : .cissa)
         let origin = try OriginServer(package.path)
         let clock = ManualClock(Instant(milliseconds: 1_000_000_000_000))

@@ -86,7 +86,7 @@ struct `Segments on their way` {
         await run.proxy.stop()
     }
 
-    @Test func `end with a seek while the origin says nothing`() async throws {
+    @Test func `end with a seek while the origin does not respond`() async throws {
         media.origin.serve(LargeSegments.path(1), .silent)
         let addresses = try await addresses()
         let client = client

@@ -48,7 +48,7 @@ private final class StuckServer: Sendable {
     func stop() async { await server.stop() }
 }
 
-struct `A file of a server that says nothing` {
+struct `A file on a server that does not respond` {
     private let keys: GivenKeys
     private let server: StuckServer
 

@@ -61,7 +61,7 @@ struct `Fragments that no key line speaks of` {
         await usual.proxy.stop()
     }
 
-    @Test func `are found beside pictures in the clear`() async throws {
+    @Test func `finds protected tracks together with unencrypted pictures`() async throws {
         let package = try await Self.package(.cbcs, ["audio-1"])
         let clear = try await ProtectedPackage { $0.scheme = nil }
         _ = try await runProcess(["/bin/cp", "-r", "\(clear.path)/video-1", "\(clear.path)/video-1.m3u8", package.path])

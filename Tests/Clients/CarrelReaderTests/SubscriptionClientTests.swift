@@ -76,7 +76,7 @@ struct `A subscription client` {
         await provider.stop()
     }
 
-    @Test func `tells the provider when somebody else signs in, and when what was kept cannot be removed`() async throws {
+    @Test func `notifies the provider when another user signs in, and when stored data cannot be removed`() async throws {
         let tokens = Locked(["one", "two"])
         let provider = try ScriptedProvider { call, _ in
             switch call {
@@ -108,7 +108,7 @@ struct `A subscription client` {
         await provider.stop()
     }
 
-    @Test func `is not half-read from what is no file`() {
+    @Test func `reads nothing from an invalid file`() {
         let directory = TemporaryDirectory()
         let store = FileSubscriptionStore(path: directory.path)
         #expect(throws: ReaderError.self) { try store.load() }

@@ -36,7 +36,7 @@ struct DrawnDocumentsTests {
         try #require(isSo())
     }
 
-    @Test func `is opened no longer than somebody waits for it, and then anew`() async throws {
+    @Test func `closes a document when the last reader cancels, and opens it again later`() async throws {
         _ = (try requirePeer("pdftoppm"), try requirePeer("pdftotext"))
         let stalled = Stalled()
         let manifest = Manifest(metadata: Metadata(title: "Slow"))

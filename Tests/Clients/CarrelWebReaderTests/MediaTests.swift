@@ -88,7 +88,7 @@ struct MediaTests {
         }
     }
 
-    @Test func `sound, and goes on where it stopped`() async throws {
+    @Test func `audio, and continues where it stopped`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         let file = directory.file("tone.mp3")
         try await checkProcess([ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=220:duration=30", file])

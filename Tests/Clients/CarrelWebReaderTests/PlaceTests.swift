@@ -130,7 +130,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `is not in text that nobody sees`() async throws {
+    @Test func `ignores hidden text`() async throws {
         var book = TestBook.sentences(chapters: 1, paragraphs: 20)
         let hidden = (1...400).map { "Hidden words number \($0)." }.joined(separator: " ")
         let styles = [

@@ -217,7 +217,7 @@ struct PublicationServerTests {
         }
     }
 
-    @Test func `hands packed entries on as they are packed`() async throws {
+    @Test func `forwards compressed entries without decompressing them`() async throws {
         let book = book()
         let data = try #require(book.files["data.bin"])
         let curl = try requirePeer("curl")
@@ -242,7 +242,7 @@ struct PublicationServerTests {
         }
     }
 
-    @Test func `has addresses that nobody guesses, each token for its own routes`() async throws {
+    @Test func `has unguessable addresses, each token for its own routes`() async throws {
         try await withServer(try await book().open()) { addresses in
             let token = try #require(addresses.publication.split(separator: "/").last)
             let other = try #require(addresses.protection.split(separator: "/").last)

@@ -86,7 +86,7 @@ struct ReaderServerTests {
         return (response.status, problem["code"]?.string, problem["detail"]?.string)
     }
 
-    @Test func `searches the documents beside the reading order, too, behind the others`() async throws {
+    @Test func `searches documents outside the reading order, too, after the others`() async throws {
         var book = TestBook.sentences(chapters: 2, paragraphs: 1)
         book.chapters[1].body += "<p>m&#225;s</p>"
         book.asides = [("notes 1.xhtml", "<p id=\"mark\">más São</p>")]
@@ -276,7 +276,7 @@ struct ReaderServerTests {
         }
     }
 
-    @Test func `loses no note when two readers write at once`() async throws {
+    @Test func `loses no note when two readers write concurrently`() async throws {
         let book = TestBook.sentences(chapters: 1, paragraphs: 2)
         try await withReader(book) { first, _ in
             try await withReader(book) { second, _ in

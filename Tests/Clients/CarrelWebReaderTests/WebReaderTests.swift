@@ -53,7 +53,7 @@ struct WebReaderTests {
         }
     }
 
-    @Test func `opens what the contents and the search name beside the reading order, and goes back`() async throws {
+    @Test func `opens documents outside the reading order from the contents and the search, and goes back`() async throws {
         try await ReaderPage.withBrowser { browser in
             var book = TestBook.sentences(chapters: 2, paragraphs: 10)
             book.asides = [("notes 1.xhtml", "<p id=\"mark\">A zeppelin.</p>")]

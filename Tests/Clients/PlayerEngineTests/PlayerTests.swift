@@ -129,7 +129,7 @@ struct `A player` {
         #expect(revoked?.code == .revoked && revoked?.serverCode == "personalization.revoked")
     }
 
-    @Test func `with a damaged file or another vault says so, and makes nothing anew`() async throws {
+    @Test func `with a damaged file or another vault reports an error, and recreates nothing`() async throws {
         let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let vault = try await test.vault(folder)

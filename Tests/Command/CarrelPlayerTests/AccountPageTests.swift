@@ -68,7 +68,7 @@ struct `The account page` {
     }
 
     @Test(arguments: BrowserKind.allCases)
-    func `lets in, shows what is there, and ends what its owner ends`(kind: BrowserKind) async throws {
+    func `signs in, shows the account's data, and ends sessions on request`(kind: BrowserKind) async throws {
         let (server, browser) = try await start(kind)
         try await browser.open("\(server.url)/account")
         #expect(try await browser.text("h1") == "Sign in")

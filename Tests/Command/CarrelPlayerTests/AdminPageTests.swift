@@ -138,7 +138,7 @@ struct `The page at admin` {
         await site.stop()
     }
 
-    @Test func `signs nobody in over a line that others can read`() async throws {
+    @Test func `refuses sign-in over an unencrypted connection`() async throws {
         let site = try await AdminSite(["--http-allowed-hosts", "carrel.example"])
         var options = BrowserOptions()
         options.loopbackNames = ["carrel.example"]

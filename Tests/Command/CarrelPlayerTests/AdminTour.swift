@@ -35,7 +35,7 @@ struct AdminTour {
           let shown = location.hash;
           addEventListener('hashchange', () => { shown = location.hash; });
           const look = () => {
-            // The address is that of the next view, the buttons are still those of the one before: the page may not have heard of it.
+            // The address may already be the next view's while the buttons are still the previous one's.
             if (document.getElementById('view')?.hasAttribute('aria-busy')) return;
             if (location.hash !== shown) return;
             for (const button of document.querySelectorAll(buttons)) if (button.checkVisibility()) note('seen', key(button));

@@ -152,7 +152,7 @@ struct `The commands of a back office` {
         _ = await server?.process.terminate()
     }
 
-    @Test func `list orders by number, and say where a list that stops goes on`() async throws {
+    @Test func `list orders by number, and print where a truncated list continues`() async throws {
         _ = try await ingest()
         var ids: [String] = []
         for number in ["R 1", "R 2", "R 3"] {
@@ -241,7 +241,7 @@ struct `The commands of a back office` {
     }
 
     /// The names of the demo titles are a new user's first impression.
-    @Test func `know all that the demo titles say of themselves`() async throws {
+    @Test func `know all metadata of the demo titles`() async throws {
         let server = try await DemoServer()
         for (title, name) in zip(server.titles, ["A Desk by the Window", "The Eleven-Minute Library"]) {
             let shown = try await DemoServer.json(["title", "show", title.id, "--home", server.home, "--json"])

@@ -17,7 +17,7 @@ struct `Readium LCP at the command line` {
         return try await runProcess([DemoServer.program] + arguments + options, timeout: .seconds(60))
     }
 
-    @Test func `says what protects a publication, and gives its resources to whoever knows the passphrase`() async throws {
+    @Test func `reports the protection of a publication, and extracts its resources with the passphrase`() async throws {
         let book = try Fixtures.path("readium/lcp/wasteland-otf-obf_LCP_dan.epub")
         let closed = try await carrel("open", book, "--json")
         #expect(closed.status == .exited(0))
@@ -192,7 +192,7 @@ struct `Readium LCP at the command line` {
         #expect(checked.given == "skipped" && checked.kept == "failed" && checked.result.status == .exited(65))
     }
 
-    @Test func `only looks into what was kept, also by a program of another version`() async throws {
+    @Test func `opens stored licenses read-only, also of another version`() async throws {
         let sqlite = try requirePeer("sqlite3")
         let stand = try await Stand(in: directory)
         let full = try await stand.certificates.revocationList(["provider"])

@@ -4,7 +4,7 @@ import CarrelTesting
 import Testing
 
 /// A home whose database is gone, or is another's, as an operator meets it.
-struct `A home beside the wrong database` {
+struct `A home with another home's database` {
     private let directory = TemporaryDirectory()
     private var home: String { directory.file("home") }
 

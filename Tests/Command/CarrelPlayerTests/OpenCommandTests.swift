@@ -109,7 +109,7 @@ struct `Opening a publication at the command line` {
         #expect(result.text == "\(ended)\nTrue False\n", "\(result.errorText)")
     }
 
-    @Test func `asks nobody where there is no terminal`() async throws {
+    @Test func `never prompts without a terminal`() async throws {
         let tool = try requirePeer("7z")
         directory.write("1.png", [1, 2, 3])
         try await checkProcess([tool, "a", "-tzip", "-mem=AES256", "-psesame", "a.cbz", "1.png"], directory: directory.path)

@@ -60,7 +60,7 @@ struct `The bookshelf of a reader` {
         return found.array?.compactMap(\.string) ?? []
     }
 
-    @Test func `has what may be read beside what may be heard, and opens it`() async throws {
+    @Test func `shows publications next to audiobooks, and opens them`() async throws {
         let library = try await Library()
         let browser = try await Browser.start(.chromium)
         try await browser.open("\(library.server.url)/")

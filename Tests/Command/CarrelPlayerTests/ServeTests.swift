@@ -11,7 +11,7 @@ import Testing
 @testable import carrel
 
 /// The properties of a server started by `carrel serve`.
-struct `A server as it is started` {
+struct `A server started by carrel serve` {
     private let directory = TemporaryDirectory()
 
     private func start(_ options: [String] = [], as command: [String] = [], _ program: String = DemoServer.program) async throws
@@ -116,7 +116,7 @@ struct `A server as it is started` {
         #expect(await server.terminate() == .exited(0))
     }
 
-    @Test func `waits as long as it is said to`() throws {
+    @Test func `waits for the configured time`() throws {
         let home = try Home(at: directory.file("home"), missing: .create)
         let settings = try LoadedSettings<ServeSettings>().values
         let configuration = try ServerConfiguration(settings, home, descriptors: 1024)

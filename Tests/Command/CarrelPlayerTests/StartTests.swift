@@ -15,7 +15,7 @@ struct `Opening a book` {
             """
             const done = arguments[arguments.length - 1];
             const audio = document.getElementById('audio');
-            // the stretch that is being played: the place where one goes on may be found after a first moment
+            // the interval being played: the stored position may be found after a first moment
             const stretch = () => {
               for (let i = 0; i < audio.played.length; i++) {
                 const at = audio.currentTime - audio.played.start(i);

@@ -14,7 +14,7 @@ struct ZipBuilder {
         var flags = 0
         var attributes = 0
         var system: UInt8 = 3
-        /// What the directory and the local header declare, if it is not the truth.
+        /// The size in the directory and the local header, if it is not the truth.
         var declaredSize: Int?
         var checksum: UInt32
         var localName: [UInt8]?

@@ -184,7 +184,7 @@ struct `Clocks of an MPD` {
         #expect(clock.time == (method == .direct ? Instant.parse("2026-01-31T18:00:00.5Z") : nil))
     }
 
-    @Test func `that say nothing are passed over`() throws {
+    @Test func `ignores events without content`() throws {
         let mpd = try read(
             """
             <MPD><UTCTiming schemeIdUri='urn:other' value='a'/><UTCTiming schemeIdUri='urn:mpeg:dash:utc:direct:2014' value='now'/>

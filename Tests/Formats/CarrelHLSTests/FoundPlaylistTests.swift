@@ -150,7 +150,7 @@ struct `Playlists found elsewhere` {
         """
 
     /// A second parser: the Python package m3u8. It makes a segment without an address from parts after the last segment.
-    @Test func `are those of a second parser, but for known differences`() async throws {
+    @Test func `equal a second parser's results, except for known differences`() async throws {
         guard Fixtures.directory != nil else { try Test.cancel("CARREL_FIXTURES is not set") }
         let python = "/usr/bin/python3"
         let probe = try await runProcess([python, "-c", "import m3u8"])

@@ -46,7 +46,7 @@ struct `Playlists by the rules of older players` {
         #expect(read.targetDuration == 10)
     }
 
-    @Test func `are written anew where they were read`() throws {
+    @Test func `are written again if they were read`() throws {
         let text = Self.seconds.replacing("#EXTINF:4,", with: "# comment\n#EXTINF:3.5,").replacing(
             "#EXT-X-MEDIA",
             with: "#EXT-X-OTHER\n#EXT-X-MEDIA"

@@ -129,7 +129,7 @@ struct `Playlists` {
         #expect(String(decoding: try playlist.write(), as: UTF8.self) == text)
     }
 
-    @Test func `a byte range goes on where the one before ended`() throws {
+    @Test func `a byte range continues where the previous one ended`() throws {
         let playlist = try media(
             "#EXTM3U\n#EXT-X-VERSION:4\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n#EXT-X-BYTERANGE:10@5\na\n#EXTINF:1,\n#EXT-X-BYTERANGE:7\na\n"
         )

@@ -16,7 +16,7 @@ struct `An object of Carrel's protocol` {
     let server = Ed25519.PrivateKey.generate()
     let device = P256.PrivateKey()
 
-    @Test func `is read by whoever has the key, and as its kind alone`() throws {
+    @Test func `is readable for every holder of the key, and only as its kind`() throws {
         let text = TypedJWS.sign([1, 2, 3], as: Self.kind, with: server)
         let read = try TypedJWS.Unverified(text, as: Self.kind)
         #expect(read.keyID == JWK.ed25519(server.publicKey).thumbprint && read.key == nil)

@@ -108,7 +108,7 @@ struct PDFDocumentTests {
         #expect(said.warnings == ["a part of the outline is left out"])
     }
 
-    @Test func `whose outline is deeper than anybody reads is cut off, with a warning`() throws {
+    @Test func `cuts off an outline beyond the depth limit, with a warning`() throws {
         let items = (0..<20_000).map { "<< /Title (\($0)) /First \($0 + 6) 0 R >>" }
         let pdf = TestPDF(pages: 1, catalog: "/Outlines 4 0 R", others: ["<< /First 5 0 R >>"] + items)
         #expect(try describe(pdf).warnings.contains("a part of the outline is left out"))
@@ -244,7 +244,7 @@ struct PDFDocumentTests {
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test func `that nobody wants any more gives its reader up at once`() throws {
+    @Test func `releases a canceled document's reader immediately`() throws {
         let cancellation = PDFCancellation()
         startThread(name: "cancel") {
             usleep(300_000)

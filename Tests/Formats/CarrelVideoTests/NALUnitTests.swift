@@ -18,7 +18,7 @@ private func units(_ bytes: [UInt8]) -> [Range<Int>] {
 }
 
 struct `NAL units` {
-    @Test func `are found behind start codes of three and four bytes, without zero bytes around them`() {
+    @Test func `are found after start codes of three and four bytes, without zero bytes around them`() {
         let none: [[UInt8]] = [[], [0], [0, 0], [0, 0, 1], [0, 0, 0, 1], [1, 2, 3], [0, 0, 2, 0, 1]]
         for bytes in none { #expect(units(bytes) == []) }
         #expect(units([0, 0, 1, 9]) == [3..<4])

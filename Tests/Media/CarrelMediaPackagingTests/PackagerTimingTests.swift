@@ -46,7 +46,7 @@ struct `The times of a package` {
     // MARK: - Rotation
 
     @Test(arguments: [PackagingOptions.Layout.segments, .ranges])
-    func `keep the turn and the size of pictures as they are shown`(layout: PackagingOptions.Layout) async throws {
+    func `keep the rotation and the displayed size of pictures`(layout: PackagingOptions.Layout) async throws {
         let directory = TemporaryDirectory()
         let path = try await Self.film(
             directory,
@@ -129,7 +129,7 @@ struct `The times of a package` {
 
     // MARK: - Sound and pictures of different length
 
-    @Test func `of sound that outlasts the pictures are cut as those of other sound`() async throws {
+    @Test func `cuts audio that outlasts the pictures like other audio`() async throws {
         let directory = TemporaryDirectory()
         func make(_ name: String, _ size: String) async throws -> String {
             try await Self.film(
@@ -155,7 +155,7 @@ struct `The times of a package` {
     }
 
     @Test(arguments: [false, true])
-    func `of sound that begins late do not shift it`(isTransport: Bool) async throws {
+    func `does not shift audio that begins late`(isTransport: Bool) async throws {
         let directory = TemporaryDirectory()
         let path = try await Self.film(
             directory,

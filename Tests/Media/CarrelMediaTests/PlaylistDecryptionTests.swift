@@ -42,7 +42,7 @@ struct `The decryption of a playlist` {
     }
 
     @Test(arguments: ProtectedFixture.wholeSegments)
-    func `is its segments, one behind the other`(fixture: ProtectedFixture) async throws {
+    func `equals its concatenated segments`(fixture: ProtectedFixture) async throws {
         // the keys are next to the playlist
         let clear = try await Self.decrypt(try Fixtures.path("media/\(fixture.name)"), GivenKeys())
         let segments = try #require(fixture.entry["segments"]?.array).map {

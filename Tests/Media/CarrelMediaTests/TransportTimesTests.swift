@@ -108,7 +108,7 @@ struct `The times of a transport stream` {
         #expect(try await Self.file(dense).count >= 100)
     }
 
-    @Test func `go on where fragments begin another timeline`() throws {
+    @Test func `continue where fragments begin another timeline`() throws {
         let bytes = try Fixtures.bytes("media/src/video.frag.mp4")
         let first = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("moof".utf8)) }) - 4
         let units = try TransportUnits.list(Self.remux(bytes + bytes[first...]))

@@ -49,7 +49,7 @@ struct `A wrong key` {
     }
 
     @Test(arguments: ProtectedFixture.named("cenc/").filter { $0.samples("a") != nil }, [7, 0x55] as [UInt8])
-    func `of sound is noticed in every file`(fixture: ProtectedFixture, byte: UInt8) async throws {
+    func `is detected for audio in every file`(fixture: ProtectedFixture, byte: UInt8) async throws {
         let file = try Self.open(fixture.name)
         let keys = try WrongKeys(fixture, file, kind: "soun", byte: byte)
         let errors = try await Self.errors(file, keys, kind: "soun")

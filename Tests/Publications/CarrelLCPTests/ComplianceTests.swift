@@ -259,7 +259,7 @@ struct ComplianceTests {
         #expect(reason.contains("the database of licenses cannot be used"))
     }
 
-    @Test func `believes that a certificate was not revoked only of a list of today, complete, by its issuer`() async throws {
+    @Test func `accepts only a current, complete list by the issuer as proof that a certificate was not revoked`() async throws {
         let provider = try await TestProvider()
         let license = try await provider.license(["user": ["id": "1"]])
         let certificates = provider.certificates

@@ -47,7 +47,7 @@ struct LicenseSchemaTests {
         }
     }
 
-    @Test func `is one where it is received, but for one of which nobody gets a license`() async throws {
+    @Test func `match received documents, except for one that is never issued`() async throws {
         let names =
             ["edrlab-status1"]
             + ["fb-active", "fb-book-adobe", "fb-early-return", "ul-active", "ul-returned"].map { "palace/status-\($0)" }

@@ -31,7 +31,7 @@ struct RemoteLicenseTests {
         return (server, "http://127.0.0.1:\(port)")
     }
 
-    @Test func `is renewed over HTTP and kept beside it, where the next opening finds it`() async throws {
+    @Test func `is renewed over HTTP and stored separately, where the next opening finds it`() async throws {
         let test = try await TestProvider()
         let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
             try await test.certificates.sign($0, with: "provider")

@@ -172,7 +172,7 @@ struct AccessTests {
     }
 }
 
-@Suite("A fetcher that is made anew")
+@Suite("A fetcher that is replaced")
 struct InvalidatingFetcherTests {
     /// Notes when it is closed.
     private final class Child: Fetcher {
@@ -190,7 +190,7 @@ struct InvalidatingFetcherTests {
         func close() { events.withLock { $0.append("closed \(number)") } }
     }
 
-    @Test func `has its new child before the old one is closed, and what was got before goes on`() async throws {
+    @Test func `has its new child before the old one is closed, and keeps existing resources readable`() async throws {
         let events = Locked<[String]>([])
         let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { old in
             Child((old as? Child).map { $0.number + 1 } ?? 0, events)
@@ -259,7 +259,7 @@ struct InvalidatingFetcherTests {
         #expect(events.withLock { $0 } == ["made 2"])
     }
 
-    @Test func `that many make anew at once leaves every child but the last closed, once`() async throws {
+    @Test func `closes every child but the last once when it is replaced concurrently`() async throws {
         let events = Locked<[String]>([])
         let numbers = Locked<UInt8>(1)
         let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { _ in

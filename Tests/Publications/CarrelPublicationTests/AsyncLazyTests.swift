@@ -39,7 +39,7 @@ struct OnceTests {
         #expect(count.withLock { $0 } == (1, 1))
     }
 
-    @Test func `is given up when nobody waits any more, and made anew`() async throws {
+    @Test func `is discarded when all users cancel, and computed again`() async throws {
         let (gate, _) = AsyncStream.makeStream(of: Void.self)
         let askers = (0..<3).map { _ in ask(gate) }
         for asker in askers { asker.cancel() }

@@ -86,7 +86,7 @@ struct EncryptionTests {
     }
 
     @Test(arguments: [200, 4096, 70_000, 3_000_000], [nil, 5 as Int64, 1 << 60])
-    func `that was deflated is unpacked from any place, whatever length somebody declared`(
+    func `that was deflated is inflated from any position, with any declared length`(
         count: Int,
         declared: Int64?
     ) async throws {
@@ -98,7 +98,7 @@ struct EncryptionTests {
     }
 
     @Test(arguments: [0, 17, 100, 255] as [UInt8])
-    func `defect 3: whose last byte is no padding is refused, and traps nothing`(last: UInt8) async throws {
+    func `defect 3: is refused without a trap if its last byte is not padding`(last: UInt8) async throws {
         let bytes = try sealed(padded: data(47) + [last])
         let resource = try resource(bytes)
         await #expect(throws: ResourceError(.decryption, "")) { try await resource.length() }
@@ -108,7 +108,7 @@ struct EncryptionTests {
         #expect(first == Array(data(47).prefix(32)))
     }
 
-    @Test func `defect 9: is read to its end without being read whole, and by many blocks at once`() async throws {
+    @Test func `defect 9: is read to its end in pieces, and by many blocks in parallel`() async throws {
         let plain = data(5_000_003)
         let encrypted = ReadRanges(BytesResource(link, try sealed(plain)))
         let resource = AESCBCResource(encrypted, key: try contentKey(), isDeflated: false, originalLength: nil)

@@ -44,7 +44,7 @@ struct OtherFormatsTests {
         #expect(publication.readingOrder[0].relations == ["cover"])
     }
 
-    @Test func `of sound are archives of tracks, or one file with its tags`() async throws {
+    @Test func `reads audio as archives of tracks, or one file with its tags`() async throws {
         let publication = try await open(try Fixtures.path("readium/misc/audiotest.zab"))
         #expect(publication.metadata.title == "Test Audiobook")
         #expect(publication.manifest.conforms(to: .audiobook))

@@ -78,7 +78,7 @@ struct ProtectedPublicationTests {
         }
     }
 
-    @Test func `whose encryption.xml has names that nobody escaped is read`() async throws {
+    @Test func `with unescaped names in encryption.xml is read`() async throws {
         let zip = try requirePeer("zip")
         let made = try await ProtectedPublication.epub(
             at: directory.file("book.epub"),
@@ -168,7 +168,7 @@ struct ProtectedPublicationTests {
         }
     }
 
-    @Test func `with its license beside it is opened as if it had it in it`() async throws {
+    @Test func `with a separate license opens like one with its license inside`() async throws {
         let provider = try await provider()
         let made = try await ProtectedPublication.epub(
             at: directory.file("book.epub"),

@@ -69,7 +69,7 @@ struct DrawnDocumentTests {
         #expect(try size(await document.picture(of: 1, size: 800)) == [534, 800])
     }
 
-    @Test func `no longer than somebody waits for them`() async throws {
+    @Test func `stops rendering when all callers cancel`() async throws {
         // fills a large page again and again
         let content = String(repeating: "0 0 300 300 re f\n", count: 200_000)
         let slow = try await document(

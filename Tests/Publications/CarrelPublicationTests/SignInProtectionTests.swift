@@ -107,7 +107,7 @@ struct SignInProtectionTests {
         #expect(!book.isRestricted)
         let words = try await book.get("one.xhtml").read(upTo: 100)
         #expect(words == Array("<p>words</p>".utf8))
-        // signed in: no further prompt, and a background import is open at once
+        // signed in: no further prompt, and a background import opens immediately
         let again = try await streamer.open(asset: asset, allowUserInteraction: false)
         #expect(!again.isRestricted)
         #expect(asked.withLock { $0.count } == 2)

@@ -192,7 +192,7 @@ struct StreamerTests {
         }
     }
 
-    @Test func `keeps a file open for as long as somebody can read from it, and no longer`() async throws {
+    @Test func `keeps a file open while a reader needs it, and no longer`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.write("book.epub", MadeArchive.epub().bytes)
         func isOpen() -> Bool {

@@ -68,7 +68,7 @@ struct `An app's receipt` {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `is not believed when it is forged`(forgery: Forgery) async throws {
+    func `is refused when it is forged`(forgery: Forgery) async throws {
         let store = try await TestStore()
         let certificates = store.certificates
         let payload = Self.whole.bytes
@@ -123,7 +123,7 @@ struct `An app's receipt` {
     }
 
     /// With any byte altered, or any part missing, no content is accepted that the store did not sign.
-    @Test func `says nothing else when any byte of it is altered`() async throws {
+    @Test func `reports only signed content when any byte of it is altered`() async throws {
         let store = try await TestStore()
         let verifier = try Self.verifier(store)
         let good = try await store.receipt(Self.whole.bytes)
@@ -184,12 +184,12 @@ struct `An app's receipt` {
             (0, StoreTransaction.Kind.nonConsumable), (1, .consumable), (2, .nonRenewing), (4, .other), (127, .other),
         ] as [(UInt8, StoreTransaction.Kind)]
     )
-    func `says of what kind a thing is`(number: UInt8, kind: StoreTransaction.Kind) throws {
+    func `reports the kind of a product`(number: UInt8, kind: StoreTransaction.Kind) throws {
         let receipt = try AppReceipt(TestReceipt(Self.now, [.single(Self.now, kind: number)]).bytes)
         #expect(receipt.transactions.map(\.kind) == [kind])
     }
 
-    @Test func `that does not say of what kind a thing is, knows it where it has an end`() throws {
+    @Test func `derives a missing kind of a product from its end`() throws {
         let bought = [TestReceipt.month(Self.now).with(1707, nil), TestReceipt.single(Self.now).with(1707, nil)]
         let receipt = try AppReceipt(TestReceipt(Self.now, bought).bytes)
         #expect(receipt.transactions.map(\.kind) == [.autoRenewable, .other])

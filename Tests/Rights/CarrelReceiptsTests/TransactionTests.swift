@@ -51,7 +51,7 @@ struct `A signed transaction` {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `is not believed when it is forged`(forgery: Forgery) async throws {
+    func `is refused when it is forged`(forgery: Forgery) async throws {
         let store = try await TestStore()
         let certificates = store.certificates
         let payload = TestStore.month(Self.now)

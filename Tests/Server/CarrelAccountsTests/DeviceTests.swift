@@ -126,7 +126,7 @@ struct `The slots of an account's devices` {
     }
 
     /// A session ended by support once counted as a departure of its reader.
-    @Test func `that support frees by ending a session are another device's at once, and those of an owner for a day`()
+    @Test func `are free immediately when support ends a session, and for their owner after a day`()
         async throws
     {
         let test = try await service(limit: 1)
@@ -149,7 +149,7 @@ struct `The slots of an account's devices` {
         #expect(try await signIn("watch", test) != nil)
     }
 
-    @Test func `are free when nobody has used them for as long as a session lasts`() async throws {
+    @Test func `are free when they were unused for the length of a session`() async throws {
         let test = try await service(limit: 1)
         let phone = try #require(try await signIn("phone", test))
         test.clock.advance(by: .seconds(100 * 24 * 3600))

@@ -30,13 +30,13 @@ struct `Roles` {
         }
     }
 
-    @Test func `all stand in the table`() {
+    @Test func `are all listed in the table`() {
         #expect(Set(Self.table.map(\.permission)) == Set(Permission.allCases))
         #expect(Set(Self.order) == Set(Role.allCases).subtracting([.portal]))
         #expect(Role.portal.permissions == [.issueTokens])
     }
 
-    @Test func `are documented as they are`() async throws {
+    @Test func `have accurate documentation`() async throws {
         let text = try await checkProcess(["cat", "\(Repository.path)/docs/admin.md"])
         var documented: [String: [Bool]] = [:]
         for row in text.split(separator: "\n") where row.hasPrefix("| `") {
@@ -74,7 +74,7 @@ struct `Roles` {
         }
     }
 
-    @Test func `nobody but an owner changes the account of staff`() async throws {
+    @Test func `only an owner changes the account of staff`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         let owner = try await test.staffPage(.owner)
         let account = try #require(owner.account)

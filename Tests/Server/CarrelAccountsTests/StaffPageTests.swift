@@ -69,7 +69,7 @@ struct `The administrator's page` {
         #expect(try await page.call(.get, "/admin/v1/audit?outcome=maybe").status == 400)
     }
 
-    @Test func `lists everybody's sessions and ends them`() async throws {
+    @Test func `lists all sessions and ends them`() async throws {
         let (test, page) = try await service()
         let reader = try await test.service.accounts.findOrCreate(named: "reader")
         test.clock.advance(by: .seconds(1))

@@ -49,7 +49,7 @@ struct `A member of staff` {
         #expect(try await open(late, "berta") == 403)
     }
 
-    @Test func `leaves no other link behind, and none is in the database or the log`() async throws {
+    @Test func `leaves no other link valid, and none is in the database or the log`() async throws {
         let test = try await service()
         let (first, second) = (
             try await test.service.staff.makeSetupLink(by: `operator`), try await test.service.staff.makeSetupLink(by: `operator`)

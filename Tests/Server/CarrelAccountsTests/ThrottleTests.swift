@@ -13,7 +13,7 @@ import CarrelStore
 import Testing
 
 @Suite(.onBothDatabases)
-struct `Whoever guesses passwords` {
+struct `A password guesser` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
@@ -175,14 +175,14 @@ struct `Whoever guesses passwords` {
         #expect(try await attempt(test, password, from: "2001:db8:0:f001::1") == .token)
     }
 
-    @Test func `goes on waiting after a restart`() async throws {
+    @Test func `still waits after a restart`() async throws {
         let test = try await service()
         for number in 1...5 { #expect(try await attempt(test, "wrong \(number)") == .wrong) }
         let again = try await CarrelService.open(test.service.home, database: test.service.database, clock: test.clock)
         #expect(try await attempt(test, password, at: again) == .throttled)
     }
 
-    @Test func `while too many wait leaves nothing behind`() async throws {
+    @Test func `leaves nothing stored while too many wait`() async throws {
         let test = try await service(cost: .init(memory: 16_384, passes: 2))
         let answers = await withTaskGroup(of: Answer.self) { group in
             for number in 0..<200 {
@@ -200,7 +200,7 @@ struct `Whoever guesses passwords` {
     // MARK: The same again
 
     @Test(arguments: ["alice", "nobody"])
-    func `with the same wrong password is answered from memory, and takes nobody's turn`(name: String) async throws {
+    func `with the same wrong password is answered from memory, without taking a turn`(name: String) async throws {
         let test = try await service()
         var answers: [Answer] = []
         for _ in 1...65 { answers.append(try await attempt(test, "the old one", name: name)) }
@@ -214,7 +214,7 @@ struct `Whoever guesses passwords` {
         #expect(try await attempt(test, "the old one", name: name) == .wrong)
     }
 
-    @Test func `with the same wrong password counts for the network where nobody remembers it`() async throws {
+    @Test func `with the same wrong password counts for the network if it is not cached`() async throws {
         let test = try await service()
         for _ in 1...30 {
             let fresh = try await CarrelService.open(test.service.home, database: test.service.database, clock: test.clock)
@@ -337,7 +337,7 @@ struct `Whoever guesses passwords` {
     // MARK: Devices
 
     @Test(arguments: ["192.0.2.1", "2001:db8::1"])
-    func `beside a device that signed in before does not lock it out`(address: String) async throws {
+    func `does not lock out a device that signed in before`(address: String) async throws {
         let test = try await service()
         func phone(_ word: String) async throws -> Answer { try await attempt(test, word, device: "phone", from: address) }
         #expect(try await phone(password) == .token)

@@ -121,7 +121,7 @@ struct `A session's token` {
         #expect(try await seen() == [start + day])
     }
 
-    @Test func `ends with its session, by whoever has the account, and no other's does`() async throws {
+    @Test func `ends with its session, for any holder of the account, and no other's does`() async throws {
         let (test, account, token) = try await service()
         let (other, theirs) = (try await test.service.accounts.issueSession(for: account), test.service.accounts.sessions)
         let bob = try await test.service.desk.create("bob", by: operatorActor)

@@ -98,7 +98,7 @@ struct `An archive of the audit log` {
         try await test.service.database.read { try $0.rows(Self.rows, []).compactMap { try $0.integerIfPresent(0) } }
     }
 
-    @Test func `is verified by itself, and joins the log that goes on behind it`() async throws {
+    @Test func `is verified by itself, and joins the log that continues after it`() async throws {
         let test = try await service()
         let file = try await archive(test)
         let rows = try lines(file)
@@ -175,7 +175,7 @@ struct `An archive of the audit log` {
         #expect(try await audit.list(filter).map(\.reason) == [String(archived)])
     }
 
-    @Test func `leaves a log that is pruned to its end, which goes on`() async throws {
+    @Test func `leaves a log that is pruned to its end, and continues`() async throws {
         let test = try await service()
         let audit = test.service.audit
         let file = try await archive(test)

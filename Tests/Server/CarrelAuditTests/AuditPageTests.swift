@@ -69,7 +69,7 @@ struct `Pages of the audit log` {
         return Log(test: test, recorded: recorded)
     }
 
-    @Test func `hold most of what is recorded at once, and every entry is there once`() async throws {
+    @Test func `hold most of the concurrent entries, and every entry exists once`() async throws {
         let log = try await log()
         let requests = log.recorded.map(\.requestID).filter { $0.hasPrefix("request-") }
         #expect(requests.count == Self.count)

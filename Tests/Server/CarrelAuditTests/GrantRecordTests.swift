@@ -19,7 +19,7 @@ import Testing
 
 /// Responses are sent before the record is on disk; so it must not be lost if the log cannot be written.
 @Suite(.onBothDatabases)
-struct `The record of credentials that were given out` {
+struct `The record of issued credentials` {
     private static let jam = SQL("ALTER TABLE audit RENAME TO audit_elsewhere")
     private static let insert = SQL(
         """
@@ -95,7 +95,7 @@ struct `The record of credentials that were given out` {
         return Shop(test: test, token: String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count)))
     }
 
-    @Test func `is in the log as soon as somebody looks, and in the chain in the order of the answers`() async throws {
+    @Test func `is in the log as soon as it is read, and in the chain in the order of the responses`() async throws {
         let shop = try await shop()
         let wanted = ["issue-2", "issue-1", "issue-3"]
         for product in wanted { #expect(try await shop.ask(product) == true) }
@@ -109,7 +109,7 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.test.service.audit.verify() == .intact(count: count))
     }
 
-    @Test func `waits for a log that cannot be written, and nobody is given anything more until it can be`() async throws {
+    @Test func `waits for a log that cannot be written, and no credentials are issued until it can be`() async throws {
         let shop = try await shop()
         try await shop.run(Self.jam)
         // Answered before it turns out that the log takes nothing: that record is kept.
@@ -146,7 +146,7 @@ struct `The record of credentials that were given out` {
     }
 
     /// A group of only waiting callers leaves nothing to retry.
-    @Test func `goes on after callers that waited were refused`() async throws {
+    @Test func `continues after waiting callers were refused`() async throws {
         let shop = try await shop()
         let isHeld = Locked(true)
         let held = Task { try await shop.hang(while: isHeld) }
@@ -183,7 +183,7 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.recorded() == ["issue-1", "issue-2"])
     }
 
-    @Test func `is not sealed behind a chain whose end was cut off`() async throws {
+    @Test func `is not sealed after a truncated chain`() async throws {
         let shop = try await shop()
         #expect(try await shop.ask("issue-1") == true)
         try await shop.test.service.audit.seal()

@@ -116,7 +116,7 @@ import Testing
         #expect(try await warnings("/readyz").isEmpty)
     }
 
-    @Test func `waits while the root is kept elsewhere, and everything else goes on`() async throws {
+    @Test func `waits while the root is stored elsewhere, and everything else continues`() async throws {
         let test = try await TestService()
         let passphrase: JSON = "correct horse battery"
         func call(_ path: String, _ body: JSON) async throws -> (status: Int, json: JSON) {

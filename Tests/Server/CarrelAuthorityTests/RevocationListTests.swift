@@ -70,7 +70,7 @@ struct `The lists of X.509 of what is revoked` {
         }
     }
 
-    @Test func `have a revocation on every node at once, which refuses the player too`() async throws {
+    @Test func `have a revocation on every node immediately, which refuses the player too`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         let other = try await test.another()
@@ -94,7 +94,7 @@ struct `The lists of X.509 of what is revoked` {
         #expect(statuses.dropLast().allSatisfy { $0 == 200 } && statuses.last == 429)
     }
 
-    @Test func `are those of the old and the new authority, until the last certificate of the old one has ended`() async throws {
+    @Test func `come from the old and the new authority, until the last certificate of the old one has ended`() async throws {
         let test = try await TestService()
         let (old, goodOld) = (try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test))
         #expect(try await lists(test).split(separator: "-----BEGIN X509 CRL-----").count == 1)

@@ -136,7 +136,7 @@ struct `An accession` {
         #expect(try await test.service.titles.list().count == 1)
     }
 
-    @Test func `names blobs that the home has, as long as they are`() async throws {
+    @Test func `names blobs that the home has, while they exist`() async throws {
         let test = try await TestService(.silence)
         let made = try sound(test)
         let short = try sound(test, frames: 1999)

@@ -14,7 +14,7 @@ import Testing
 
 /// An ingest of audio into the catalog: duplicates, and the remains of a refusal.
 @Suite(.onBothDatabases)
-struct `An ingest of sound` {
+struct `An audio ingest` {
     private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestPipeline.Outcome<Title>
     {
         var options = IngestOptions()
@@ -53,7 +53,7 @@ struct `An ingest of sound` {
     }
 
     /// Two concurrent ingests of the same content: one title, and its blobs still exist.
-    @Test func `of one source by two at once gives one title that plays`() async throws {
+    @Test func `creates one playable title from two concurrent ingests of one source`() async throws {
         let test = try await TestService(.silence)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
         let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
@@ -76,7 +76,7 @@ struct `An ingest of sound` {
     ]
 
     @Test(arguments: hostile)
-    func `of an archive that is hostile or broken is refused and leaves nothing behind`(
+    func `refuses a hostile or broken archive and leaves no blobs`(
         what: String,
         entries: [StoredZip.Entry],
         why: String
@@ -85,7 +85,7 @@ struct `An ingest of sound` {
         try await refuse(test, test.directory.write("hostile.zip", StoredZip.write(entries)), .archive, .notAudio, why)
     }
 
-    @Test func `of an archive leaves out what leads elsewhere and is no sound`() async throws {
+    @Test func `omits entries of an archive that lead elsewhere or are not audio`() async throws {
         let test = try await TestService()
         let zip = StoredZip.write([
             .init("../notes.txt", "x"), .init("1.mp3", bytes: SilentMP3.frames(100)), .init("__MACOSX/../1.mp3", "x"),
@@ -96,7 +96,7 @@ struct `An ingest of sound` {
         #expect(made.warnings.first?.hasSuffix("name \"../notes.txt\" of entry 0 leaves its folder; it is left out") == true)
     }
 
-    @Test func `of an archive that is a bomb is refused and leaves nothing behind`() async throws {
+    @Test func `refuses an archive bomb and leaves no blobs`() async throws {
         let test = try await TestService()
         let zeros = test.directory.write("1.mp3", [UInt8](repeating: 0, count: 64 << 20))
         let path = test.directory.file("bomb.zip")
@@ -105,7 +105,7 @@ struct `An ingest of sound` {
         try await refuse(test, path, .archive, .archive, "times its packed size")
     }
 
-    @Test func `of an archive that unpacks to more than it may is refused and leaves nothing behind`() async throws {
+    @Test func `refuses an archive that unpacks beyond the limit and leaves no blobs`() async throws {
         let test = try await TestService()
         let zip = StoredZip.write([.init("1.mp3", bytes: SilentMP3.frames(500)), .init("2.mp3", bytes: SilentMP3.frames(500))])
         try await refuse(test, test.directory.write("large.zip", zip), .archive, .archive, "150000") {
@@ -114,7 +114,7 @@ struct `An ingest of sound` {
     }
 
     /// The sound itself is in the store already when the picture turns out to be none.
-    @Test func `with a cover that is none is refused and leaves nothing behind`() async throws {
+    @Test func `refuses an invalid cover and leaves no blobs`() async throws {
         let test = try await TestService()
         let path = test.directory.write("a.mp3", SilentMP3.frames(300))
         try await refuse(test, path, .malformed, .malformed, "is not a JPEG, PNG, GIF or WebP picture") {
@@ -123,7 +123,7 @@ struct `An ingest of sound` {
     }
 
     /// Blobs of a valid part are removed together with the refused one.
-    @Test func `of a folder with a part that FairPlay protects, or that is cut off, leaves nothing behind`() async throws {
+    @Test func `refuses a folder with a FairPlay or truncated part and leaves no blobs`() async throws {
         let test = try await TestService()
         let folder = test.directory.file("book")
         unsafe mkdir(folder, 0o700)

@@ -80,7 +80,7 @@ struct `A sweep of the blobs` {
         #expect(try await test.send(.get, try await test.playlist(order).segments[0]).status == 200)
     }
 
-    @Test func `changes nothing beside a database that a restore replaced`() async throws {
+    @Test func `changes nothing while a replaced database is next to the restored one`() async throws {
         let test = try await TestService(.silence)
         _ = try makeBlobs(["before"], in: test)
         #expect(try await test.service.blobSweep.run() == 1)
@@ -96,7 +96,7 @@ struct `A sweep of the blobs` {
         #expect(try await test.service.blobSweep.run() == 1)
     }
 
-    @Test func `moves back what a restored database names, beside the one that it replaced`() async throws {
+    @Test func `moves back blobs that a restored database names, while the replaced one still exists`() async throws {
         let test = try await TestService(.silence)
         let used = try blobs(test)
         let media = try await sweepMedia(of: test)

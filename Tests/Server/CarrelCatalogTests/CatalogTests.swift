@@ -85,7 +85,7 @@ struct `The catalog` {
         #expect(try await blobs(test).count == first.count)
     }
 
-    @Test func `takes a cover while an ingest goes on`() async throws {
+    @Test func `takes a cover during an ingest`() async throws {
         let test = try await TestService(.silence)
         let path = test.directory.write("long.mp3", SilentMP3.frames(500))
         let (isGoing, mayEnd) = (Locked(false), Locked(false))

@@ -46,7 +46,7 @@ struct `A disk that does not answer` {
         func each(_ body: (BlobID) throws -> Void) throws { try inner.each(body) }
     }
 
-    @Test func `keeps those waiting who ask for what is on it, and nobody else`() async throws {
+    @Test func `blocks only clients that request its content`() async throws {
         let test = try await TestService(.silence)
         let home = try Home(at: test.directory.path)
         let blobs = GatedBlobs(try DirectoryBlobStore(path: home.blobsPath))

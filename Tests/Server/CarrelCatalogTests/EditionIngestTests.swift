@@ -19,7 +19,7 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `An ingest of an edition` {
-    @Test func `packs pages into one archive that anybody can unpack, with a feed of them in order`() async throws {
+    @Test func `packs pages into one archive that common programs can unpack, with a feed of them in order`() async throws {
         let test = try await TestService(.silence)
         let edition = try await test.ingest(EditionFiles.folder(test.directory), "com.example.issue-7").edition
         #expect(edition.title.kind == .edition)
@@ -63,7 +63,7 @@ struct `An ingest of an edition` {
         #expect(second.title.metadata.title == first.title.metadata.title)
     }
 
-    @Test func `reads an EPUB's package document and cover, and keeps the file as it is`() async throws {
+    @Test func `reads an EPUB's package document and cover, and keeps the file unchanged`() async throws {
         let test = try await TestService(.silence)
         let bytes = EditionFiles.epub()
         let edition = try await test.ingest(test.directory.write("x.epub", bytes), "book").edition
@@ -78,7 +78,7 @@ struct `An ingest of an edition` {
         #expect(try test.blob(of: edition) == bytes)
     }
 
-    @Test func `reads what a PDF says of itself`() async throws {
+    @Test func `reads the metadata of a PDF`() async throws {
         let test = try await TestService(.silence)
         let edition = try await test.ingest(test.directory.write("x.pdf", EditionFiles.pdf), "paper").edition
         #expect(edition.title.kind == .pdf)

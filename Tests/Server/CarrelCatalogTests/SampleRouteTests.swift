@@ -17,7 +17,7 @@ struct `Samples by ISBN` {
     private static let sample = SilentMP3.frames(600 * 44_100 / 1152).prefix(frames: 60 * 44_100 / 1152)
     private static let path = "/Sample.ashx?isbn=\(TestService.isbn)"
 
-    @Test func `are whole MP3 files that anybody may have`() async throws {
+    @Test func `are whole public MP3 files`() async throws {
         let test = try await TestService(.silence)
         let answer = try await test.send(.get, Self.path)
         #expect(answer.status == 200)
@@ -32,7 +32,7 @@ struct `Samples by ISBN` {
         #expect(short.body == Self.sample, "the same ISBN in ten digits")
     }
 
-    @Test func `are given in ranges, which HEAD tells of too`() async throws {
+    @Test func `are served in ranges, also to HEAD`() async throws {
         let test = try await TestService(.silence)
         let size = Self.sample.count
         for (range, bytes) in [("0-99", 0...99), ("1000-", 1000...size - 1), ("-1", size - 1...size - 1)] {
@@ -76,7 +76,7 @@ struct `Samples by ISBN` {
         if !isbn.isEmpty { #expect(try await test.call(.get, "/v1/samples/\(isbn)").status == status) }
     }
 
-    @Test func `of an ISBN are those of its newest title, where that has one`() async throws {
+    @Test func `of an ISBN belong to its newest title, if that has one`() async throws {
         let test = try await TestService(.silence)
         var options = IngestOptions()
         options.overrides.isbn = ISBN(TestService.isbn)

@@ -14,7 +14,7 @@ import Testing
 
 /// `POST /admin/v1/titles`: the body is the source, the query what it is called.
 @Suite(.onBothDatabases)
-struct `An upload of sound` {
+struct `An audio upload` {
     private static let query = [
         "title=The%20Title", "subtitle=A%20Sub", "author=Ann", "author=Ben", "narrator=Nils", "publisher=House", "language=en",
         "description=About", "isbn=978-3-16-148410-0",
@@ -88,7 +88,7 @@ struct `An upload of sound` {
             ("title=x&isbn=9780306406158", SilentMP3.frames(9), 400, "request.invalid"),
         ] as [(String, [UInt8], Int, String)]
     )
-    func `is refused with why, and leaves nothing behind`(query: String, body: [UInt8], status: Int, code: String) async throws {
+    func `is refused with a reason, and leaves no files`(query: String, body: [UInt8], status: Int, code: String) async throws {
         let test = try await TestService(.silence)
         let before = try test.blobCount()
         let refused = try await upload(test, query, body)

@@ -293,7 +293,7 @@ struct `The canned users` {
         #expect(said["rule"]?.string == (verdict == "granted" ? "canned \(user.lowercased())" : nil))
     }
 
-    @Test func `that nobody signs in as are not explained`() async throws {
+    @Test func `are not explained without a sign-in`() async throws {
         let test = try await service()
         for name in ["rubbish", "alice", "1-2-3"] {
             let said = try await test.call(.get, "/admin/v1/explanations?name=\(name)&product=x", peer: .local(userID: 0)).json
@@ -346,7 +346,7 @@ struct `The canned users` {
         }
     }
 
-    @Test func `are told nothing by the body of a GET`() async throws {
+    @Test func `ignore the body of a GET`() async throws {
         let test = try await service()
         let asked = ["username": "activeall", "password": "x", "token": "llaevitca", "product_id": "com.pugpig.edition0001"]
         for (call, said) in [

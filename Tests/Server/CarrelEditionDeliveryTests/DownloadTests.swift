@@ -203,7 +203,7 @@ struct `A download of an edition` {
         #expect(text.contains("modified=\"2027-01-15T08:00:00"))
     }
 
-    @Test func `is not there for drafts, and gone when it is withdrawn, whatever somebody holds`() async throws {
+    @Test func `refuses drafts and withdrawn editions, whatever the account holds`() async throws {
         let test = try await service()
         let headers = try await credentials(test)
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "draft") {

@@ -65,7 +65,7 @@ struct `An edition that changes` {
         #expect(try await test.send(.get, target, headers: basic(name)).status >= 500, "a name and a password need the database")
     }
 
-    @Test func `matches patterns of samples before anybody waits for it, and only so many`() async throws {
+    @Test func `matches patterns of samples before requests wait for it, up to a limit`() async throws {
         let test = try await service()
         var change = Editions.Change()
         change.samples = (0...100).map { "pages/*\($0)*" }

@@ -167,7 +167,7 @@ struct `The index of the catalog` {
         try await test.service.database.read { try $0.row(Self.indexed)?.integer(0) }
     }
 
-    @Test func `is made for editions that an earlier version wrote, beside requests`() async throws {
+    @Test func `indexes editions of an earlier version in the background`() async throws {
         let test = try await filled()
         try await test.service.database.write { transaction in
             try transaction.run(SQL("UPDATE editions SET search_version = 0, search_at = 0"))
@@ -189,7 +189,7 @@ struct `The index of the catalog` {
         "UPDATE editions SET state = $2, updated_at = $3, search_title = $4, search_text = $4 WHERE product_id = $1"
     )
 
-    @Test func `follows what a node of an earlier version writes beside this one`() async throws {
+    @Test func `follows concurrent writes of a node of an earlier version`() async throws {
         let test = try await filled()
         func change(_ product: String, _ title: String, state: String = "published") async throws {
             test.clock.advance(by: .seconds(3600))

@@ -35,7 +35,7 @@ struct `What is known of credentials` {
         return Stand(test: test, counting: counting, service: service)
     }
 
-    @Test func `is believed for a second, and read once then`() async throws {
+    @Test func `is cached for a second, and read once then`() async throws {
         let stand = try await stand()
         let pair = try await stand.known("field")
         let before = stand.counting.reads
@@ -99,7 +99,7 @@ struct `What is known of credentials` {
         #expect(!stand.keyring.opens("anew", product: "p"))
     }
 
-    @Test func `is nothing of a pair that somebody made up, which is counted`() async throws {
+    @Test func `caches nothing about an invented pair, which is counted`() async throws {
         let stand = try await stand()
         for password in ["x", String(repeating: "a", count: 40)] {
             await #expect(throws: EditionCredentials.Refusal.invalid) {

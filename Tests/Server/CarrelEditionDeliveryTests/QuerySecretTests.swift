@@ -125,7 +125,7 @@ struct `A comment for those who debug an app` {
         return try await test.ask(call, parameters).xml
     }
 
-    @Test func `is behind answers where the operator says so, with no secret and nothing that ends it`() async throws {
+    @Test func `is appended to responses if configured, without secrets and without ending the document`() async throws {
         let signIn = ["username": "activeall", "password": "s3cret"]
         #expect(try await reply("sign_in", signIn, isOn: false).hasSuffix("</token>"))
         let token = try await reply("sign_in", signIn, isOn: true)

@@ -18,7 +18,7 @@ import Glibc
 import Testing
 
 @Suite(.onBothDatabases)
-struct `Credentials that were given out` {
+struct `Issued credentials` {
     private let password = "correct horse battery"
     private let operatorPeer = Peer.local(userID: getuid())
     private let staff = AuditActor("operator")
@@ -113,7 +113,7 @@ struct `Credentials that were given out` {
         #expect(await stand.openings(pairs, at: third) == reason.left, "a process that starts afterwards knows it too")
     }
 
-    @Test func `anew open at once, in the same instant as the revocation too`() async throws {
+    @Test func `open immediately after reissue, also in the instant of the revocation`() async throws {
         let stand = try await newsstand()
         let old = try await stand.pairs()
         #expect(await stand.openings(old, at: stand.other) == [.opens, .opens, .opens])
@@ -237,7 +237,7 @@ struct `Credentials that were given out` {
         #expect(entries.map(\.reason) == ["at once", ""], "the newest first")
     }
 
-    @Test func `are believed for a second without asking, and no longer`() async throws {
+    @Test func `are cached for a second, and no longer`() async throws {
         let stand = try await newsstand()
         let pairs = try await stand.pairs()
         #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
@@ -248,7 +248,7 @@ struct `Credentials that were given out` {
         #expect(await stand.openings(pairs, at: stand.other) == [.revoked, .revoked, .revoked])
     }
 
-    @Test func `are not believed longer because the clock was set back`() async throws {
+    @Test func `are not cached longer because the clock was set back`() async throws {
         let stand = try await newsstand()
         let pairs = try await stand.pairs()
         #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])

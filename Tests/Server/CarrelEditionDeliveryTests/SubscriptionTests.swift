@@ -202,7 +202,7 @@ struct `A subscriber` {
         #expect(try await test.service.devices.list(of: account).map(\.freedAt) == [test.clock.now])
     }
 
-    @Test func `may use so many devices, and is told when there are too many`() async throws {
+    @Test func `limits the number of devices, and reports the limit`() async throws {
         let test = try await service { $0.subscription.devices.limit = 2 }
         let (account, first) = try await subscriber(test)
         test.clock.advance(by: .seconds(1))  // devices are listed by when they came

@@ -142,7 +142,7 @@ struct `What is remembered of an account` {
     }
 
     @Test(arguments: Change.allCases)
-    func `is forgotten at once when this process changes it`(change: Change) async throws {
+    func `is evicted immediately when this process changes it`(change: Change) async throws {
         let stand = try await stand()
         try await make(change, stand, at: stand.service)
         #expect(try await stand.verify().contains(change.isSaid))
@@ -158,7 +158,7 @@ struct `What is remembered of an account` {
         if change != .otherPlan, change != .renewal { #expect(try await stand.credentials().pair == nil) }
     }
 
-    @Test func `is asked again where something was revoked since, so that nobody gets credentials that are void`() async throws {
+    @Test func `is read again after a revocation, so that no void credentials are issued`() async throws {
         let stand = try await stand()
         try await stand.other.credentials.revoke(.product("issue-1"), by: staff)
         try await stand.service.credentials.refresh()
@@ -166,7 +166,7 @@ struct `What is remembered of an account` {
         #expect(await stand.test.opening(pair, "issue-1", at: stand.other) == .opens)
     }
 
-    @Test func `is a purchase at once, too`() async throws {
+    @Test func `covers a purchase immediately, too`() async throws {
         let stand = try await stand()
         try await stand.service.subscriptions.revoke(stand.plan, by: staff)
         #expect(try await stand.credentials().pair == nil)

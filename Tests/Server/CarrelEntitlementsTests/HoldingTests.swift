@@ -14,7 +14,7 @@ import CarrelSubscription
 import Testing
 
 @Suite(.onBothDatabases)
-struct `A plan that somebody holds` {
+struct `A plan of an account` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
     private let local = Peer.local(userID: 0)

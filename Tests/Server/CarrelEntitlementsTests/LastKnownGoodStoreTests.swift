@@ -10,7 +10,7 @@ import Testing
 
 /// The stored statements of an upstream system, and their times.
 @Suite(.onBothDatabases)
-struct `What a system upstream said` {
+struct `Stored statements of an upstream system` {
     private func service(_ upstream: ScriptedUpstream, _ policy: FailPolicy) async throws -> TestService {
         try await TestService {
             var settings = upstream.settings
@@ -96,7 +96,7 @@ struct `What a system upstream said` {
         #expect(try await verify() == [news.milliseconds])
     }
 
-    @Test func `of strangers' tokens is written down only where it is good, or a suspension`() async throws {
+    @Test func `stores statements about unknown tokens only if they are good, or a suspension`() async throws {
         for (token, isSuspended, count) in [
             ("T-reader", false, 1), ("T-lapsed", false, 1), ("T-former", false, 0), ("T-nobody", false, 0), ("T-reader", true, 1),
         ] {

@@ -49,7 +49,7 @@ struct `Carrel's own accounts as a source` {
         return Stand(test: test, upstream: upstream, counting: counting, service: service, alice: alice, settings: settings)
     }
 
-    @Test func `know their tokens by the form, and ask nobody of one that is remembered`() async throws {
+    @Test func `recognize their tokens by the form, and send no request about a cached one`() async throws {
         let stand = try await stand()
         let token = try await stand.service.accounts.issueSession(for: stand.alice)
         func reads() async throws -> Int {
@@ -64,7 +64,7 @@ struct `Carrel's own accounts as a source` {
         #expect(try await reads() == 0, "one that is to be renewed is remembered too")
     }
 
-    @Test func `show nobody a token of theirs that has ended, or never was`() async throws {
+    @Test func `send no other source a token of theirs that has ended, or never existed`() async throws {
         let stand = try await stand()
         let token = try await stand.service.accounts.issueSession(for: stand.alice)
         _ = try await stand.ask("sign_out", ["token": token])
@@ -80,7 +80,7 @@ struct `Carrel's own accounts as a source` {
         #expect(stand.upstream.calls == [])
     }
 
-    @Test func `let nobody in by a password that was changed while it was looked at`() async throws {
+    @Test func `refuse a password that was changed while it was verified`() async throws {
         let stand = try await stand()
         let (desk, id, actor) = (stand.test.service.desk, stand.alice.id, staff)
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
@@ -91,7 +91,7 @@ struct `Carrel's own accounts as a source` {
         #expect(try await stand.signIn("phone", "another horse battery").xml.hasPrefix("<token>"))
     }
 
-    @Test func `keep a password's hash anew when it costs too little, by the way`() async throws {
+    @Test func `rehash a password in passing when its cost is too low`() async throws {
         let stand = try await stand()
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
         func kept() async throws -> String? {

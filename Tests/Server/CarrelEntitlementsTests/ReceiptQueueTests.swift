@@ -63,7 +63,7 @@ struct `Receipts that come while too many are being checked` {
 
 @Suite(.onBothDatabases)
 struct `Searches that come while too many wait` {
-    @Test func `are answered with 503 while other reads go on, and leave the queue with their client`() async throws {
+    @Test func `are answered with 503 while other reads continue, and leave the queue with their client`() async throws {
         let test = try await TestService()
         let database = test.service.database
         let threads = 1

@@ -64,7 +64,7 @@ struct `What is remembered of holdings` {
         return bytes + [UInt8](repeating: 0, count: 16)
     }
 
-    @Test func `is believed for five minutes, and no longer`() async throws {
+    @Test func `is cached for five minutes, and no longer`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         let read = stand.test.clock.now
@@ -75,7 +75,7 @@ struct `What is remembered of holdings` {
         }
     }
 
-    @Test func `is believed for a second after it was known that nobody else changed anything`() async throws {
+    @Test func `is valid for a second after the last check for others' changes`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         stand.database.look(.fails)
@@ -121,7 +121,7 @@ struct `What is remembered of holdings` {
         #expect(stand.database.looks > 2)
     }
 
-    @Test func `is not believed while nobody can tell what others changed`() async throws {
+    @Test func `is invalid while changes of others are unknown`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         stand.database.look(.fails)
@@ -134,7 +134,7 @@ struct `What is remembered of holdings` {
         #expect(stand.knows(Self.hash(1)), "nobody has changed it meanwhile")
     }
 
-    @Test func `is nothing where nobody tells of changes`() async throws {
+    @Test func `caches nothing without change reports`() async throws {
         let stand = try await stand(isListening: false)
         for _ in 0..<3 {
             stand.remember(Self.hash(1))

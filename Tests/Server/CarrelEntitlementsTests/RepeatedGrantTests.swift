@@ -154,7 +154,7 @@ struct `A plan or product that is granted twice` {
         #expect(try await shop.held().purchases.count == 2)
     }
 
-    @Test func `is no repeat of what has ended, was revoked or begins later`() async throws {
+    @Test func `does not repeat ended, revoked or later grants`() async throws {
         let shop = try await shop()
         for ending in ["end", "revoke"] {
             let id = try #require(try await shop.post("subscriptions", ["plan": "gold"]).json["id"]?.string)

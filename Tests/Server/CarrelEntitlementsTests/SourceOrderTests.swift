@@ -129,7 +129,8 @@ struct `Sources that are asked in order` {
         #expect(answers == ["token", "token", "token", "refused", "503", "503"])
     }
 
-    @Test func `sign in with the first that knows somebody, and call nobody unknown while one is silent`() async throws {
+    @Test func `sign in with the first that knows the account, and report none unknown while one does not respond`() async throws
+    {
         let (first, second) = (ScriptedUpstream(), ScriptedUpstream())
         let test = try await service(first, second)
         _ = try await test.service.desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))

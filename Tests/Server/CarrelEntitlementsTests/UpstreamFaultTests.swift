@@ -19,7 +19,7 @@ import CarrelUpstream
 import Testing
 
 /// The effect of every fault of an upstream system under every policy.
-struct `A system upstream that fails` {
+struct `A failing upstream system` {
     /// The policies, with a name for each.
     enum Policy: String, CaseIterable, Sendable, CustomStringConvertible {
         case closed
@@ -223,7 +223,7 @@ struct `A system upstream that fails` {
         #expect(upstream.calls().isEmpty, "nobody is asked any more")
     }
 
-    @Test func `is remembered from its last good word on, also while downloads go on`() async throws {
+    @Test func `keeps its last good statement, also during downloads`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
@@ -263,7 +263,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.credentials(test, "T-lapsed", "p1") == "503")
     }
 
-    @Test func `is opened only so often a minute`() async throws {
+    @Test func `is probed a limited number of times a minute`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .open(.seconds(3600), perMinute: 3))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
@@ -340,7 +340,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.verify(test, "T-reader") == "active")
     }
 
-    @Test func `keeps nobody else waiting`() async throws {
+    @Test func `blocks no other requests`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .closed, timeout: .seconds(3)) { $0.concurrency = 8 }
         _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
@@ -403,7 +403,7 @@ extension Trait where Self == IssueHandlingTrait {
     /// Says of an issue under which policy it was found.
     fileprivate static var namingThePolicy: Self {
         .compactMapIssues { issue in
-            guard let policy = `A system upstream that fails`.Policy.current else { return issue }
+            guard let policy = `A failing upstream system`.Policy.current else { return issue }
             var issue = issue
             issue.comments.append("under the policy \(policy)")
             return issue

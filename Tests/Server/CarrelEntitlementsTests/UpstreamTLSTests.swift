@@ -13,7 +13,7 @@ import CarrelUpstream
 import Testing
 
 /// A source whose upstream system has a certificate.
-@Suite(.serialized) struct `A system upstream behind TLS` {
+@Suite(.serialized) struct `An upstream system with TLS` {
     /// A system that accepts every token, with a certificate for a name by its own authority.
     private struct System {
         let certificates: TestCertificates
@@ -68,7 +68,7 @@ import Testing
         await system.server.shutdown(grace: .seconds(5))
     }
 
-    @Test func `is told nothing, and believed nothing, when nobody vouches for it`() async throws {
+    @Test func `receives nothing, and is not trusted, without a trusted certificate`() async throws {
         let system = try await System(name: "localhost")
         let other = try TestCertificates()
         try await other.make("root", extensions: TestCertificates.authority)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [("other.test", "20280101000000Z"), ("localhost", "20260201000000Z")])
-    func `is told nothing when its certificate is for another name or has expired`(name: String, end: String) async throws {
+    func `receives nothing when its certificate is for another name or has expired`(name: String, end: String) async throws {
         let system = try await System(name: name, until: end)
         let answer = try await system.signIn(trusting: system.certificates.directory.file("root.pem"))
         #expect(answer.status == 503 && answer.failure?.contains("client.tls") == true, "\(answer)")

@@ -21,7 +21,7 @@ import CarrelUpstream
 import Testing
 
 @Suite(.onBothDatabases)
-struct `A system upstream as a source` {
+struct `An upstream system as a source` {
     private static func service(
         _ upstream: ScriptedUpstream,
         _ policy: FailPolicy = .closed,
@@ -84,7 +84,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: [true, false])
-    func `stands beside Carrel's own accounts, in whichever order`(accountsFirst: Bool) async throws {
+    func `works together with Carrel's own accounts, in either order`(accountsFirst: Bool) async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: accountsFirst)
         _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
@@ -108,7 +108,7 @@ struct `A system upstream as a source` {
         )
     }
 
-    @Test func `is believed about tokens from before Carrel stood in front of it`() async throws {
+    @Test func `is trusted about tokens from before Carrel was introduced`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: true)
         #expect(
@@ -119,7 +119,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: [false, true])
-    func `is told nothing of tokens that Carrel made, whatever they are for`(isDown: Bool) async throws {
+    func `receives no tokens that Carrel issued, of any kind`(isDown: Bool) async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream)
         let page = "/opds/v2/editions/com.example.7/index.html"
@@ -138,7 +138,7 @@ struct `A system upstream as a source` {
         #expect(upstream.calls() == [])
     }
 
-    @Test func `is explained by name beside Carrel's own accounts`() async throws {
+    @Test func `is explained by name next to Carrel's own accounts`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
         try await test.add(product: "p1")
@@ -177,8 +177,7 @@ struct `A system upstream as a source` {
         #expect(upstream.calls().count == 9, "nobody is asked for an explanation")
     }
 
-    @Test func `locks nobody out of a device that they signed in on before, through it or to an account behind it`() async throws
-    {
+    @Test func `locks no user out of a device with an earlier sign-in, through it or to an account of it`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: false)
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
@@ -245,7 +244,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: ScriptedUpstream.Kind.allCases)
-    func `that has enough of whoever signs in keeps nobody from the next source`(kind: ScriptedUpstream.Kind) async throws {
+    func `that throttles sign-ins does not block the next source`(kind: ScriptedUpstream.Kind) async throws {
         let upstream = ScriptedUpstream(kind)
         let test = try await Self.service(upstream)
         let (name, password) = (ScriptedUpstream.busy, "a good long password")

@@ -265,7 +265,7 @@ import Testing
         #expect(try await player.send(late, to: test).problem == "license.not-personalized")
     }
 
-    @Test func `that was altered anywhere is refused, and leaves nothing behind`() async throws {
+    @Test func `that was altered anywhere is refused, and leaves nothing stored`() async throws {
         let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         let request = try await player.request(.persist, of: test, token: try await tokens.token(test))

@@ -210,7 +210,7 @@ struct Portal {
         #expect(try await portal.redeem(bound, by: player).license != nil)
     }
 
-    @Test func `counts the devices that play at once, if it says how many may`() async throws {
+    @Test func `counts the devices that play concurrently, if it has a limit`() async throws {
         let portal = try await Portal()
         var players: [TestPlayer.Personalized] = []
         for _ in 0..<3 { players.append(try await TestPlayer().personalized(by: portal.test)) }

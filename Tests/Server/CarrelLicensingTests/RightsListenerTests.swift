@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `takes a proof as well, and no certificate that is wrong beside one`() async throws {
+    @Test func `accepts a proof as well, but not together with an invalid certificate`() async throws {
         try await Self.withSite { site in
             let player = try await TestPlayer().personalized(by: site.test)
             let token = try await tokens.token(site.test, kind: .ms3)

@@ -362,7 +362,7 @@ extension TestPlayer.Personalized {
 }
 
 struct `The rights location in tokens` {
-    @Test func `is that of the listener, else below an https public URL, else there is none`() {
+    @Test func `is the listener's, else below an https public URL, else missing`() {
         let plain = RightsLocation(publicURL: "http://books.example.org")
         #expect(plain.url == nil && RightsLocation(publicURL: nil).url == nil)
         plain.listens(at: "books.example.org:8443")

@@ -205,7 +205,7 @@ private struct OpenShop {
 }
 
 @Suite(.onBothDatabases) struct `The limit of an order's streams where its id is enough to listen` {
-    @Test func `counts the listeners and the licenses of the order together, and those of no other`() async throws {
+    @Test func `counts the listeners and the licenses of the order together, and no other's`() async throws {
         let open = try await OpenShop(2, .blockNewDevice)
         let (shop, player) = (open.shop, try await TestPlayer().personalized(by: open.shop.test))
         let token = try await open.token()

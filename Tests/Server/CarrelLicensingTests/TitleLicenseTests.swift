@@ -326,7 +326,7 @@ struct TitleTokenShop {
         #expect(try await shop.orders().count == 1)
     }
 
-    @Test func `that is no audiobook has the key of the key store, and no order`() async throws {
+    @Test func `that is not an audiobook has the key of the key store, and no order`() async throws {
         let shop = try await TitleTokenShop()
         let edition = try await shop.test.ingest(EditionFiles.folder(shop.test.directory), "issue-1").edition
         let id = edition.title.id

@@ -57,7 +57,7 @@ import Testing
         #expect(try await rotate(test, atOnce: false)["forgotten"]?.int == 1)
     }
 
-    @Test func `are replaced at once, which ends all tokens`() async throws {
+    @Test func `are replaced immediately, which ends all tokens`() async throws {
         let test = try await TestService(.silence)
         let before = try await made(test)
         #expect(try await rotate(test, atOnce: true)["forgotten"]?.int == 1)

@@ -171,7 +171,7 @@ struct `Why an audiobook may or may not be listened to` {
         )
     }
 
-    @Test func `is told of an edition by the id of its title, too`() async throws {
+    @Test func `explains an edition by the id of its title, too`() async throws {
         let test = try await TestService(.silence)
         let edition = try await test.ingest(EditionFiles.folder(test.directory), "issue-1").edition
         _ = try await test.service.desk.create("alice", by: .operator)

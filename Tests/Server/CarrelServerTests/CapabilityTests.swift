@@ -31,7 +31,7 @@ struct `A capability` {
         return found
     }
 
-    @Test func `alone writes its tables, and reads those of lower ones only`() {
+    @Test func `alone writes its tables, and reads only lower capabilities' tables`() {
         var lower: Set<String> = []
         var owners: [String: String] = [:]
         let all = Set(CarrelService.layers.flatMap { $0.tables.keys })

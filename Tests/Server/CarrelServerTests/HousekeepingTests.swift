@@ -26,7 +26,7 @@ struct `What has expired` {
     private static let counters = SQL("SELECT count(*) FROM throttle")
     private static let networks = SQL("SELECT count(*) FROM sign_in_networks")
 
-    @Test func `is removed beside the requests, not in them`() async throws {
+    @Test func `is removed in the background, not in requests`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         let account = try await test.service.desk.create("alice", password: password, by: staff)
         func signIn() async throws {
@@ -93,7 +93,7 @@ struct `What has expired` {
         ),
     ]
 
-    @Test func `is removed without anybody signing in, whatever remembered it`() async throws {
+    @Test func `is removed without any sign-in, in all caches`() async throws {
         let test = try await TestService()
         let now = test.clock.now
         for memory in Self.memories {

@@ -260,7 +260,7 @@ struct `Personal data` {
         #expect(try await test.send(.post, path, body: ["name": "Olga Owner"], peer: local).status == 200)
     }
 
-    @Test func `once forgotten, makes no account that anybody can open again`() async throws {
+    @Test func `once erased, creates no account that can be opened again`() async throws {
         let test = try await service()
         let (account, old, _) = try await person(test)
         try await test.service.erasure.erase(account.id, by: operatorActor)
@@ -323,7 +323,7 @@ struct `Personal data` {
         #expect(!text.contains("argon2"), "no hash of the password")
     }
 
-    @Test func `of somebody else is not in the export, nor deleted`() async throws {
+    @Test func `of another person is neither exported nor deleted`() async throws {
         let test = try await service()
         let (account, _, _) = try await person(test)
         let bob = try await test.service.desk.create("Bob Else", by: operatorActor)
@@ -393,7 +393,7 @@ struct `Personal data` {
         for trace in traces { #expect(!dump.contains(trace), "\(trace)") }
     }
 
-    @Test func `of somebody whom only a system upstream knows is handed over and forgotten by their name`() async throws {
+    @Test func `of an account known only to an upstream system is exported and erased by name`() async throws {
         let test = try await service()
         _ = try await test.ask("sign_in", ["username": "Zebedee Quux", "password": "right"])
         _ = try await test.ask("verify_subscription", ["token": "T-Zebedee Quux"])

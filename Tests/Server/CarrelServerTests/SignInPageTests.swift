@@ -47,7 +47,7 @@ struct `The doors` {
         try await test.send(.get, "/v1/shelf", headers: ["Cookie": cookie]).status
     }
 
-    @Test func `let in whoever has name and password, and lead back to where they wanted to go`() async throws {
+    @Test func `signs in users with name and password, and leads back to the requested page`() async throws {
         let (test, _) = try await service()
         let asked = try await test.send(.get, "/listen/some-order")
         #expect(asked.status == 401)

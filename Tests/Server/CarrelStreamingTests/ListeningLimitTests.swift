@@ -40,7 +40,7 @@ struct `What the interval log takes` {
         return history["intervals"]?.array?.compactMap { $0["endPosition"]?.int } ?? []
     }
 
-    @Test func `is so much of each order, the newest`() async throws {
+    @Test func `is limited to the newest intervals of each order`() async throws {
         let test = try await TestService(.silence)
         let (order, other) = (try await test.order(), try await test.order())
         let start = test.clock.now - .milliseconds(1_000_000)
@@ -101,7 +101,7 @@ struct `What the interval log takes` {
         }
     }
 
-    @Test func `needs no media, and nobody else's order`() async throws {
+    @Test func `needs no media, and no other user's order`() async throws {
         let test = try await TestService(.silence) { $0.stream.access = .session }
         let (order, bobs) = (try await test.order(), try await test.order(.init(account: "bob", titleID: test.title.id)))
         let account = try #require(try await test.service.accounts.find(named: "alice"))

@@ -105,7 +105,7 @@ struct `Reports as existing apps write them` {
     }
 
     @Test(arguments: [0, 30])
-    func `are taken so many days after the end as listening.late-days says`(_ days: Int) async throws {
+    func `are accepted for listening.late-days days after the end`(_ days: Int) async throws {
         let test = try await TestService(.silence) { $0.lateDays = days }
         let order = try await test.order()
         let heard = test.clock.now - .seconds(60)
@@ -123,7 +123,7 @@ struct `Reports as existing apps write them` {
         #expect(try await report(2) == "order-ended")
     }
 
-    @Test func `say nothing of the time before an order starts`() async throws {
+    @Test func `omit the time before an order starts`() async throws {
         let test = try await TestService(.silence)
         let start = test.clock.now + .seconds(3600)
         let order = try await test.order(

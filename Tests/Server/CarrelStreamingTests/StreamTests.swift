@@ -101,7 +101,7 @@ struct `Streaming of orders` {
     }
 
     @Test(arguments: ["revoke", "return"])
-    func `an order that has ended stops at once, whatever its tickets say`(verb: String) async throws {
+    func `an order that has ended stops immediately, whatever its tickets contain`(verb: String) async throws {
         let test = try await TestService(.silence)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
@@ -148,7 +148,7 @@ struct `Streaming of orders` {
         #expect(try await test.send(.get, playlist.segments[0], peer: home).status == 200)
     }
 
-    @Test func `asking what is there is not listening`() async throws {
+    @Test func `a state query is not listening`() async throws {
         let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
         let order = try await test.order()
         let playlist = try await test.playlist(order)
@@ -239,7 +239,7 @@ struct `Streaming of orders` {
         #expect(try await test.send(.get, "/v1/stream/hls/\(loan.id)/chapters.json").status == 200)
     }
 
-    @Test func `keys rotate every so many segments where that is configured`() async throws {
+    @Test func `keys rotate every configured number of segments`() async throws {
         let test = try await TestService(.silence) { $0.stream.keyRotation = 25 }
         let order = try await test.order()
         let text = try await test.playlist(order, query: "?format=packed").text

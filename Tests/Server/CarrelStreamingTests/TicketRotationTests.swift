@@ -81,7 +81,7 @@ struct `Ticket secrets` {
         #expect(try await rotate(test).key == 3, "an id is not used again soon")
     }
 
-    @Test func `end every ticket at once after a leak`() async throws {
+    @Test func `end every ticket immediately after a leak`() async throws {
         let test = try await TestService(.silence)
         let order = try await test.order()
         let before = try await test.playlist(order)

@@ -20,7 +20,7 @@ struct `Written values` {
     }
 
     @Test(arguments: ["30s", "5m", "1h30m", "250ms", "2d", "1d1h1m1s1ms", "0s"])
-    func `a time is written as it is read`(text: String) throws {
+    func `a time is written as read`(text: String) throws {
         #expect(try Duration(written: text).written == text)
     }
 
@@ -71,7 +71,7 @@ struct `Written values` {
         #expect(throws: InvalidValue.self) { try Double(written: text) }
     }
 
-    @Test func `numbers are written as they are read`() throws {
+    @Test func `numbers are written as read`() throws {
         #expect(try Double(written: "0.5").written == "0.5")
         #expect(try Double(written: "3").written == "3")
         #expect(try Int(written: "-12").written == "-12")
@@ -119,7 +119,7 @@ struct `A suggestion` {
     }
 
     @Test(arguments: ["", "xyz", "serve", "o"])
-    func `says nothing when none is near`(text: String) {
+    func `suggests nothing without a near match`(text: String) {
         #expect(Suggestion.nearest(to: text, among: ["help", "order", "ingest"]) == nil)
     }
 

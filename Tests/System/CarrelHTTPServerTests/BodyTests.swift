@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["pull", "stream", "pull-chunked", "stream-chunked", "short", "short-stream"])
-    func `that fails in the middle cuts the connection, so that nobody takes it for whole`(kind: String) async throws {
+    func `that fails in the middle cuts the connection, so that it is not taken for complete`(kind: String) async throws {
         try await withServer({ router in
             router.on(.get, "fails") { _, _ in
                 let count = 2_000_000

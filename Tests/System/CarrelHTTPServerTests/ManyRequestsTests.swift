@@ -7,7 +7,7 @@ import Glibc
 import CarrelTesting
 import Testing
 
-struct `Requests that come all at once` {
+struct `Requests that arrive together` {
     /// libmicrohttpd takes 128 events at a time.
     @Test(.timeLimit(.minutes(1)), arguments: [128, 256])
     func `are answered`(count: Int) async throws {

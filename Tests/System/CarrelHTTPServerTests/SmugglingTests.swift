@@ -143,7 +143,7 @@ import Testing
         #expect(all.components(of: "HTTP/1.1 ") == 1, "\(all)")
     }
 
-    @Test func `that comes byte by byte beside others is refused for its length alone`() async throws {
+    @Test func `that arrives byte by byte among others is refused for its length alone`() async throws {
         try await withServer(Self.routes) { server in
             let (slow, other) = (try server.client(), try server.client())
             try await slow.send("POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Le")

@@ -105,7 +105,7 @@ struct `A router` {
     /// Before the path, as a proxy is asked.
     private static let absolute = ["http://localhost", "https://calls:80", "HTTP://[::1]:1", "x://", "http://æ"]
 
-    @Test func `what was refused before its target was believed has the fields of problems at its path`() {
+    @Test func `a request that was refused before its target was trusted has the problem fields of its path`() {
         var router = Self.router()
         router.setFieldsOfProblems(at: "calls", ["Pragma": "no-cache"])
         let error = HTTPError(.badRequest, "http.host")

@@ -44,7 +44,7 @@ struct `A look into a database` {
         #expect(contents() == closed)
     }
 
-    @Test func `sees what a process left behind that was killed, and leaves it there`() async throws {
+    @Test func `sees data of a killed process, and leaves it in place`() async throws {
         let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
         try await database.write { try Shelf.add("a", to: $0) }
         // as they lie while they are in use

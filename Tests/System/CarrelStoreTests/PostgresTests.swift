@@ -29,7 +29,7 @@ struct `A PostgreSQL database` {
     static let pause = SQL("SELECT 1 FROM pg_sleep(0.02)")
     static let sessions = SQL("SELECT count(*) FROM pg_stat_activity WHERE datname = $1")
 
-    @Test func `goes on when its connections were ended`() async throws {
+    @Test func `continues after its connections were ended`() async throws {
         try await TestEngine.postgresql.withPlace { open in
             let (database, other) = (try open(Shelf.migrations, SystemClock()), try open(Shelf.migrations, SystemClock()))
             for i in 0..<3 {
@@ -110,7 +110,7 @@ struct `A PostgreSQL database` {
         }
     }
 
-    @Test func `goes on when another program has changed the schema`() async throws {
+    @Test func `continues after another program has changed the schema`() async throws {
         try await TestEngine.postgresql.withDatabase { database in
             try await database.write { try Shelf.add("a", to: $0) }
             let before = try await database.write { try $0.row(Self.all)?.values.count }

@@ -175,7 +175,7 @@ struct `A SQLite database` {
         await hasty.close()
     }
 
-    @Test func `keeps its log short while writes go on`() async throws {
+    @Test func `keeps its log short during writes`() async throws {
         let folder = TemporaryDirectory()
         let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
         let cover = [UInt8](repeating: 1, count: 1 << 20)

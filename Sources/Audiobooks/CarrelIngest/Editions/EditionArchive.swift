@@ -35,7 +35,7 @@ struct EditionArchive {
         archive.entries.contains { !$0.isDirectory && ResourceType.isPage($0.name) && !ResourceName.isLitter($0.name) }
     }
 
-    /// Reads every entry to its end: what is packed is whole, and no larger than it may be.
+    /// Reads every entry to its end: verifies that entries are complete and within the limits.
     func verify(_ progress: (IngestProgress) throws -> Void) throws {
         let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
         var done: Int64 = 0
@@ -54,7 +54,7 @@ struct EditionArchive {
         }
     }
 
-    /// The whole of one entry of at most `limit` bytes; nil if there is none of that name.
+    /// The whole of one entry of at most `limit` bytes; nil if there is no such entry.
     func content(of name: String, limit: Int) throws(IngestError) -> [UInt8]? {
         guard let entry = archive.entries.first(where: { $0.name == name }) else { return nil }
         guard entry.size <= Int64(limit) else {

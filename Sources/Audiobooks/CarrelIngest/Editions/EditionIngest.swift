@@ -19,10 +19,10 @@ package struct EditionIngest {
     let progress: (IngestProgress) throws -> Void
 
     /// - Parameters:
-    ///   - blobs: where the edition and its cover go.
-    ///   - scratch: for temporary files.
-    ///   - options: what the operator decided.
-    ///   - history: when the product's pages changed, and the time now.
+    ///   - blobs: the store for the edition and its cover.
+    ///   - scratch: the folder for temporary files.
+    ///   - options: the operator's options.
+    ///   - history: the times of changes of the product's pages, and the current time.
     ///   - progress: called every megabyte or so; throwing stops the ingest.
     package init(
         blobs: any BlobStore,
@@ -46,7 +46,7 @@ package struct EditionIngest {
         let file = try SourceFile(path: path, name: path)
         let head = try file.bytes(0..<Int64(PDFHeader.window))
         if head.starts(with: [0x50, 0x4b, 0x03, 0x04]) {
-            // An EPUB's first entry is stored, has no extra field and says what it is (EPUB 3.3 §4.3.2).
+            // An EPUB's first entry is stored, has no extra field and identifies the format (EPUB 3.3 §4.3.2).
             if head.rawSpan.matches("mimetypeapplication/epub+zip", at: 30) { return .ebook }
             return try EditionArchive(path: path, limit: PackageWriter.byteLimit).hasPages ? .edition : nil
         }
@@ -70,10 +70,10 @@ package struct EditionIngest {
         return hash.finish()
     }
 
-    /// Takes what is at `path`.
+    /// Ingests the source at `path`.
     ///
-    /// - Returns: what the catalog needs to know of it.
-    /// - Throws: ``IngestError`` with what is wrong and where.
+    /// - Returns: the edition for the catalog.
+    /// - Throws: ``IngestError`` with the error and its place.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedEdition {
         switch try Self.kind(of: path) {
         case .ebook: return try EPUBFile(self, path).take(sourceHash)
@@ -121,13 +121,13 @@ package struct EditionIngest {
         return (try writer.finish(), resource)
     }
 
-    /// Refuses patterns of samples where nothing can be a sample.
+    /// Refuses patterns of samples if nothing can be a sample.
     func refuseSamples(_ path: String) throws(IngestError) {
         guard let pattern = options.samples.first else { return }
         throw IngestError(.notEdition, path, "is one file, of which \"\(pattern)\" cannot be open to everybody")
     }
 
-    /// The picture that the operator named, or the one that the source has.
+    /// The operator's image, or the source's own.
     func cover(_ own: () throws -> [UInt8]?) throws -> (blob: BlobID, mediaType: String)? {
         if let path = options.overrides.coverPath { return try Ingest.keepCover(path, in: blobs) }
         return try own().flatMap { AudioTags.Cover($0) }.flatMap { try Ingest.keep($0, in: blobs) }

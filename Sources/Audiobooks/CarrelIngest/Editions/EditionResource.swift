@@ -36,6 +36,6 @@ package struct EditionResource: Sendable, Equatable {
         self.isSample = isSample
     }
 
-    /// Why a path cannot name a resource; nil if it can.
+    /// The reason why a path cannot name a resource; nil if it can.
     package static func fault(inPath path: String) -> String? { ResourceName.fault(path) }
 }

@@ -21,15 +21,15 @@ package struct IngestedEdition: Sendable {
     package let warnings: [String]
 
     /// - Parameters:
-    ///   - kind: what it is a file, or files, of.
-    ///   - metadata: what it is called and who made it.
+    ///   - kind: the kind of edition.
+    ///   - metadata: its titles and contributors.
     ///   - sourceHash: SHA-256 over the source.
     ///   - media: the file, or the ZIP archive of its pages.
     ///   - byteCount: bytes of the media blob.
-    ///   - entry: the path of the resource that it opens with.
-    ///   - resources: what it is made of.
+    ///   - entry: the path of its first resource.
+    ///   - resources: its resources.
     ///   - cover: a picture and its media type.
-    ///   - warnings: what an operator should know, in sentences.
+    ///   - warnings: warnings for the operator, in sentences.
     package init(
         kind: EditionKind,
         metadata: TitleMetadata,

@@ -6,7 +6,7 @@ import CarrelZlib
 import CarrelCrypto
 import CarrelStore
 
-/// Pages of HTML with what they need, on their way into one blob.
+/// Pages of HTML with their resources, to be stored in one blob.
 struct PageEdition {
     private let ingest: EditionIngest
     private let folder: EditionFolder
@@ -140,7 +140,7 @@ struct PageEdition {
                     byteCount: Int64(feed.count),
                     digest: String(Hex.encode(SHA256.hash(feed.rawSpan)).prefix(32)),
                     changedAt: ingest.history.now,
-                    // An edition with samples shows what it holds; its pages stay closed.
+                    // An edition with samples shows its table of contents; its pages stay closed.
                     isSample: resources.contains(where: \.isSample)
                 )
             )

@@ -5,7 +5,7 @@ enum ResourceName {
     /// The folder of an edition's address that holds what the server makes itself.
     static let reserved = "-"
 
-    /// Why a path is refused; nil if it is good.
+    /// The reason for refusing a path; nil if it is valid.
     static func fault(_ path: String) -> String? {
         if path.utf8.count > 1024 { return "is too long" }
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "holds a control character" }

@@ -11,10 +11,11 @@ struct clinux_limits {
     uint64_t seconds, memory, written, files;
 };
 
-/// Starts `argv[0]` (looked up in the server's PATH) like `clinux_spawn`, in `/`, and confined for good, with whatever it starts:
-/// of the file system it may read and run what lies under the paths of `readable` (those that exist), read the open file
-/// `source` by its path, and change nothing (Landlock); it makes no socket, and neither signals nor traces another process
-/// (seccomp); it uses no more than `limits`, and leaves no core dump. Returns 0 and the process id, or an errno value: EOPNOTSUPP when this system cannot confine.
+/// Starts `argv[0]` (looked up in the server's PATH) like `clinux_spawn`, in `/`, and confined permanently, with all its
+/// children: it may read and execute files below the paths in `readable` (those that exist), read the open file `source` by its
+/// path, and change nothing (Landlock); it makes no socket, and neither signals nor traces another process (seccomp); it uses no
+/// more than `limits`, and leaves no core dump. Returns 0 and the process id, or an errno value: EOPNOTSUPP if this system cannot
+/// confine.
 int clinux_spawn_confined(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull environment,
                           const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source,
                           struct clinux_limits limits);

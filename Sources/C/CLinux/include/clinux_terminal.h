@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Questions at a terminal whose answers are not shown.
+// Prompts at a terminal with hidden input.
 #ifndef CLINUX_TERMINAL_H
 #define CLINUX_TERMINAL_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Requests to the administrators' API. Whatever changes something says that this page asked for it.
+// Requests to the administrators' API. Changing requests prove that this page sent them.
 
 export class Refusal extends Error {
   /** @param {number} status @param {Record<string, any>} problem */
@@ -82,7 +82,7 @@ function answered(status, text) {
  * @returns {Promise<any>} the response's JSON
  */
 export function upload(method, path, file, signal, onprogress) {
-  // Only this kind of request tells how far it is.
+  // Only this kind of request reports upload progress.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open(method, `/admin/v1/${path}`);

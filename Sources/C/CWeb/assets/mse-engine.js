@@ -275,7 +275,7 @@ export class MSEEngine extends EventTarget {
     this.#lastAppended = -2;
   }
 
-  /** Steps over a hollow segment or a hair's breadth between two ranges, where the clock would stand forever. */
+  /** Skips an empty segment or a tiny gap between two ranges, where the clock would stop forever. */
   #skipGap() {
     const audio = this.#audio;
     if (this.#pending !== null || audio.paused || audio.readyState > 2) return;

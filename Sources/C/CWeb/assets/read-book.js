@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The publication: its reading order, its contents, and where an address leads.
+// The publication: its reading order, its contents, and the resolution of addresses.
 
 import { languageTag } from './language.js';
 
@@ -20,7 +20,7 @@ export function normal(href) {
 /** @param {string} href */
 export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexOf('#') + 1) : '');
 
-/** The page of a PDF document that is asked for (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
+/** The requested page of a PDF document (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
 export const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
 
 /**
@@ -37,8 +37,8 @@ export function timeIn(to) {
 }
 
 /**
- * How much of the publication each resource is: its positions, or the seconds of each track, or one where neither is known.
- * @param {Link[]} order @param {number[]} positions how many each has
+ * The weight of each resource in the publication: its positions, or the seconds of each track, or one if neither is known.
+ * @param {Link[]} order @param {number[]} positions the number for each resource
  */
 function weights(order, positions) {
   if (positions.length === order.length && positions.some((count) => count > 0)) return positions.map((count) => Math.max(1, count));
@@ -102,7 +102,7 @@ export class Book {
     const positions = answer.positions ?? [];
     this.hasPositions = positions.length === this.order.length && positions.some((count) => count > 0);
     this.weights = weights(this.order, positions);
-    /** What comes before each resource, and after the last one all there is. */
+    /** The weight before each resource, and the total at the end. */
     this.before = [0];
     for (const weight of this.weights) this.before.push(this.before[this.before.length - 1] + weight);
     this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
@@ -117,7 +117,7 @@ export class Book {
     return (this.before[index] + Math.min(1, progression) * this.weights[index]) / this.before[this.order.length];
   }
 
-  /** The number of the position at a place, from 1; undefined where the publication has none. @param {number} index @param {number} progression */
+  /** The number of the position at a place, from 1; undefined if the publication has none. @param {number} index @param {number} progression */
   position(index, progression) {
     if (!this.hasPositions) return undefined;
     return this.before[index] + Math.min(this.weights[index] - 1, Math.floor(progression * this.weights[index])) + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's part inside a document of the publication. The document has no origin and shares this script's world, so nothing here
-// is a wall: the page outside checks what comes, and its address and tokens are never told.
+// The reader's part inside a document of the publication. The document has no origin and shares this script's world, so this is
+// not a security boundary: the outer page validates messages, and never reveals its address and tokens.
 (() => {
   'use strict';
   // only the frame that the reader's page itself made; not a document's own frames, and not a window
@@ -59,7 +59,7 @@
   const paged = () => look.mode === 'pages' && !isFixed;
   const columns = () => (flow.isVertical ? 1 : look.columns);
 
-  // Pages follow each other along the lines, and what scrolls goes across them: from one side of one axis.
+  // Pages follow each other along the lines, and scrolling runs across them: from one side of one axis.
   const isAcross = () => paged() !== flow.isVertical;
   const from = () => (paged() ? flow.inline : flow.block);
   const view = () => (isAcross() ? innerWidth : innerHeight);
@@ -70,7 +70,7 @@
     const to = from() * wanted;
     scroller().scrollTo({ left: isAcross() ? to : 0, top: isAcross() ? 0 : to, behavior: 'instant' });
   }
-  /** Pixels from the side where the window begins to where a rectangle does, and to where it ends. */
+  /** Pixels from the window's start side to a rectangle's start, and to its end. */
   const begins = (box) => (isAcross() ? (from() > 0 ? box.left : innerWidth - box.right) : from() > 0 ? box.top : innerHeight - box.bottom);
   const ends = (box) => begins(box) + (isAcross() ? box.width : box.height);
 
@@ -208,7 +208,7 @@
     settle(true);
   }
 
-  /** Takes what is seen now for the place. */
+  /** Makes the visible position current. */
   function settle(isMoved) {
     if (!paged()) page = scrolledPage();
     told = position();
@@ -280,7 +280,7 @@
     for (const [name, ranges] of byColor) highlight(name, ranges);
   }
 
-  // MARK: what the reader does
+  // MARK: user actions
 
   let waiting = 0;
   document.addEventListener('selectionchange', () => {
@@ -321,7 +321,7 @@
     else tell('press', { at: event.clientX / innerWidth });
   });
 
-  // which way is on, the page outside says: to a side of the screen
+  // the outer page decides the forward direction: to a side of the screen
   const sides = { ArrowRight: 1, ArrowLeft: -1 };
   const turns = { PageDown: 1, PageUp: -1, ' ': 1 };
   addEventListener('keydown', (event) => {
@@ -359,7 +359,7 @@
   }, { passive: true });
   let wheeled = 0;
   addEventListener('wheel', (event) => {
-    // wheels turn one way, and lines may follow each other another
+    // the direction of wheels may differ from the direction of lines
     if (event.ctrlKey) return; // the browser zooms
     if (!paged() && !isFixed && flow.isVertical && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scrollBy({ left: flow.block * event.deltaY });
     if (!paged() || event.timeStamp - wheeled < 250 || Math.abs(event.deltaY) < 8) return;
@@ -422,7 +422,7 @@
     }
     told = position();
     report(false);
-    // documents that never rest get a small part of the time
+    // documents that change constantly get a small part of the time
     rest = Math.max(100, 20 * (performance.now() - begun));
   }
 

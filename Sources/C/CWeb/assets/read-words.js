@@ -14,7 +14,7 @@
   /** @type {{text: string, nodes: Text[], starts: number[], tables: Map<Text, number[]>}|null} */
   let words = null;
 
-  /** Whether an element shows nothing of what is in it. */
+  /** Whether an element hides its content. */
   function isHidden(element, style) {
     const parent = element.parentElement;
     if (unread.has(element.localName) || style.display === 'none' || style.contentVisibility === 'hidden') return true;
@@ -136,7 +136,7 @@
     const { nodes, starts } = index();
     const first = point(start), last = point(end - 1);
     let text = '';
-    // what is hidden between them is not read
+    // hidden text between them is skipped
     for (let at = nodeAt(start); at < nodes.length && starts[at] < end; at++) {
       const node = nodes[at];
       text += node.data.slice(node === first.node ? first.at : 0, node === last.node ? last.at + 1 : undefined);
@@ -158,7 +158,7 @@
     return { before: reading(Math.max(0, start - 50), start), after: reading(end, Math.min(text.length, end + 50)) };
   }
 
-  /** Where words stand: of all places that have them the one with the most of the context, and then the nearest. */
+  /** Finds a quote: among all occurrences the one with the most matching context, then the nearest. */
   function find(quote, progression) {
     const { text } = index();
     const wanted = bare(quote.highlight ?? '');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reader's page: one publication, its contents, and a view of where the reader is.
+// The reader's page: one publication, its contents, and a view at the current position.
 
 import { byId, make, setText } from './dom.js';
 import { ask, tell } from './read-api.js';
@@ -22,7 +22,7 @@ const answer = await ask('book').catch((error) => {
 });
 const book = new Book(answer);
 const stated = answer.manifest.metadata.readingProgression;
-/** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. What the publisher says, or else how its documents run. */
+/** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. From the publisher's metadata, or else from the documents' direction. */
 let isBackward = false;
 let isDecided = false;
 function progress(isLeft) {
@@ -63,7 +63,7 @@ function save(isLast = false) {
   tell('place', 'PUT', place, isLast).catch(() => { isSaved = false; });
 }
 
-/** Shows where the reader is; only a place that the reader went to is kept, not what another window or a script made of it. */
+/** Shows the current position; only positions reached by the reader are stored, not changes by another window or a script. */
 function moved({ progression, text, fragments, page, pages: total, isMoved }) {
   if (aside) return;
   const link = book.order[index];
@@ -92,7 +92,7 @@ document.addEventListener('visibilitychange', () => { if (document.visibilitySta
 /** Whether the reader does something now, and not a script of the publication by itself. What the reader did in the frame is known a little later than what the frame says. */
 function isActing() {
   if (navigator.userActivation?.isActive ?? true) return Promise.resolve(true);
-  // one wait for all that is asked meanwhile
+  // one wait for all requests meanwhile
   acting ??= waitForAct().finally(() => { acting = null; });
   return acting;
 }
@@ -131,7 +131,7 @@ const muchToMark = 1000;
 /** Characters that are copied without a question. */
 const muchToCopy = 2000;
 let toCopy = '';
-/** Copies, and asks before where that uses up much. What is said to be selected is the word of a document. */
+/** Copies, and confirms first if that uses up much. The selected text comes from the untrusted document. */
 function take(text) {
   const letters = [...text];
   if (!book.isCounted || letters.length <= muchToCopy) return copyNow(text);
@@ -267,7 +267,7 @@ function step(by) {
 const toSide = (by) => turn(isBackward ? -by : by);
 
 function turn(by) {
-  // a press too many would skip what is about to be shown
+  // an extra press would skip the content about to be shown
   if (isOpening()) return;
   if (pages.port) pages.send('turn', { by });
   else if (drawn.isOpen) drawn.turn(by);
@@ -295,7 +295,7 @@ function select(message) {
   byId('selection').hidden = !message;
 }
 
-// what is selected stays so while its buttons are pressed
+// the selection stays while its buttons are pressed
 byId('selection').addEventListener('mousedown', (event) => event.preventDefault());
 byId('selection-copy').addEventListener('click', () => { if (chosen) take(chosen.content); });
 for (const button of document.querySelectorAll('[data-color]')) {
@@ -353,7 +353,7 @@ if (book.isCounted) {
   document.addEventListener('dragstart', (event) => { if (!isOwn(event)) event.preventDefault(); }, true);
 }
 byId('copy-form').addEventListener('submit', () => copyNow(toCopy));
-/** The document answers when it shows itself on paper, or shows nothing there again. */
+/** Called when the document has set or cleared its print layout. */
 let hasPaper = () => {};
 async function showPaper(isOn) {
   if (!book.isCounted) return;
@@ -369,7 +369,7 @@ byId('print-form').addEventListener('submit', () => {
   const { clientWidth: width, clientHeight: height } = byId('stage');
   print(book, toPrint, say, showPaper, { width, height });
 });
-// what was counted is not what would be printed
+// the counted pages would differ from the printed ones
 addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('Not printed: the window size changed.'); } });
 
 // MARK: sheets and keys

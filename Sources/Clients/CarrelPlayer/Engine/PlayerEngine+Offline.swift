@@ -10,8 +10,8 @@ extension PlayerEngine {
     public struct Insertion: Sendable, Equatable {
         /// The personalised player.
         public let identity: Identity
-        /// SHA-256 of the root's certificate, in hexadecimal digits: at first contact the file decides which root is trusted, so it
-        /// should be compared with the service's.
+        /// SHA-256 of the root's certificate, in hexadecimal digits: at first contact the file decides which root is trusted, so
+        /// it should be compared with the service's.
         public let rootFingerprint: String
         /// Whether the root was not trusted before.
         public let isFirstContact: Bool

@@ -178,7 +178,8 @@ extension PlayerEngine {
         }
     }
 
-    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list it has.
+    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list
+    /// it has.
     private func isStale(_ list: Revocations) async throws(PlayerError) -> Bool {
         let reading = try await licenses().clock().read(on: host)
         switch reading.certainty {

@@ -10,8 +10,8 @@ import Glibc
 
 /// The licenses of a player on its device: rows of an SQLite database, each encrypted under a key that the vault keeps.
 ///
-/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service notices it at the
-/// next contact, by the numbers of licenses and plays.
+/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service
+/// notices it at the next contact, by the numbers of licenses and plays.
 public final class LicenseStore: Sendable {
     let database: SQLiteDatabase
     let seal: RowSeal

@@ -13,7 +13,7 @@ struct Manifest: Sendable {
     }
 
     let mpd: MPD
-    /// Behind redirects.
+    /// The final URL, after redirects.
     let url: String
     let timings: [MPD.Timing]
     /// When it was requested.

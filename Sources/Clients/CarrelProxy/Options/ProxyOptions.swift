@@ -12,7 +12,7 @@ public struct ProxyOptions: Sendable {
 
     /// The rules that playlists follow.
     public enum Rules: Sendable, Hashable {
-        /// Those of the system that players of older apps expect: whole seconds, `PROGRAM-ID`, `EXT-X-ENDLIST` in the top playlist too.
+        /// Compatibility mode for players of older apps: whole seconds, `PROGRAM-ID`, `EXT-X-ENDLIST` in the top playlist too.
         case seed
         /// RFC 8216.
         case rfc

@@ -33,7 +33,7 @@ final class SharedThreads: Sendable {
 final class SessionThreads: Sendable {
     private struct State {
         var running: [ObjectIdentifier: BlockingWork] = [:]
-        /// Those of them that have a thread of the share.
+        /// Jobs on a thread of the shared pool.
         var shared: Set<ObjectIdentifier> = []
         /// The thread for computation whose cost depends on the source.
         var computing: BlockingExecutor?

@@ -6,9 +6,9 @@ import CarrelTokens
 
 /// The address of content together with the right to play it, in the shape of Marlin Simple Secure Streaming.
 ///
-/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the C-URL):
-/// `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme `ms3`. Who has the token
-/// can redeem it, so that the description leaves it out.
+/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the
+/// C-URL): `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme
+/// `ms3`. Who has the token can redeem it, so that the description leaves it out.
 public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let compound: CompoundURL
     /// The address of the content, with the scheme `https` or `http`.

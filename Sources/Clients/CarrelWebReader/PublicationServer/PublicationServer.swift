@@ -32,8 +32,8 @@ public final class PublicationServer: Sendable {
     /// A server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the caller's to
-    ///     close, after the server has stopped.
+    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the
+    ///     caller's to close, after the server has stopped.
     ///   - port: a port of 127.0.0.1; 0 for any free port.
     public convenience init(_ publication: Publication, port: UInt16 = 0) {
         self.init(ReadingSession(publication), port: port) { _ in }

@@ -57,8 +57,8 @@ final class ReadingSession: Sendable {
         noToken: HTTPError(.forbidden, "reader.token", "only who was given the address of this publication may use it")
     )
 
-    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the publication
-    /// has no origin at all.
+    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the
+    /// publication has no origin at all.
     var areas: [LoopbackSession.Area] {
         [
             LoopbackSession.Area(["publication", "page"], token: content, allowsOtherOrigins: true),

@@ -45,7 +45,8 @@ final class RightsListener: Sendable {
         return service.rightsLocation.url
     }
 
-    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted, too.
+    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted,
+    /// too.
     func job(_ server: HTTPServer) -> BackgroundJob {
         BackgroundJob(every: .seconds(1), trouble: "the certificate of the rights location is not replaced") { [self] in
             let known = current.withLock { $0 }

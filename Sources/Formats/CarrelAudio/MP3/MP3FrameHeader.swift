@@ -77,7 +77,8 @@ public struct MP3FrameHeader: Sendable, Hashable {
     @inlinable
     public var bitrate: Int { Int(kilobits) * 1000 }
 
-    /// The bit-rate tables as arithmetic: MPEG-1 climbs in four steps an octave from 32, MPEG-2 in steps of 8 to 64 and then of 16.
+    /// The bit-rate tables as arithmetic: MPEG-1 climbs in four steps an octave from 32, MPEG-2 in steps of 8 to 64 and then of
+    /// 16.
     @inlinable
     var kilobits: UInt32 {
         let index = word >> 12 & 15
@@ -117,7 +118,8 @@ public struct MP3FrameHeader: Sendable, Hashable {
 
     /// Bytes of the whole frame, header included.
     ///
-    /// 144 (MPEG-1) or 72 times the bit rate over the sample rate, both fractions reduced: a division by a constant is a multiplication.
+    /// 144 (MPEG-1) or 72 times the bit rate over the sample rate, both fractions reduced: a division by a constant is a
+    /// multiplication.
     @inlinable
     public var frameLength: Int {
         let scaled = version == .mpeg25 ? kilobits &<< 1 : kilobits

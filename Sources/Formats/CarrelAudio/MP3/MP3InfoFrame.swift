@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension, VBRI).
+/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension,
+/// VBRI).
 struct MP3InfoFrame {
     /// Number of audio frames declared by the encoder, without this one.
     var frames: Int64?

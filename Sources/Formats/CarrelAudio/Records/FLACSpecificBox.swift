@@ -2,7 +2,8 @@
 
 package import CarrelBytes
 
-/// The content of `dfLa`, which describes a FLAC track by the metadata blocks of the stream (FLAC in ISOBMFF §3.3.2, RFC 9639 §8).
+/// The content of `dfLa`, which describes a FLAC track by the metadata blocks of the stream (FLAC in ISOBMFF §3.3.2, RFC 9639
+/// §8).
 package struct FLACSpecificBox: Sendable, Hashable {
     /// The codec string, which is the type of the sample entry.
     package static let codecString = "fLaC"

@@ -2,8 +2,8 @@
 
 import CarrelBytes
 
-/// The chunks of a WAVE file that say something about its sound (Microsoft "Multimedia Programming Interface and Data Specifications
-/// 1.0", RIFF).
+/// The chunks of a WAVE file that say something about its sound (Microsoft "Multimedia Programming Interface and Data
+/// Specifications 1.0", RIFF).
 package enum RIFFChunk {
     private static let names: [(StaticString, String)] = [
         ("INAM", "title"), ("IART", "artist"), ("IPRD", "album"), ("ICRD", "date"), ("IGNR", "genre"), ("ICMT", "comment"),

@@ -5,8 +5,8 @@ package import CarrelCrypto
 
 /// A payload that is encrypted as a whole: the location of its bytes, and independent decryption of any range.
 ///
-/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes to
-/// ``decrypt(_:holding:key:)``.
+/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes
+/// to ``decrypt(_:holding:key:)``.
 package struct EncryptedPayload: Sendable, Hashable {
     /// How far the counter of CTR carries.
     package enum CounterWidth: Sendable, Hashable {

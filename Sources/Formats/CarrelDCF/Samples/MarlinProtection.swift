@@ -4,7 +4,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelMP4
 
-/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format `MGSV`).
+/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format
+/// `MGSV`).
 package struct MarlinProtection: Sendable, Hashable {
     /// The scheme: each sample is an initialization vector and AES-128-CBC with padding.
     package enum Scheme: Sendable, Hashable {

@@ -2,8 +2,8 @@
 
 import CarrelBytes
 
-/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC 14496-12
-/// §8.8, §8.16).
+/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC
+/// 14496-12 §8.8, §8.16).
 ///
 /// The events cover all bytes exactly once and in order, so that they can form a copy. Samples come in file order. Memory is one
 /// fragment header and one sample, both limited, whatever the length of the fragment.

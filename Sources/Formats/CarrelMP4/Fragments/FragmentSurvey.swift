@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their bytes.
+/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their
+/// bytes.
 package struct FragmentSurvey {
     /// The samples of one track in a fragment.
     package struct Part: Sendable {

@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
-/// §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
+/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC
+/// 23001-7 §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
 struct AuxiliaryInformation {
     /// The `senc` box, or PIFF's: the range of its entries, and whether they have subsamples.
     private var entries: Range<Int64>?

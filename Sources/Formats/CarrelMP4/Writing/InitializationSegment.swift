@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19 §7.3.1).
+/// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19
+/// §7.3.1).
 package struct InitializationSegment: Sendable {
     /// Units a second of the movie's times.
     package static let movieTimescale: UInt32 = 1000

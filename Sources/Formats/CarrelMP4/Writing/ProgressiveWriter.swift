@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12 §8.2).
+/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12
+/// §8.2).
 ///
 /// It holds the tables, not the samples: 4 bytes per sample of a track with different sizes, and runs of equal durations. The
 /// caller writes `beginning`, then the samples in the declared order, then `index`, and overwrites the bytes at

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Memory for transport packets that grows as needed and is used again: nothing is cleared and nothing is allocated once it is large
-/// enough.
+/// Memory for transport packets that grows as needed and is used again: nothing is cleared and nothing is allocated once it is
+/// large enough.
 @safe
 package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has one owner
     private var start: UnsafeMutableRawPointer

@@ -5,7 +5,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelVideo
 
-/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming, `SAMPLE-AES`).
+/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming,
+/// `SAMPLE-AES`).
 ///
 /// AES-128 in CBC without padding, restarted with the same vector for each NAL unit and each audio frame.
 package struct SampleAES: ~Copyable, Sendable {

@@ -4,8 +4,8 @@ package import CarrelBytes
 
 /// The message of a scrambled stream that names its content and its keys: a private section of this project's own.
 ///
-/// No published specification of the Marlin Broadband Transport Stream is at hand; this message takes the place of its key stream.
-/// `docs/media.md` describes it, "Scrambled transport streams".
+/// No published specification of the Marlin Broadband Transport Stream is at hand; this message takes the place of its key
+/// stream. `docs/media.md` describes it, "Scrambled transport streams".
 package struct KeyMessage: Sendable, Hashable {
     /// `table_id`, in the range for private use (ISO/IEC 13818-1 table 2-31).
     package static let table: UInt8 = 0xc0

@@ -135,7 +135,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         return ProgramMap.withoutScrambling(section)
     }
 
-    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold them.
+    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold
+    /// them.
     private mutating func clearMap(_ bytes: inout MutableRawSpan, at start: Int, end: Int) {
         hasReadMap = false
         guard let pid = mapPID, let run = SectionRun(bytes.bytes, pid: pid, from: start, to: end) else {

@@ -3,7 +3,8 @@
 import CarrelMP4
 import CarrelTS
 
-/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures are placed.
+/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures
+/// are placed.
 struct SegmentBeginning: Sendable {
     /// Segments at the beginning that present nothing.
     private(set) var dropped = 0

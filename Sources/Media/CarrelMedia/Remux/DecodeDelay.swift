@@ -8,23 +8,24 @@ import CarrelVideo
 /// The time by which pictures of fragments are decoded before their samples' time, so that no picture is presented before
 /// decoding.
 ///
-/// All segments of a rendition have the same delay, so that decoding times and clock references never run backwards between segments:
-/// packagers write signed composition offsets in the fragments with reordered pictures alone. No picture is presented at another time.
+/// All segments of a rendition have the same delay, so that decoding times and clock references never run backwards between
+/// segments: packagers write signed composition offsets in the fragments with reordered pictures alone. No picture is presented
+/// at another time.
 enum DecodeDelay {
     /// The delay if the parameter sets do not limit the reordering of pictures: a quarter of a second.
     private static let unknown: Int64 = 22_500
 
     /// The ticks by which the pictures of a segment are decoded before their samples' time.
     ///
-    /// Offsets are counted from decoding times or are signed, in all fragments of a rendition alike. In the first form a sync picture is
-    /// presented after it is decoded, and no offset is negative: there is no delay. In the second form it is as far as the parameter sets
-    /// allow pictures to be reordered, whether a fragment has such pictures or not.
+    /// Offsets are counted from decoding times or are signed, in all fragments of a rendition alike. In the first form a sync
+    /// picture is presented after it is decoded, and no offset is negative: there is no delay. In the second form it is as far as
+    /// the parameter sets allow pictures to be reordered, whether a fragment has such pictures or not.
     ///
     /// - Parameters:
     ///   - track: a track of pictures.
     ///   - firstComposition: the composition offset of the first sample of the segment, in units of the track.
-    ///   - leastComposition: the least composition offset of the first fragment; a fragment that is reordered further than the parameter
-    ///     sets say delays its segment.
+    ///   - leastComposition: the least composition offset of the first fragment; a fragment that is reordered further than the
+    ///     parameter sets say delays its segment.
     /// - Returns: 90 kHz ticks.
     static func ticks(of track: MP4Track, firstComposition: Int64, leastComposition: Int64) -> Int64 {
         guard firstComposition <= 0 || leastComposition < 0 else { return 0 }

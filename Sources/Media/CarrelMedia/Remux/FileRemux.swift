@@ -4,8 +4,8 @@ import CarrelTS
 import CarrelBytes
 package import CarrelMP4
 
-/// Writes an MP4 file of any protection as a clear MPEG-2 transport stream: the parts of its media that edit lists present, in their
-/// order.
+/// Writes an MP4 file of any protection as a clear MPEG-2 transport stream: the parts of its media that edit lists present, in
+/// their order.
 package struct FileRemux {
     private let tracks: [PresentedTrack]
     private let file: MP4File

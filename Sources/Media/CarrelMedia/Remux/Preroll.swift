@@ -2,11 +2,11 @@
 
 package import CarrelMP4
 
-/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and the
-/// beginning itself (ISO/IEC 14496-12 §8.6.6).
+/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and
+/// the beginning itself (ISO/IEC 14496-12 §8.6.6).
 ///
-/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at the
-/// beginning of the presentation: the hidden pictures of a group last less than a picture together.
+/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at
+/// the beginning of the presentation: the hidden pictures of a group last less than a picture together.
 package struct Preroll: Sendable, Hashable {
     /// The position in decode order of the sample that decoding begins with.
     package let first: Int

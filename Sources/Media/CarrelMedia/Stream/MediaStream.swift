@@ -6,8 +6,8 @@ package import CarrelDCF
 
 /// The clear bytes of content that is encrypted as a whole, read in order or from any place.
 ///
-/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in CBC,
-/// and at the position's counter in CTR.
+/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in
+/// CBC, and at the position's counter in CTR.
 ///
 /// ```swift
 /// let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)

@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelMP4
 import CarrelThreads
 
-/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it is
-/// small and the server has no ranges.
+/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it
+/// is small and the server has no ranges.
 ///
 /// Reading waits for the server: only on threads that may block, never on those that run tasks.
 package final class RemoteFile: ByteReader, Sendable {

@@ -3,7 +3,8 @@
 package import CarrelBytes
 import CarrelXML
 
-/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and animation.
+/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and
+/// animation.
 package struct TTMLText: Sendable {
     /// One paragraph.
     package struct Cue: Sendable, Hashable {

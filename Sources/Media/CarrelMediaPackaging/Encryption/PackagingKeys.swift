@@ -22,8 +22,8 @@ package struct PackagingKeys: Sendable {
 
     /// Adds a key.
     ///
-    /// - Parameter text: `[video=|audio=]ID:KEY`; `ID` and `KEY` are 32 hexadecimal digits each, dashes in `ID` are passed over. A key
-    ///   without a type is for all tracks that have none of their type.
+    /// - Parameter text: `[video=|audio=]ID:KEY`; `ID` and `KEY` are 32 hexadecimal digits each, dashes in `ID` are passed over.
+    ///   A key without a type is for all tracks that have none of their type.
     /// - Throws: `badKey` with the fault, without the key.
     package mutating func add(_ text: some StringProtocol) throws(MediaError) {
         var type: PackagedTrack.Kind?

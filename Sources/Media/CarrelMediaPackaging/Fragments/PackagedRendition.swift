@@ -64,8 +64,8 @@ struct PackagedRendition {
     var gapPath: String { layout == .ranges ? "\(name)-gap.m4s" : isTransport ? "\(name)/gap.ts" : "\(name)/gap.m4s" }
     /// The durations of the segments before the first one, in microseconds.
     var gaps: [Int64] { zip(lead.dropFirst(), lead).map { $0 - $1 } }
-    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with its
-    /// cut, whatever its first sample.
+    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with
+    /// its cut, whatever its first sample.
     var times: [Int64] {
         guard let last = segments.last else { return [] }
         var times = segments.map { track.microseconds($0.start) } + [track.microseconds(last.start + last.duration)]

@@ -179,8 +179,8 @@ struct PackagedTrack {
 
     /// Walks all samples once, and those at the beginning of an edit twice.
     ///
-    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for pictures that
-    /// presented pictures may refer to, and the audio that a decoder needs to begin.
+    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for
+    /// pictures that presented pictures may refer to, and the audio that a decoder needs to begin.
     private mutating func walk() throws {
         if kind == .video {
             preroll = try Preroll(source.file.samples(of: track), before: mediaStart, timescale: track.timescale)

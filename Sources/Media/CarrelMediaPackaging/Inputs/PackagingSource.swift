@@ -67,8 +67,8 @@ package struct PackagingSource {
 
     /// The video and audio tracks to package, with a warning for each track that is left out.
     ///
-    /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track that
-    /// cannot be packaged, if another one of its kind can.
+    /// A disabled audio track is packaged too, and is not the default; a disabled track of pictures is left out. So is a track
+    /// that cannot be packaged, if another one of its kind can.
     ///
     /// - Throws: `unsupported`, `malformed`; the errors of the reader.
     func tracks() throws -> (found: [PackagedTrack], warnings: [String]) {

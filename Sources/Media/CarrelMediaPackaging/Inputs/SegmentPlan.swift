@@ -3,14 +3,15 @@
 import CarrelMedia
 import CarrelMP4
 
-/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any of them.
+/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any
+/// of them.
 struct SegmentPlan {
     /// When each segment begins, in microseconds of the presentation; the first begins with the media.
     let cuts: [Int64]
     /// The time in the media of fragments at which the presentation begins, in microseconds: no sample is decoded before zero.
     ///
-    /// All tracks begin there, so that they are in step for players that ignore edit lists, and for those that cannot read negative
-    /// composition offsets.
+    /// All tracks begin there, so that they are in step for players that ignore edit lists, and for those that cannot read
+    /// negative composition offsets.
     let origin: Int64
     /// When the first sample of all tracks is decoded, in microseconds of the presentation.
     let decodeStart: Int64

@@ -85,8 +85,8 @@ final class TransportTrackPackager: SegmentedTrack {
         )
     }
 
-    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take the first
-    /// reference of each stream for that moment.
+    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take
+    /// the first reference of each stream for that moment.
     private static func clockLead(of track: PackagedTrack, _ plan: SegmentPlan) -> Int64 {
         let lead = Int64(MediaTime.origin)
         let later = (track.microseconds(track.decodeStart) - plan.decodeStart) * 9 / 100

@@ -232,8 +232,8 @@ package struct Evaluation: Sendable {
     /// The obligation that lifts the default output rule, as the extension `wudo` does.
     package static let openOutput = "wudo"
 
-    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so no player
-    /// can meet it.
+    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so
+    /// no player can meet it.
     package static func isConstrained(_ obligation: Obligation) -> Bool {
         guard obligation.type == openOutput else { return false }
         // Four zero bytes are a constraint of 0, which constrains nothing; any other payload is not known.

@@ -8,7 +8,8 @@ import CarrelJOSE
 import CarrelJSON
 import CarrelThreads
 
-/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700 §2.1).
+/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700
+/// §2.1).
 ///
 /// The provider's metadata and keys are kept for an hour. A token under an unknown key makes the keys be
 /// fetched again, once a minute at most, so that a provider may change them at any time.

@@ -37,12 +37,12 @@ extension AccountAdministration {
     /// passwords, and the identities that staff linked. The identity that the person created the account with stays.
     ///
     /// - Parameters:
-    ///   - account: whose ways in end.
-    ///   - identity: the one that the person has just signed in with, which stays too.
-    ///   - actor: the role's giver.
+    ///   - account: the account.
+    ///   - identity: the identity that the person has just signed in with, which stays too.
+    ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    ///   - changes: tells the other capabilities.
-    ///   - transaction: the one that promotes.
+    ///   - changes: the queue of changes for the other capabilities.
+    ///   - transaction: the transaction of the promotion.
     /// - Throws: the database's error.
     package static func clearWaysIn(
         to account: String,

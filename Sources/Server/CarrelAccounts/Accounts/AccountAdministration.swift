@@ -13,9 +13,9 @@ package struct AccountAdministration: Sendable {
     package let passwords: PasswordHashing
     let lifecycle: AccountLifecycle
 
-    /// Creates an account; one without a password signs in by link or elsewhere.
+    /// Creates an account; an account without a password signs in by link or through a provider.
     ///
-    /// Throws ``ServerError`` `conflict` when the name is taken, and `invalid` when the password is too short, too long or too
+    /// Throws ``ServerError`` `conflict` if the name is taken, and `invalid` if the password is too short, too long or too
     /// common.
     package func create(
         _ name: String,
@@ -52,14 +52,14 @@ package struct AccountAdministration: Sendable {
         }
     }
 
-    /// Changes an account in one transaction, with an entry in the audit log for each thing that was changed.
+    /// Changes an account in one transaction, with an entry in the audit log for each changed property.
     ///
     /// - Parameters:
     ///   - id: the account.
-    ///   - change: what to change.
+    ///   - change: the changes.
     ///   - actor: the actor for the audit log.
-    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the
-    ///   account's credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
+    /// - Throws: ``ServerError`` `invalid` for an invalid password, `conflict` if no owner would be left or the account's
+    ///   credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
     package func change(_ id: String, _ change: Change, by actor: AuditActor) async throws {
         let serial = change.password == nil ? nil : try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
         let (hash, now) = (try await hash(change.password), clock.now)

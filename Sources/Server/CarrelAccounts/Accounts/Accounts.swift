@@ -144,9 +144,9 @@ package struct Accounts: Sendable {
     /// Opens a browser session after a correct password.
     ///
     /// - Parameters:
-    ///   - record: the account as it was when the password was checked.
-    ///   - rehash: a hash of the same password to keep instead of the old one.
-    ///   - actor: who did it.
+    ///   - record: the account's state when the password was checked.
+    ///   - rehash: a hash of the same password that replaces the old one.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the session's token, which is shown once and never stored.
     /// - Throws: ``ServerError`` `unauthenticated` if the password was changed meanwhile.
     package func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String

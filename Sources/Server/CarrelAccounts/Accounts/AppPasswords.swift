@@ -69,9 +69,9 @@ package struct AppPasswords: Sendable {
         }
     }
 
-    /// The account of that name, where the text is one of its app passwords and has the scope.
+    /// Finds the account of that name if the text is one of its app passwords with the scope.
     ///
-    /// Nothing here slows down guessing: 120 bits are not guessed.
+    /// There is no throttling: 120 bits cannot be guessed.
     func account(named name: String, text: String, scope: AppPassword.Scope) async throws -> Account? {
         guard let secret = AppPassword.Secret(text) else { return nil }
         let (hash, now) = (secret.hash, clock.now)

@@ -6,8 +6,8 @@ import CarrelCrypto
 
 /// The most common passwords, in any case, with or without digits appended. Only prefixes of their hashes are stored.
 enum CommonPasswords {
-    /// The number of appended digits that do not make a common password another one: a date is the longest suffix that guessing
-    /// programs try.
+    /// The number of appended digits that do not make a common password a different one: a date is the longest suffix that
+    /// guessing programs try.
     private static let digits = 8
 
     /// Whether a password is common, or is a common one followed by up to eight digits, such as `letmein123`.

@@ -12,7 +12,7 @@ package struct Device: Sendable, Equatable {
     package var givenName: String?
     package let createdAt: Instant
     package let seenAt: Instant
-    /// When its slot became free by signing out or revocation; nil while it has one.
+    /// The time when sign-out or revocation freed its slot; nil while it has a slot.
     package let freedAt: Instant?
     /// When it last took a slot that another device may have had before.
     package var takenAt: Instant

@@ -8,7 +8,7 @@ import CarrelCrypto
 package struct OpaqueToken: Sendable {
     /// The text that the bearer presents.
     package let text: String
-    /// SHA-256 of the text: what is stored.
+    /// The SHA-256 of the text, which is stored.
     package let hash: [UInt8]
 
     package static func make(prefix: String) -> OpaqueToken {

@@ -28,7 +28,7 @@ package struct PasswordCheck: Sendable {
         let requestID: String
         /// The audit action of a refusal.
         package var action = "session.start"
-        /// Names the installation of an app that asks; nil in a browser.
+        /// The hash of the key of the app's installation; nil in a browser.
         var deviceKeyHash: [UInt8]?
         /// Whether another source already counted the attempt.
         package var isCounted = false
@@ -45,9 +45,9 @@ package struct PasswordCheck: Sendable {
     package enum Outcome: Sendable {
         /// Refused without verification because of too many attempts; retry after the duration.
         case throttled(Duration)
-        /// No such account, no password, or another one.
+        /// Unknown account, no password, or a wrong password.
         case wrong
-        /// The right one; `rehash` is to be kept where the kept hash costs less than it should.
+        /// The right password; store `rehash` if the stored hash has a too low cost.
         case right(AccountStore.SignInRecord, rehash: String?)
     }
 
@@ -67,7 +67,7 @@ package struct PasswordCheck: Sendable {
             subject: record?.account.id ?? ""
         )
         if isRepeat {
-            // Known to be wrong, of an account and of a name without one alike: nothing is hashed, and nothing written.
+            // A password known to be wrong, with or without an account: nothing is hashed, and nothing is written.
             if !attempt.isCounted, let wait = try await throttle.beginRepeat(counted) { return .throttled(wait) }
             return .wrong
         }

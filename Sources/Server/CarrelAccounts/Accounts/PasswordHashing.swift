@@ -13,18 +13,18 @@ package final class PasswordHashing: Sendable {
     /// The result of a verification.
     struct Verdict: Sendable, Equatable {
         let isRight: Bool
-        /// A new hash to keep, where the kept one costs less than it should.
+        /// A new hash to store if the stored hash has a too low cost.
         var rehash: String?
     }
 
-    /// Maximum number of waiting jobs; further ones are refused with a retry.
+    /// Maximum number of waiting jobs; further jobs are refused with a retry.
     private static let queueLimit = 64
 
     private let parameters: Argon2id.Parameters
     private let threads: BlockingThreadPool
     private let queued = Atomic<Int>(0)
     private let hashed = Atomic<Int>(0)
-    /// Checked where there is no account or no password: it costs the same and fits nothing.
+    /// Checked if there is no account or no password: the cost is equal and the result is always negative.
     private let decoy: Argon2id.Hash
 
     package init(_ parameters: Argon2id.Parameters = .standard) {
@@ -40,7 +40,7 @@ package final class PasswordHashing: Sendable {
     /// Number of jobs that wait for a thread, or have one.
     var waiting: Int { queued.load(ordering: .relaxed) }
 
-    /// Passwords that were hashed so far: what signing in costs, whatever the machine.
+    /// The number of hashed passwords: the cost of sign-ins, independent of the machine.
     package var hashCount: Int { hashed.load(ordering: .relaxed) }
 
     /// A place in the queue, held until it is destroyed.

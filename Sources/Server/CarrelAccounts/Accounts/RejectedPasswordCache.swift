@@ -25,14 +25,14 @@ final class RejectedPasswordCache: Sendable {
     private let fingerprint = HMACSHA256(key: Secret.random(count: 32))
     private let refused = Locked(LRUCache<Key, Refused>(limit: 16_384))
 
-    /// The key has the network in it: that a guess was wrong before is told only to who made it.
+    /// The key includes the network: only the same network learns that a guess was wrong before.
     func key(name: String, password: String, network: String) -> Key {
         var message: [UInt8] = []
         for part in [name, network, password] { message += "\(part.utf8.count):\(part)".utf8 }
         return Key(bytes: Array(fingerprint.authenticate(message.rawSpan).prefix(16)))
     }
 
-    /// Whether it was wrong, and the account's password is what it was then.
+    /// Whether the attempt was wrong, and the account's password is unchanged since.
     func holds(_ key: Key, passwordHash: String?, at now: Instant) -> Bool {
         refused.withLock { $0[key] }.map { now < $0.until && $0.passwordHash == passwordHash } ?? false
     }

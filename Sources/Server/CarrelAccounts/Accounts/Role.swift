@@ -12,7 +12,7 @@ package enum Role: String, Sendable, CaseIterable {
     case reader
     /// Accounts, plans and orders: the role of back-office keys of shops and libraries.
     case service
-    /// Tokens and content keys of its own: the role of back-office keys of portals.
+    /// Its own tokens and content keys: the role of back-office keys of portals.
     case portal
 
     /// The role's permissions.
@@ -46,7 +46,7 @@ package enum Role: String, Sendable, CaseIterable {
 
 /// A permission of the service. ``Role/permissions`` lists the permissions of each role.
 package enum Permission: String, Sendable, CaseIterable {
-    /// See accounts, their devices and sessions, what they hold, and why they may or may not read something.
+    /// See accounts, their devices and sessions, their entitlements, and explanations of access.
     case readAccounts = "accounts.read"
     /// Create, suspend and resume readers' accounts, let them in, end their devices and sessions.
     case changeAccounts = "accounts.change"

@@ -9,7 +9,7 @@ package import CarrelStore
 /// Sessions: issued at sign-in, found by their tokens, renewed, ended.
 ///
 /// A token is shown once; only its SHA-256 is stored. Its successor is derived from it under a secret of the server, so that a
-/// renewal that is asked for twice, because the first answer was lost, gets the same successor twice.
+/// repeated renewal, after a lost response, returns the same successor.
 package struct Sessions: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -65,8 +65,8 @@ package struct Sessions: Sendable {
     ///
     /// - Parameters:
     ///   - token: the token.
-    ///   - caller: who the audit log says used it.
-    /// - Throws: when the database does not take it.
+    ///   - caller: the actor for the audit log.
+    /// - Throws: the database's error.
     package func endReused(_ token: OpaqueToken, by caller: AuditActor) async throws {
         let now = clock.now
         try await lifecycle.write(in: database) { transaction, changes in
@@ -167,8 +167,7 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
     }
 
-    /// Ends the session of a token, with what it was renewed from; the slot of its device is free. Nothing happens where there
-    /// is none.
+    /// Ends the session of a token, with its predecessors, and frees the slot of its device. Does nothing without such a session.
     package func end(_ token: OpaqueToken, for caller: AuditActor) async throws {
         guard try await find(token) != nil else { return }
         let now = clock.now
@@ -180,11 +179,11 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends a session and what it was renewed from; the slot of its device is free.
+    /// Ends a session and its predecessors, and frees the slot of its device.
     ///
     /// - Parameters:
     ///   - family: the session.
-    ///   - account: whose it is.
+    ///   - account: the account.
     ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `notFound` without such a session.
@@ -231,7 +230,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// The same, in the transaction of what is the reason for it.
+    /// The same, in the transaction of the causing change.
     @discardableResult
     static func endOthers(
         than family: String,

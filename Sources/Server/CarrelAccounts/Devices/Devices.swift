@@ -156,7 +156,7 @@ package struct Devices: Sendable {
     ///
     /// - Parameters:
     ///   - id: the device.
-    ///   - account: whose it is.
+    ///   - account: the account.
     ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `notFound` without such a device.

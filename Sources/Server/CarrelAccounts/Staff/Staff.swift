@@ -8,7 +8,7 @@ import CarrelHome
 import CarrelStore
 import CarrelWebAPI
 
-/// The people who run the service: how they sign in at the administrator's page, what they are, and how the first of them comes.
+/// The staff of the service: their sign-in at the administrator's page, their roles, and the setup of the first owner.
 package struct Staff: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -127,16 +127,16 @@ package struct Staff: Sendable {
         return token.text
     }
 
-    /// Makes an owner by a setup link, and signs them in. The link is used up, and every other one with it.
+    /// Creates an owner through a setup link, and signs them in. All setup links become invalid.
     ///
     /// - Parameters:
     ///   - link: the token of the link.
     ///   - name: the name of the account, which must be new.
     ///   - password: its password.
-    ///   - requestID: names the request in the audit log.
+    ///   - requestID: the request's id in the audit log.
     /// - Returns: the session and the token of its cookie, which is never stored.
-    /// - Throws: 403 `staff.link` for a link that is unknown, used or too old; ``ServerError`` `invalid` for a name or password
-    ///   that cannot be, `conflict` for a name that is taken. The link stays good then.
+    /// - Throws: 403 `staff.link` for a link that is unknown, used or too old; ``ServerError`` `invalid` for an invalid name or
+    ///   password, `conflict` for a taken name. The link then stays valid.
     func setUp(
         _ link: String,
         name: String,
@@ -183,12 +183,12 @@ package struct Staff: Sendable {
         try await database.read { try StaffStore.role(of: account, in: $0) } ?? .reader
     }
 
-    /// Makes an account what it is to be. One that is less than before is signed out of the administrator's page. One that
-    /// becomes staff loses, in the same transaction, every way in that others may have prepared, and its person gets a link to
-    /// choose a password.
+    /// Sets the role of an account. A demoted account is signed out of the administrator's page. An account that becomes staff
+    /// loses, in the same transaction, all access that others may have prepared, and its person receives a link to choose a
+    /// password.
     ///
     /// - Returns: the token of that link, which is never stored; nil if the account does not become staff.
-    /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
+    /// - Throws: ``ServerError`` `invalid` for a role for keys only, `conflict` if no owner would be left.
     @discardableResult
     package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {
         guard role.isStaff || role == .reader else {

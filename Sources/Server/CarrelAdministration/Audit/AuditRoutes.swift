@@ -9,7 +9,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// `/admin/v1/audit`: who did what, and whether the record is as it was written.
+/// `/admin/v1/audit`: the audit log and its verification.
 struct AuditRoutes {
     let database: any Database
     let audit: Audit

@@ -18,7 +18,7 @@ struct OrderExplanations: Sendable {
 
     /// The name of the orders among the entitlement sources in an explanation.
     static let name = "orders"
-    /// Orders of one title that an explanation names one by one.
+    /// The maximum number of orders of one title that an explanation lists.
     static let limit = 100
 
     /// The audiobooks that an id or an ISBN names, the newest first, and the product of an id that is an edition's.

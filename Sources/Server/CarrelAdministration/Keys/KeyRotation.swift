@@ -9,10 +9,10 @@ package import CarrelWebAPI
 
 /// Changes the master key: adds one, and moves everything that is wrapped to it.
 ///
-/// On SQLite one step does both. On PostgreSQL, which several homes share, a key is added first, brought to the other homes, and
-/// taken into use when all nodes have it. Interrupted at any point, each can be run again: a row is always under a key that the
-/// keyring has. The key just before the new one is kept until the next rotation, because an order that is being placed meanwhile
-/// may still be under it.
+/// On SQLite one step does both. On PostgreSQL, which several homes share, a key is added first, copied to the other homes, and
+/// used once all nodes have it. Interrupted at any point, each can be run again: a row is always under a key that the keyring
+/// has. The key just before the new one is kept until the next rotation, because an order that is being placed meanwhile may
+/// still be under it.
 package struct KeyRotation: Sendable {
     let home: Home
     let database: any Database
@@ -51,7 +51,7 @@ package struct KeyRotation: Sendable {
 
     /// Adds a key to the home for the next rotation.
     ///
-    /// - Parameter actor: for the audit log.
+    /// - Parameter actor: the actor for the audit log.
     /// - Returns: its version.
     /// - Throws: ``ServerError`` `conflict` if one was added already, here or in another home; `masterKey`.
     package func add(by actor: AuditActor) async throws -> Int64 {
@@ -73,7 +73,7 @@ package struct KeyRotation: Sendable {
                 try AuditStore.append(entry, in: transaction)
             }
         } catch {
-            // A write of unknown outcome keeps the key: the next start tells.
+            // A write of unknown outcome keeps the key: the next start decides.
             let isKept = (error as? StoreError)?.code == .unavailable
             if !isKept { try keyring.forget(version, savingTo: home) }
             throw error

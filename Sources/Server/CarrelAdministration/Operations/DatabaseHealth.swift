@@ -17,9 +17,9 @@ struct DatabaseHealth: Sendable {
     /// The state of the database.
     enum State: String, Sendable {
         case available
-        /// Reads are answered, writes are not.
+        /// Reads succeed, writes fail.
         case readOnly = "read-only"
-        /// Reads are answered, writes are not until there is room.
+        /// Reads succeed, writes fail until there is space.
         case full
         case away
 
@@ -35,7 +35,7 @@ struct DatabaseHealth: Sendable {
             }
         }
 
-        /// The code of the problem that `/readyz` answers.
+        /// The problem code in the response of `/readyz`.
         var code: String {
             switch self {
             case .available, .away: "server.database"

@@ -24,10 +24,10 @@ package struct Housekeeping: Sendable {
         self.cleanups = cleanups
     }
 
-    /// Removes all that is past its time.
+    /// Removes all expired rows.
     ///
-    /// - Returns: the number of rows that were removed.
-    /// - Throws: when the database does not answer; what was removed by then is removed.
+    /// - Returns: the number of removed rows.
+    /// - Throws: the database's error; rows removed before it stay removed.
     @discardableResult
     package func run() async throws -> Int {
         let now = clock.now

@@ -11,7 +11,7 @@ import Glibc
 package struct Nodes: Sendable {
     /// A running server.
     package struct Node: Sendable, Equatable {
-        /// Its own from one start to the next.
+        /// The node's id, new at each start.
         package let id: String
         /// Its machine and its home, for people.
         package let name: String

@@ -7,8 +7,8 @@ import CarrelCrypto
 import CarrelHome
 import CarrelStore
 
-/// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
-/// an account without its person; ``PersonalData`` lists them, with the reason.
+/// Erases a person (GDPR article 17): their identity, their listening, their texts. Rows that must stay refer to an anonymous
+/// account; ``PersonalData`` lists them, with the reason.
 package struct Erasure: Sendable {
     let database: any Database
     let clock: any WallClock

@@ -22,7 +22,7 @@ package struct PersonalExport: Sendable {
     /// Records the export of the account's data in the audit log.
     ///
     /// - Parameters:
-    ///   - account: whose.
+    ///   - account: the account.
     ///   - actor: the recipient, for the audit log.
     /// - Returns: a response with the document as a download.
     /// - Throws: ``ServerError`` `notFound` if the account does not exist or has been erased.
@@ -80,7 +80,7 @@ package struct PersonalExport: Sendable {
             try await writer.write(Array("}\n".utf8))
         }
 
-        /// Writes a member with the items of each key, and returns the ids of those that have one.
+        /// Writes a member with the items of each key, and returns the ids of keys with items.
         private func write(
             _ member: PersonalData.Member,
             _ keys: [(PersonalData.Person, String)]

@@ -12,7 +12,7 @@ package enum EditionIndex {
     /// Batches in turn that may find the database busy.
     private static let patience = 30
 
-    /// Writes what a search finds of an edition, or removes it where it is not published.
+    /// Writes the search index of an edition, or removes it if it is not published.
     static func set(_ edition: Edition, _ search: SearchText, in transaction: any Transaction) throws {
         try set(edition.title.id, edition.state == .published ? search.text : nil, in: transaction)
     }

@@ -9,9 +9,10 @@ package enum SearchGrams {
     static let version: Int64 = 1
 
     private static let longest = 3
-    /// Different runs of one text. A text of more than some 15,000 characters is found by the first of its runs only.
+    /// The maximum number of different runs of one text. A text of more than about 15,000 characters is found by its first runs
+    /// only.
     private static let limit = 40_000
-    /// Runs of one word that the index is asked for; what it finds is compared with the whole word afterwards.
+    /// The maximum number of runs of one word in an index query; the results are then compared with the whole word.
     private static let queryLimit = 16
 
     /// The runs of a text in lower case, separated by spaces.

@@ -18,8 +18,8 @@ struct EditionWriter: EditionCatalogRegister {
     private let thread: BlockingThreadPool
 
     /// - Parameters:
-    ///   - editions: where they are entered.
-    ///   - titles: what blobs are asked after.
+    ///   - editions: the catalog's editions.
+    ///   - titles: the titles, for lookups of blobs.
     ///   - options: the edition's metadata.
     ///   - terms: its price, state and dates.
     ///   - actor: the actor for the audit log.

@@ -8,7 +8,7 @@ import CarrelWebAPI
 import Glibc
 
 extension IngestService {
-    /// Bytes of one uploaded source.
+    /// The maximum size of an uploaded source in bytes.
     static let uploadLimit: Int64 = 8 << 30
 
     /// Writing waits for the disk when much is written.

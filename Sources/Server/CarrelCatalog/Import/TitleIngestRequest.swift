@@ -19,7 +19,7 @@ package struct TitleIngestRequest: Sendable {
     package let isStrict: Bool
     /// An image that replaces the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
-    /// Nil asks whether the catalog knows the source.
+    /// The result of the ingest; nil looks the source up in the catalog.
     package let made: IngestedTitle?
 
     /// Bytes of its JSON at most.
@@ -54,7 +54,7 @@ package struct TitleIngestRequest: Sendable {
         return JSON.object(head).write()
     }
 
-    /// - Parameter bytes: what ``write()`` wrote.
+    /// - Parameter bytes: the output of ``write()``.
     /// - Throws: ``ServerError`` `invalid` for anything else.
     package init(parsing bytes: [UInt8]) throws {
         let object = try Self.object(bytes)

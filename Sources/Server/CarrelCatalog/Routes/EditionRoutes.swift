@@ -9,7 +9,7 @@ import CarrelJSON
 import CarrelWebAPI
 import Glibc
 
-/// `/admin/v1/editions`: what back offices do with editions.
+/// `/admin/v1/editions`: back-office operations on editions.
 struct EditionRoutes {
     let editions: Editions
     let ingesting: IngestService

@@ -9,7 +9,7 @@ import CarrelWebAPI
 
 /// Opens and reads blobs on threads that may wait for a disk, so that none of those that serve connections does.
 package struct BlobIOPool: Sendable {
-    /// A file with these is taken for the one that was compared before.
+    /// The attributes that identify a file that was already compared.
     private struct Version: Equatable, Sendable {
         let size: Int64
         let modified: Instant

@@ -91,7 +91,8 @@ package enum TitleStore {
     }
 
     /// The `source_hash` of an edition's title. One content may be several products, so this column, which no engine but
-    /// PostgreSQL can relieve of its constraint, holds what is unique of itself; `content_hash` says what the content is.
+    /// PostgreSQL can relieve of its constraint, contains a value that is unique by itself; `content_hash` identifies the
+    /// content.
     static func uniqueKey(of title: Title) -> [UInt8] { Array(title.id.utf8) }
 
     static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {

@@ -47,7 +47,7 @@ package struct Titles: Sendable {
     /// Adds the result of an ingest. A known source returns the existing title.
     ///
     /// - Parameters:
-    ///   - made: what the ingest made.
+    ///   - made: the result of the ingest.
     ///   - isStrict: whether a new title may not have another's ISBN.
     ///   - actor: the actor for the audit log.
     /// - Returns: the title, whether it is new, and the ids of other titles that have its ISBN.

@@ -7,7 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/canned-users`: who they are, and whether the five calls do for them what they are there for.
+/// `/admin/v1/canned-users`: lists the canned users, and checks that the five calls behave as intended for them.
 struct CannedUserRoutes {
     /// Nil if the configuration leaves the canned users out.
     let check: CannedUserCheck?

@@ -103,7 +103,7 @@ struct SubscriptionRoutes {
         "Referrer-Policy": "no-referrer",
     ]
 
-    /// The same with the type of answers: most responses have these and no others.
+    /// The same with the media type of responses: most responses have exactly these fields.
     private static let fieldsOfAnswers: HTTPFields = {
         var fields = unstored
         fields["Content-Type"] = contentType
@@ -195,7 +195,7 @@ struct SubscriptionRoutes {
         return Self.xml(answer.write())
     }
 
-    /// An answer in one piece where it is short, else as a stream.
+    /// A response in one piece if it is short, else as a stream.
     private func answer(_ status: SubscriptionStatus) -> HTTPResponse {
         let head = SubscriptionAnswer(
             SubscriptionAnswer.State(rawValue: status.state.rawValue) ?? .unknown,

@@ -9,14 +9,14 @@ package import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
 
-/// Editions' credentials as a running server gives them out and checks them: with secrets that change, and revocations that
-/// count within a second.
+/// Issues and checks editions' credentials on a running server, with rotating secrets, and with revocations that apply within a
+/// second.
 ///
 /// Both are in the database, under one serial that every change advances. They are read again when the cached state is 1 s old:
 /// when a genuine pair is presented, and by ``refresh()`` every second. So no forged pair causes a database read, and
 /// every process knows a new secret before it signs.
 package final class CredentialKeyring: Sendable {
-    /// How long cached secrets and revocations are valid.
+    /// The time for which cached secrets and revocations are valid.
     package static let life = Duration.seconds(1)
     /// From the making of a secret to its first signature.
     static let notice = Duration.seconds(5)
@@ -78,7 +78,7 @@ package final class CredentialKeyring: Sendable {
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: clock.now)
     }
 
-    /// Makes pairs of one moment.
+    /// Issues pairs with one state of secrets and revocations.
     package struct Issuer: Sendable {
         let credentials: EditionCredentials
         let serial: UInt32
@@ -90,14 +90,15 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    /// Checks the pair that came with a request for a product, which the route names.
+    /// Checks the pair in a request for the product of the route.
     ///
     /// - Parameters:
-    ///   - pair: what the client sent.
-    ///   - product: what the route says is asked for.
-    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil if there was none.
+    ///   - pair: the pair sent by the client.
+    ///   - product: the product of the route.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` recognizes it the next time; nil if there was
+    ///     none.
     /// - Returns: the verified pair; nil for a pair of the legacy scheme, which carries no data.
-    /// - Throws: ``EditionCredentials/Refusal``; the database's error when revocations cannot be read.
+    /// - Throws: ``EditionCredentials/Refusal``; the database's error if revocations cannot be read.
     @discardableResult
     package func verify(
         _ pair: EditionCredentials.Pair,
@@ -114,8 +115,7 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    /// Whether a field is known to carry a pair that opens a product. False where that has to be found out by
-    /// ``verify(_:product:from:)``.
+    /// Whether a field is known to contain a pair that opens a product. If false, call ``verify(_:product:from:)``.
     package func opens(_ authorization: String, product: String) -> Bool {
         let now = clock.now
         guard let found = verified[VerifiedCredentials.Key(authorization: authorization, product: product)],
@@ -247,7 +247,7 @@ package final class CredentialKeyring: Sendable {
             fresh.revocations.add(change.revocations, upTo: change.serial, fresh.credentials)
         }
         return known.withLock { known in
-            // What was read before another's change does not replace what was read after it.
+            // A state read before another process's change does not replace a state read after it.
             if fresh.revocations.serial >= known.revocations.serial { known = fresh }
             return known
         }

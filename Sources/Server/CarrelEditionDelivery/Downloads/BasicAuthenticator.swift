@@ -8,10 +8,10 @@ import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
 
-/// Names and passwords that come with every request, as readers of feeds send them.
+/// Authenticates names and passwords sent with every request, like feed readers do.
 ///
-/// The first time costs what a sign-in costs, and is throttled as one. After that the same pair is known for ten minutes, as long
-/// as the account's password is the one that it was.
+/// The first request costs as much as a sign-in, and is throttled like one. After that the pair is cached for ten minutes, while
+/// the account's password is unchanged.
 final class BasicAuthenticator: Sendable {
     private struct Known: Sendable {
         let passwordHash: String

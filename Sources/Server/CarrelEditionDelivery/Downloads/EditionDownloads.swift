@@ -26,7 +26,7 @@ package struct EditionDownloads: Sendable {
         case redirect(String)
     }
 
-    /// An item and what it needs.
+    /// An item and its required entitlement.
     struct Found: Sendable {
         let opened: OpenEditionCache.Opened
         let item: Item

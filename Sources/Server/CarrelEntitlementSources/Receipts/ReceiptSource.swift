@@ -76,7 +76,7 @@ package struct ReceiptSource: EntitlementSource {
         let tag: String
         let isSuspended: Bool
         fileprivate(set) var subscriptions: [Subscription] = []
-        /// The products that were bought one by one.
+        /// The products bought individually.
         package fileprivate(set) var purchases: [Purchase] = []
 
         fileprivate var entitlement: Entitlement {
@@ -84,7 +84,8 @@ package struct ReceiptSource: EntitlementSource {
         }
     }
 
-    /// The word of the first that grants the product, each for itself; where none does, why the one that comes nearest does not.
+    /// The decision of the first transaction that grants the product, each by itself; if none does, the reason of the closest
+    /// one.
     package func decision(on productID: String, _ holdings: [EntitlementSnapshot]) async throws -> SourceDecision {
         let (products, now) = (try await products.current(), receipts.clock.now)
         func rank(_ one: EntitlementSnapshot) -> Int {
@@ -114,7 +115,7 @@ package struct ReceiptSource: EntitlementSource {
         return try await receipts.database.readBriefly { transaction in
             var (found, isKnown): ([EntitlementSnapshot], Bool) = ([], false)
             for one in said {
-                // A refund that the store told us of later than it signed this.
+                // A refund that the store reported after it signed this.
                 let known = try ReceiptStore.known(one, in: transaction)
                 let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
                 let owner = try ReceiptStore.owner(of: one, in: transaction)

@@ -11,7 +11,7 @@ package import CarrelStore
 package import CarrelThreads
 import CarrelWebAPI
 
-/// Purchases in an app store: what the store signed is checked, given to the account that brought it first, and turned into
+/// Purchases in an app store: signed transactions are verified, assigned to the first account that presents them, and turned into
 /// subscriptions and purchases. Every change is in the audit log.
 package struct Receipts: Sendable {
     let database: any Database
@@ -58,7 +58,7 @@ package struct Receipts: Sendable {
         }
     }
 
-    /// Checks an app's receipt (PKCS #7): what was bought in the app, or the one reason why none of it counts.
+    /// Checks an app's receipt (PKCS #7): the purchases in the app, or the reason why none counts.
     package func check(receipt bytes: [UInt8]) async throws -> [Checked] {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
@@ -143,7 +143,7 @@ package struct Receipts: Sendable {
         return .taken(last, try? settings.products.grant(of: last))
     }
 
-    /// Why a grant cannot be made; nil if it can.
+    /// The reason why a grant is impossible; nil if it is possible.
     func problem(with grant: StoreProducts.Grant?, in transaction: any Transaction) throws -> ReceiptError? {
         guard case .plan(let name) = grant?.thing, try SubscriptionStore.plan(named: name, in: transaction) == nil else {
             return nil
@@ -173,7 +173,7 @@ package struct Receipts: Sendable {
 
     /// Processes a notification of the store: renewal, refund, upgrade.
     ///
-    /// - Throws: `ReceiptError` for what is not the store's word, or not for us.
+    /// - Throws: `ReceiptError` for a notification that is not signed by the store, or not for this app.
     func notify(_ text: String, requestID: String) async throws {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now

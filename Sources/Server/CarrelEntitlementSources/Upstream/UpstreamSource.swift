@@ -379,6 +379,6 @@ extension SubscriptionStatus {
 }
 
 extension UpstreamError {
-    /// A question that was not asked.
+    /// A request that was not sent.
     fileprivate static let shed = UpstreamError(.unreachable, "calls to the upstream system are suspended for the moment")
 }

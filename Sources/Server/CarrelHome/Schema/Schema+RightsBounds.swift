@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// The ends of licenses and of what is revoked, what became of redemptions, and larger networks of codes.
+    /// The ends of licenses and of revocations, the outcomes of redemptions, and larger networks of codes.
     static let rightsBounds = Migration(
         version: 29,
         name: "ends of revoked rights, licenses and redemptions",

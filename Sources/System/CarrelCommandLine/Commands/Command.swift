@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One command of a program: its words and parameters as a table, and what it does.
+/// One command of a program: its words and parameters as a table, and its action.
 ///
 /// ```swift
 /// struct Serve: Command {
@@ -30,7 +30,7 @@ package protocol Command: SendableMetatype {
     /// Command lines to suggest for words that name no subcommand.
     static var suggestions: [String: String] { get }
 
-    /// How results and notes are told; the program reads it before `run`.
+    /// The output options; the program reads them before `run`.
     var output: OutputOptions { get }
 
     /// Checks what no single parameter can: contradictions, one of two.

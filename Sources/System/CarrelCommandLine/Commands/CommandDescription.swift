@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command as its table describes it, with its subcommands: what help, the manual and completions are made from.
+/// The description of a command and its subcommands, for help, the manual and completions.
 package struct CommandDescription: Sendable, Equatable {
     /// The words that call it, the program's own first.
     package let path: [String]
@@ -47,7 +47,7 @@ package struct CommandDescription: Sendable, Equatable {
     /// This command and all below it, in the order of the tables.
     package var flattened: [CommandDescription] { [self] + subcommands.flatMap(\.flattened) }
 
-    /// The command that `words` call, each a subcommand of the one before.
+    /// Finds the command named by `words`, each a subcommand of the previous one.
     package func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
         guard let word = words.first else { return self }
         guard let next = child(word) else { throw unknown(word) }
@@ -78,7 +78,7 @@ package struct CommandDescription: Sendable, Equatable {
 
     private var example: String { "\(subcommands.first?.call ?? call) --help" }
 
-    /// How it is called, in one line: required parameters by name, the others as `[options]`.
+    /// The synopsis in one line: required parameters by name, the others as `[options]`.
     package var synopsis: String {
         guard subcommands.isEmpty else { return "\(call) <command>" }
         var words = [call]

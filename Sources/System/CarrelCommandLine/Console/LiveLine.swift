@@ -40,7 +40,7 @@ package final class LiveLine: Sendable {
         console.setLive(line.shortened(to: room))
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     package func finish() {
         let wasShown = isShown
         isOver.withLock { $0 = true }

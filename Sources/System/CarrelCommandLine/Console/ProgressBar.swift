@@ -25,21 +25,21 @@ package final class ProgressBar: Sendable {
         finish()
     }
 
-    /// - Parameter completed: how much is done in all.
+    /// - Parameter completed: the total progress.
     package func advance(to completed: Int64) {
         let now = console.now()
         show(at: now) { $0.record(completed, at: now) }
     }
 
-    /// - Parameter count: how much more is done.
+    /// - Parameter count: the additional progress.
     package func advance(by count: Int64) {
         let now = console.now()
         show(at: now) { $0.record($0.completed + count, at: now) }
     }
 
-    /// Takes the bar away and says how it ended.
+    /// Removes the bar and prints a summary.
     ///
-    /// - Parameter summary: the text in its place; nil for none.
+    /// - Parameter summary: the text that replaces it; nil for none.
     package func finish(_ summary: String? = nil) {
         let wasRunning = state.withLock { state in
             defer { state.isOver = true }

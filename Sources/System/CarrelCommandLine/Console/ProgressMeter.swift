@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far something has come, how fast it goes and when it will be done: the arithmetic of a progress bar.
+/// The arithmetic of a progress bar: fraction, rate and remaining time.
 struct ProgressMeter: Sendable {
     /// The unit of counting.
     enum Unit: Sendable {
@@ -59,7 +59,7 @@ struct ProgressMeter: Sendable {
         return "\(label): \((percent + facts(at: time)).joined(separator: ", "))"
     }
 
-    /// One line for a terminal, at most `columns` wide: label, bar, facts; the bar gives way first, then the facts.
+    /// One line for a terminal, at most `columns` wide: label, bar, facts; the bar is dropped first, then the facts.
     func line(at time: Duration, columns: Int, unicode: Bool) -> String {
         var facts = facts(at: time)
         let percent = fraction.map { "\(Int($0 * 100)) %".padded(to: 5, onTheLeft: true) } ?? ""

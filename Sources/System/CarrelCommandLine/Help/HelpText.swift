@@ -52,7 +52,7 @@ struct HelpText {
 }
 
 extension ParameterDescription {
-    /// The left column of help: short forms first, so that the long ones align.
+    /// The left column of help: short forms first, so that long forms align.
     var usage: String {
         guard kind != .positional else { return isRepeated ? "\(title)..." : title }
         let short = names.filter { !$0.hasPrefix("--") }

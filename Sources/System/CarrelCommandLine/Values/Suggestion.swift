@@ -22,7 +22,7 @@ package enum Suggestion {
         nearest(to: text, among: words).map { "did you mean '\($0)'?" }
     }
 
-    /// How many letters must be added, removed, changed or swapped with their neighbour (optimal string alignment).
+    /// The number of letters to add, remove, change or swap with their neighbor (optimal string alignment).
     static func distance(_ from: [UInt8], _ to: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...to.count)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that a person writes as one word: on a command line, in a settings file, in the environment.
+/// A value that is written as one word: on a command line, in a settings file, in the environment.
 ///
 /// An enumeration with `String` raw values that is `CaseIterable` conforms by declaring it.
 package protocol TextValue: Sendable {
-    /// Reads the value from what was written.
+    /// Parses the value from its text.
     ///
     /// - Throws: `InvalidValue` with the reason, as the end of a sentence that begins with the text.
     init(written text: String) throws(InvalidValue)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A block of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+/// A block of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let base: IPAddress
     private let bits: Int

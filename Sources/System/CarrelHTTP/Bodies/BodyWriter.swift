@@ -4,12 +4,12 @@
 public struct BodyWriter: Sendable {
     private let send: @Sendable ([UInt8]) async throws -> Void
 
-    /// - Parameter send: takes one chunk and returns when there is room for the next; throws when the reader is gone.
+    /// - Parameter send: sends one chunk and returns when there is room for the next; throws if the reader is gone.
     public init(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) {
         self.send = send
     }
 
-    /// Hands over one chunk and waits while the client is slower than the producer.
+    /// Sends one chunk and waits while the client is slower than the producer.
     public func write(_ bytes: [UInt8]) async throws {
         try await send(bytes)
     }

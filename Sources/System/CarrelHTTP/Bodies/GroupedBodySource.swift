@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A body that costs less when it is made side by side with others that are wanted at the same moment, as bodies do under a cipher
-/// in which each block waits for the one before.
+/// A body that is cheaper to generate together with other concurrent bodies, for example with a cipher in which each block
+/// depends on the previous one.
 public protocol GroupedBodySource: BodySource {
     /// The batch that finishes this source and others of its kind.
     var group: any BodyGroup { get }
@@ -13,9 +13,9 @@ public protocol GroupedBodySource: BodySource {
 
 /// Turns drafts into bodies, many in one call.
 public protocol BodyGroup: AnyObject, Sendable {
-    /// Turns each draft into its body where it lies. Throwing means that none of them may be sent.
+    /// Turns each draft into its body in place. If it throws, none of them may be sent.
     ///
-    /// Called on one connection's thread, which must not wait. The bytes may not be kept.
+    /// Called on one connection's thread, which must not block. The bytes must not be retained.
     func finish(_ drafts: [BodyDraft]) throws
 }
 

@@ -24,7 +24,7 @@ public final class OpenFile: Sendable {
         try self.init(adopting: fd)
     }
 
-    /// The same file as an open descriptor, which stays its owner's.
+    /// The same file as an open descriptor, which still belongs to its owner.
     public convenience init(duplicating descriptor: Int32) throws(HTTPError) {
         let fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard fd >= 0 else { throw HTTPError(.internalServerError, "http.file", "the file cannot be opened (error \(errno))") }

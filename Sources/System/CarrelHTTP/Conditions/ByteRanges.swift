@@ -2,7 +2,7 @@
 
 /// A `Range` field in bytes (RFC 9110 §14.1.2, §14.2).
 public struct ByteRanges: Sendable, Hashable {
-    /// One range as asked for; numbers too large for 63 bits are taken as the largest.
+    /// A requested range; numbers too large for 63 bits are clamped.
     public enum Spec: Sendable, Hashable {
         /// `first-last`, both included.
         case closed(first: Int64, last: Int64)
@@ -12,7 +12,7 @@ public struct ByteRanges: Sendable, Hashable {
         case last(Int64)
     }
 
-    /// The ranges in the order they were asked for; at least one.
+    /// The ranges in the requested order; at least one.
     public let specs: [Spec]
 
     /// Nil if the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
@@ -38,8 +38,8 @@ public struct ByteRanges: Sendable, Hashable {
         self.specs = specs
     }
 
-    /// The parts of a representation of `length` bytes that were asked for, in that order; those outside it are left out, and
-    /// those that touch or overlap are one, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty when nothing is left.
+    /// The requested parts of a representation of `length` bytes, in order; parts outside it are omitted, and touching or
+    /// overlapping parts are merged, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty if nothing is left.
     public func resolve(length: Int64) -> [Range<Int64>] {
         var out: [Range<Int64>] = []
         for spec in specs {

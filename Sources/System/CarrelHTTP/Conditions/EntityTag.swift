@@ -7,7 +7,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// Whether it only promises that two representations serve the same purpose, not that they are the same bytes.
     public let isWeak: Bool
 
-    /// A tag of text without quotes, spaces and control characters. Traps when it has one.
+    /// Creates a tag. Traps if the text has quotes, spaces or control characters.
     public init(_ opaque: String, isWeak: Bool = false) {
         precondition(opaque.utf8.allSatisfy(Self.isAllowed), "an entity tag has a character it cannot have")
         self.opaque = opaque

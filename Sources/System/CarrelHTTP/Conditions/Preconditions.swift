@@ -14,7 +14,7 @@ public struct Preconditions: Sendable {
         case failed
     }
 
-    /// The tag of the current representation, if it has one.
+    /// The tag of the current representation, if any.
     public var tag: EntityTag?
     /// When it last changed, if that is known.
     public var lastModified: Instant?

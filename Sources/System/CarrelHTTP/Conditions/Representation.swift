@@ -12,7 +12,7 @@ public struct Representation: Sendable {
     public var etag: String?
     /// When it last changed; sent to the second.
     public var lastModified: Instant?
-    /// More parts than this in one request are refused: each one may cost as much as the whole.
+    /// The maximum number of parts in one request: each part may cost as much as the whole.
     public var maximumParts: Int
     /// The bytes of a part of it; called once for each part that is sent.
     public var body: @Sendable (Range<Int64>) -> ResponseBody

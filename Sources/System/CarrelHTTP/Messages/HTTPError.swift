@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request that ends in an error: what a problem document says (RFC 9457).
+/// An error response, with the content of a problem document (RFC 9457).
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The value of a member of the problem document.
     public enum Value: Sendable, Equatable {
@@ -32,7 +32,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     ///   - status: the status of the response.
     ///   - code: the stable dotted identifier.
     ///   - detail: a lower-case sentence without a period and without secrets.
-    ///   - title: what kind of problem it is.
+    ///   - title: the kind of problem.
     ///   - extra: more members of the problem document.
     ///   - headers: fields for the response.
     public init(
@@ -59,7 +59,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "\(message) (\(code))" }
 
-    /// Codes that said what another one says, with the one that is kept.
+    /// Retired codes, with the codes that replace them.
     private static let retired = [
         "http.notFound": "request.not-found", "http.otherOrigin": "request.other-origin", "http.mediaType": "request.media-type",
         "http.bodyTooLarge": "request.too-large",
@@ -110,6 +110,6 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 
 /// An error of another module that knows which HTTP problem it is.
 public protocol HTTPProblemConvertible: Error {
-    /// The problem that a client is told.
+    /// The problem reported to the client.
     var problem: HTTPError { get }
 }

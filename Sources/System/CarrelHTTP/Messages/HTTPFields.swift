@@ -35,7 +35,8 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
             || left.elementsEqual(right) { same($0.name, $1.name) && $0.value == $1.value }
     }
 
-    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none if nil.
+    /// The value of the first field of that name. Setting replaces all fields of that name with a single field, or removes them
+    /// if nil.
     public subscript(name: String) -> String? {
         get {
             for field in fields where Self.same(field.name, name) { return field.value }
@@ -70,7 +71,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
         return all.isEmpty ? nil : all.count == 1 ? all[0] : all.joined(separator: ", ")
     }
 
-    /// How many fields have that name.
+    /// Returns the number of fields with that name.
     public func count(_ name: String) -> Int {
         var count = 0
         for field in fields where Self.same(field.name, name) { count += 1 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A response: what a handler returns.
+/// The response of a handler.
 public struct HTTPResponse: Sendable {
     /// The status code (RFC 9110 §15).
     public var status: HTTPStatus
     /// The fields to send; `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's.
     public var headers: HTTPFields
-    /// The content after the header. Kept for HEAD too, where it gives the length and is never read.
+    /// The content after the header. Also set for HEAD, where it provides the length and is never read.
     public var body: ResponseBody
     /// Whether a server may compress the body for clients that accept it. Only for bodies that do not mix a secret with text that
     /// a client chose.
@@ -15,7 +15,7 @@ public struct HTTPResponse: Sendable {
     /// - Parameters:
     ///   - status: the status.
     ///   - headers: the fields to send.
-    ///   - body: what to send after the header.
+    ///   - body: the content after the header.
     ///   - isCompressible: whether a server may compress the body.
     public init(
         _ status: HTTPStatus = .ok,
@@ -62,7 +62,7 @@ public struct HTTPResponse: Sendable {
         bytes(Array(html.utf8), type: "text/html; charset=utf-8", status: status, headers: headers, isCompressible: true)
     }
 
-    /// Sends the client elsewhere: 303 after a form, 307 or 308 where the method must stay.
+    /// Redirects the client: 303 after a form, 307 or 308 if the method must not change.
     public static func redirect(to location: String, status: HTTPStatus = .seeOther) -> HTTPResponse {
         HTTPResponse(status, headers: ["Location": location])
     }

@@ -76,7 +76,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let tooManyRequests = HTTPStatus(rawValue: 429)
     /// 431 Request Header Fields Too Large (RFC 6585 §5).
     public static let headerFieldsTooLarge = HTTPStatus(rawValue: 431)
-    /// Never on the wire: what the log says when the client hung up before the answer.
+    /// Never sent: the status in the log if the client hung up before the response.
     public static let clientClosedRequest = HTTPStatus(rawValue: 499)
     /// 500 Internal Server Error (RFC 9110 §15.6.1).
     public static let internalServerError = HTTPStatus(rawValue: 500)
@@ -93,7 +93,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// 507 Insufficient Storage (RFC 4918 §11.5).
     public static let insufficientStorage = HTTPStatus(rawValue: 507)
 
-    /// The registered phrase, such as `Not Found`; `Status NNN` for a code without one.
+    /// The registered phrase, such as `Not Found`; `Status NNN` for a code without a phrase.
     public var reason: String { Self.reasons[rawValue] ?? "Status \(rawValue)" }
 
     /// Whether a response with this code never has a body (RFC 9110 §6.4.1).

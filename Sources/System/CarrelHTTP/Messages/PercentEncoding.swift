@@ -12,7 +12,7 @@ public enum PercentEncoding {
         return bytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The same, of bytes in whatever encoding.
+    /// The same for bytes in any encoding.
     static func bytes(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

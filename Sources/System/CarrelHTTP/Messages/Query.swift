@@ -21,15 +21,14 @@ public struct Query: Sendable, Hashable {
         pairs = []
     }
 
-    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit`
-    /// pairs.
+    /// Parses the text after `?`, or a form's body; throws 400 for a malformed escape and for more than `limit` pairs.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         self.raw = raw
         var text = raw
         pairs = try text.withUTF8 { unsafe Self.pairs($0, limit, Self.decode) }.get()
     }
 
-    /// The same of a form in ISO 8859-1: every byte, escaped or not, is the character of that number.
+    /// The same for a form in ISO 8859-1: every byte, escaped or not, is the character with that number.
     init(parsingLatin1 bytes: [UInt8], limit: Int = 256) throws(HTTPError) {
         raw = Self.latin1(bytes)
         pairs = try unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -100,12 +99,12 @@ public struct Query: Sendable, Hashable {
         return nil
     }
 
-    /// Whether a name, in whatever case, is there without a value or with one that means yes.
+    /// Whether a name, in any case, is present without a value or with a value that means yes.
     public func hasFlag(ignoringCaseOf name: String) -> Bool { value(ignoringCaseOf: name).map(Self.meansYes) ?? false }
 
     private static func meansYes(_ value: String) -> Bool { ["", "true", "1", "yes"].contains(value.lowercased()) }
 
-    /// Whether the name is there without a value or with one that means yes (`true`, `1`, `yes`, in any case).
+    /// Whether the name is present without a value or with a value that means yes (`true`, `1`, `yes`, in any case).
     public func flag(_ name: String) -> Bool {
         self[name].map(Self.meansYes) ?? false
     }

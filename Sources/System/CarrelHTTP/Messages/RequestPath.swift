@@ -4,7 +4,7 @@
 public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
     /// The path as sent, starting with `/`, without the query.
     public let raw: String
-    /// The decoded segments after the first `/`: `/a/b` has two, `/a/` has `a` and an empty one, `/` has one empty one.
+    /// The decoded segments after the first `/`: `/a/b` has two, `/a/` has `a` and an empty segment, `/` has one empty segment.
     public let segments: [String]
 
     /// Refuses what could mean two things to two programs: characters that a target cannot hold, broken escapes, text that is

@@ -44,11 +44,11 @@ public struct QualityList: Sendable, Hashable {
         return gzip >= list.weight("identity") ?? 0
     }
 
-    /// The media type of ours that the client of an `Accept` field likes best (RFC 9110 §12.5.1): the first of equals, the
-    /// first of all without a field, nil if it takes none.
+    /// Selects the offered media type that an `Accept` field prefers (RFC 9110 §12.5.1): the first of equals, the first of all
+    /// without a field, nil if none is acceptable.
     ///
     /// - Parameters:
-    ///   - offers: media types in lower case, the one we like best first.
+    ///   - offers: media types in lower case, our preferred one first.
     ///   - field: the field's value, nil if it is missing.
     /// - Returns: one of the offers, or nil.
     public static func best(of offers: [String], for field: String?) -> String? {

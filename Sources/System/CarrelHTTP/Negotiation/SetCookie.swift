@@ -2,7 +2,7 @@
 
 /// A `Set-Cookie` field (RFC 6265bis §4.1).
 public struct SetCookie: Sendable, CustomStringConvertible {
-    /// Which requests of other sites carry the cookie.
+    /// The requests from other sites that include the cookie.
     public enum SameSite: String, Sendable {
         /// No request of another site.
         case strict = "Strict"

@@ -56,7 +56,7 @@ public struct OtherOrigins: Sendable, Equatable {
         request.headers["Origin"].map(allows) == true
     }
 
-    /// Methods that the request asks permission for (WHATWG Fetch §4.8); nil unless the request is a preflight.
+    /// The method that the request asks permission for (WHATWG Fetch §4.8); nil unless the request is a preflight.
     static func methodOfPreflight(_ request: HTTPRequest) -> HTTPMethod? {
         guard request.method == .options, request.headers["Origin"] != nil else { return nil }
         return request.headers["Access-Control-Request-Method"].map { HTTPMethod(rawValue: $0) }
@@ -95,8 +95,8 @@ public struct OtherOrigins: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - request: the preflight.
-    ///   - methods: of the open routes at its path.
-    /// - Returns: 204 with what is allowed; 403 for an origin that is not.
+    ///   - methods: the methods of the open routes at its path.
+    /// - Returns: 204 with the allowed methods and fields; 403 for an origin that is not allowed.
     func response(toPreflight request: HTTPRequest, methods: [HTTPMethod]) -> HTTPResponse {
         guard allows(request) else {
             var refused = HTTPError(
@@ -117,7 +117,7 @@ public struct OtherOrigins: Sendable, Equatable {
         return response
     }
 
-    /// The names of the fields that the page wants to send. All may be sent: none makes a browser send what it knows of its user.
+    /// The names of the fields that the page wants to send. All may be sent: none makes a browser send user data.
     private static func requestedFields(_ request: HTTPRequest) -> String? {
         guard let list = request.headers.list("Access-Control-Request-Headers"), list.utf8.count <= 2048 else { return nil }
         let names = list.split(separator: ",").map { String($0).trimmingASCIISpace() }

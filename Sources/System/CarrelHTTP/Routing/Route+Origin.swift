@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Route {
-    /// Why a state-changing request is refused: a page of another origin made a browser send it, or could have.
+    /// The reason for refusing a state-changing request: a page of another origin made a browser send it, or could have.
     ///
-    /// `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) and `Origin` (RFC 6454 §7) are set by browsers and out of a page's reach;
-    /// programs that are not browsers send neither.
+    /// `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) and `Origin` (RFC 6454 §7) are set by browsers and out of a page's reach; other
+    /// programs send neither.
     ///
     /// - Parameters:
     ///   - request: the request.

@@ -99,7 +99,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Has the transfer's task woken once, after all that comes in one go.
+    /// Wakes the transfer's task once, after all pending events.
     func add(news transfer: Transfer) {
         news.append(transfer)
     }

@@ -123,7 +123,7 @@ extension EasyHandle {
             set(CURLOPT_CAPATH, nil)
         }
         set(CURLOPT_HTTP_VERSION, configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-        // requests to one host wait for its first connection to tell whether they can share it
+        // requests to one host wait for its first connection, to learn whether they can share it
         set(CURLOPT_PIPEWAIT, configuration.allowsHTTP2 && isEncrypted)
     }
 

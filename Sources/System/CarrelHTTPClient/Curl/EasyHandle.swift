@@ -70,7 +70,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         }
     }
 
-    /// Adds a line to what is sent after the ones libcurl makes itself.
+    /// Adds a header line after libcurl's own.
     func addField(line: String) -> Bool {
         guard let longer = unsafe curl_slist_append(fields, line) else { return false }
         unsafe fields = unsafe longer
@@ -93,7 +93,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         )
     }
 
-    /// Has the next attempt make a connection of its own, within the rest of the time.
+    /// Makes the next attempt use a new connection, within the remaining time.
     func connectAnew(within time: Duration) {
         set(CURLOPT_FRESH_CONNECT, true)
         set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which addresses a request may go to. It judges the very address of each connection, after the host's name was resolved, so that no way
-/// of writing an address goes around it; a connection that another request left open is judged again.
+/// The addresses that a request may connect to. The rule is applied to the actual address of each connection, after resolving the
+/// host's name, so that no spelling of an address bypasses it; reused connections are checked again.
 public enum AddressRule: Sendable {
     /// Every address, and Unix sockets.
     case any
@@ -12,14 +12,15 @@ public enum AddressRule: Sendable {
     /// Every address for the origins (scheme, host and port; RFC 6454 §4) of these URLs, ``publicOnly`` for every other origin, and no Unix
     /// socket. For content whose address the user named, and which refers to others: each redirect is judged by the origin that it leads to.
     case publicExcept(originsOf: [String])
-    /// Every address for named origins, until one of them led to a public address: from then on public ones for it, too. ``publicOnly`` for
-    /// every other origin, and no Unix socket. Requests that share the object share its findings.
+    /// Every address for named origins, until one of them leads to a public address: from then on only public ones for it, too.
+    /// ``publicOnly`` for every other origin, and no Unix socket. Requests that share the object share its findings.
     case named(NamedOrigins)
 
     /// The rule for one URL: never ``publicExcept(originsOf:)`` or ``named(_:)``.
     ///
-    /// - Parameter url: of the request, or of where a redirect leads.
-    /// - Returns: for a named origin ``any``, or what it may lead to; ``publicOnly`` for another one, and for a URL that is not well-formed.
+    /// - Parameter url: the URL of the request, or of a redirect's target.
+    /// - Returns: for a named origin ``any``, or its allowed addresses; ``publicOnly`` for another origin, and for a malformed
+    ///   URL.
     func resolved(for url: String) -> AddressRule {
         switch self {
         case .any, .only, .publicOnly: return self

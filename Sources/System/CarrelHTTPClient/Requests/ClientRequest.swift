@@ -20,12 +20,12 @@ public struct ClientRequest: Sendable {
     public var timeouts: ClientTimeouts
     /// A longer response, after decompression, is an error (`client.tooLarge`), as soon as that is known.
     public var maxResponseBytes: Int64
-    /// How many redirects to follow. Default: none, the redirect is the response. Fields that may be secret do not go to another
-    /// origin, and https does not become http.
+    /// The maximum number of redirects to follow. Default: none, the redirect is the response. Secret fields are not sent to
+    /// another origin, and https is not downgraded to http.
     public var maxRedirects: Int
-    /// The range of bytes to ask for. The status tells whether the server heeded it.
+    /// The range of bytes to request. The status shows whether the server honored it.
     public var range: ClientRange?
-    /// Whether a compressed response is asked for, and decompressed. Not together with a range. Default: no.
+    /// Whether to request a compressed response, and decompress it. Not together with a range. Default: no.
     public var acceptsCompression: Bool
     /// The addresses that the request and its redirects may go to. Default: nil, the client's
     /// (``HTTPClientConfiguration/addresses``).

@@ -12,7 +12,7 @@ public final class NamedOrigins: Sendable {
     /// The names that led to a public address.
     private let published = Locked<Set<String>>([])
 
-    /// - Parameter urls: one URL or more of each origin; those that are not well-formed name none.
+    /// - Parameter urls: one URL or more of each origin; malformed URLs are ignored.
     public convenience init(of urls: [String]) {
         self.init(of: urls, isPublic: AddressRule.isPublic)
     }
@@ -32,7 +32,7 @@ public final class NamedOrigins: Sendable {
         isPublic(address) || !published.withLock { $0.contains(name) }
     }
 
-    /// Notes where a request goes.
+    /// Records the address of a request.
     func note(_ address: [UInt8], for name: String) {
         if isPublic(address) { published.withLock { _ = $0.insert(name) } }
     }

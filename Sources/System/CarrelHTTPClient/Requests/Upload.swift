@@ -121,7 +121,7 @@ final class Upload: Sendable {
 
     // MARK: - in the request's task
 
-    /// Starts to ask a stream for its chunks; nil for any other body. `resume` tells the loop that there is something to send.
+    /// Starts requesting chunks from a stream; nil for any other body. `resume` notifies the loop of data to send.
     func startFeeding(_ resume: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
         guard case .stream(_, let next) = body else { return nil }
         return Task {

@@ -3,7 +3,7 @@
 package import CarrelBytes
 internal import CarrelThreads
 
-/// Why a server does not start.
+/// The reason why a server cannot start.
 package struct HTTPServerError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<HTTPServerError>

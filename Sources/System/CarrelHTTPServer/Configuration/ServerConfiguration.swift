@@ -36,7 +36,7 @@ package struct ServerConfiguration: Sendable {
     package var certificateProxies: [AddressRange] = []
     /// For listeners with TLS.
     package var tls: TLSFiles?
-    /// How long browsers use TLS alone after an answer over TLS (`Strict-Transport-Security`); zero sends no header.
+    /// The time for which browsers use only TLS after a response over TLS (`Strict-Transport-Security`); zero sends no header.
     package var strictTransport: Duration = .zero
     /// From the first byte of a request (or the connection's start) to the end of its header.
     package var headerDeadline: Duration = .seconds(10)
@@ -44,16 +44,16 @@ package struct ServerConfiguration: Sendable {
     package var bodyDeadline: Duration = .seconds(30)
     /// Bytes in a second.
     package var minimumBodyRate = 4096
-    /// How long a client may take no bytes of a response, as a paused player does.
+    /// The time for which a client may read no bytes of a response, like a paused player.
     package var stalledWriter: Duration = .seconds(120)
-    /// How long a connection may wait for its next request.
+    /// The time for which a connection may wait for its next request.
     package var keepAlive: Duration = .seconds(75)
     /// The longest exchange, from the first byte of the request to the last of the response.
     package var exchangeDeadline: Duration = .seconds(4 * 3600)
     /// More connections over the network than this are closed as they come.
     package var maximumConnections = 20000
-    /// The same for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
-    /// ``maximumConnections``, 0 for any number.
+    /// The limit for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
+    /// ``maximumConnections``, 0 for no limit.
     package var connectionsPerNetwork: Int?
     /// Connections of Unix sockets, which the other limits leave alone.
     static let unixConnections = 64

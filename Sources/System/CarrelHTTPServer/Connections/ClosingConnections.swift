@@ -5,10 +5,10 @@ internal import CarrelThreads
 import Glibc
 import Synchronization
 
-/// Connections that are answered and closed on our side while their client still sends.
+/// Connections that we have answered and closed while their client still sends.
 ///
-/// The kernel resets a connection that is closed with bytes unread, and the client loses the answer. So a copy of the descriptor stays
-/// open and what comes is thrown away, until the client closes too, for a bounded time and number of bytes.
+/// The kernel resets a connection that is closed with bytes unread, and the client loses the answer. So a copy of the descriptor
+/// stays open and received bytes are discarded, until the client closes too, for a bounded time and number of bytes.
 final class ClosingConnections: Sendable {
     private struct Entry {
         let number: UInt64

@@ -10,7 +10,7 @@ internal import CarrelThreads
 final class ConnectionCounts: Sendable {
     private enum Origin {
         case unix
-        /// Nil if the limit of one network does not apply.
+        /// A network; nil if the limit per network does not apply.
         case network(ClientNetwork?)
     }
 
@@ -53,8 +53,8 @@ final class ConnectionCounts: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: the connection's descriptor.
-    ///   - address: of its other end; nil if that has gone already.
-    /// - Returns: false if it has to be closed.
+    ///   - address: the peer's address; nil if it has already gone.
+    /// - Returns: false if it must be closed.
     func admit(_ descriptor: Int32, from address: IPAddress?) -> Bool {
         let network = address.flatMap { $0.isLoopback || forwarding.trusts($0) ? nil : ClientNetwork($0) }
         return state.withLock { state in

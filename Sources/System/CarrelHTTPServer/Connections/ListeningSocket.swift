@@ -12,12 +12,12 @@ final class ListeningSocket: Sendable {
     /// Whose connections are taken; nil means anyone's.
     let users: Set<UInt32>?
     let isTLS: Bool
-    /// Its place among the listeners that ask clients for a certificate; nil for one that does not.
+    /// Its index among the listeners that request client certificates; nil for other listeners.
     let site: Int?
 
     /// - Parameters:
-    ///   - listener: where to listen.
-    ///   - site: its place among the listeners that ask clients for a certificate.
+    ///   - listener: the listener's address.
+    ///   - site: its index among the listeners that request client certificates.
     /// - Throws: `server.address`, `server.listen`.
     init(_ listener: Listener, site: Int? = nil) throws(HTTPServerError) {
         self.site = site

@@ -5,14 +5,14 @@ internal import CarrelThreads
 import Glibc
 import Synchronization
 
-/// Bodies that were asked for in one round of the workers' daemons, to be made side by side. All workers share one: half the bodies would
+/// Bodies requested in one round of the workers' daemons, to be generated together. All workers share one: half the bodies would
 /// take as long to encrypt.
 ///
-/// The first exchange of a gathering suspends its connection and resumes it immediately, so that the daemon comes back to it in its
-/// next round, when all that was ready in this one has been heard; the others wait, on whichever worker they are. If it comes back and
-/// finds few, it waits for one more round: the clients answered in the last one may be about to ask again.
+/// The first exchange of a gathering suspends its connection and resumes it immediately, so that the daemon comes back to it in
+/// its next round, when all ready events of this round have been handled; the others wait, on any worker. If it comes back and
+/// finds few, it waits for one more round: the clients answered in the last one may be about to send their next requests.
 final class BodyBatch: Sendable {
-    /// One body on its way: a draft, then made or failed.
+    /// A body in progress: a draft, then finished or failed.
     @safe
     final class Member: @unchecked Sendable {  // one thread makes it, and the exchange's looks at it once `isMade` says so
         fileprivate let exchange: Exchange
@@ -67,7 +67,7 @@ final class BodyBatch: Sendable {
         self.isShared = isShared
     }
 
-    /// Takes a draft in. Returns whether its exchange is the one to come back first.
+    /// Adds a draft. Returns whether its exchange is the first, which must come back.
     func add(_ member: Member) -> Bool {
         let (isFirst, full) = state.withLock { state in
             state.members.append(member)
@@ -77,7 +77,8 @@ final class BodyBatch: Sendable {
         return isFirst
     }
 
-    /// An exchange is back. Returns whether it shall come back once more; else all is made, unless the exchange is not the first one.
+    /// Handles a returning exchange. Returns whether it must come back again; otherwise all bodies are finished, unless the
+    /// exchange is not the first one.
     func comeBack(_ member: Member) -> Bool {
         if isShared, state.withLock({ $0.members.first === member && $0.members.count < Self.enough }) {
             // Where workers share a processor, the others have something to add and want it.

@@ -4,9 +4,9 @@ import CarrelHTTP
 import CarrelMetrics
 internal import CarrelThreads
 
-/// The memory that the bodies of requests may take: of all clients together, and of each network.
+/// The memory limits of request bodies: in total, and for each network.
 ///
-/// Bytes count when they have come and are held, by the connection or by the handler, not when they are announced.
+/// Bytes count when they are received and held, by the connection or by the handler, not when they are announced.
 final class BodyBudget: Sendable {
     private struct State {
         var total = 0

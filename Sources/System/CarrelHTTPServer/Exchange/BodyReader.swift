@@ -4,7 +4,7 @@ import CMicroHTTPD
 import CarrelHTTP
 import Synchronization
 
-/// A source that libmicrohttpd asks for the next bytes of a body, on the connection's thread.
+/// A source from which libmicrohttpd requests the next bytes of a body, on the connection's thread.
 class BodyReader {
     /// No more bytes: the end of a body of unknown length.
     static let end = -1

@@ -9,9 +9,9 @@ import Synchronization
 /// One request and its response, from the request's line to the last byte.
 ///
 /// The connection's thread drives it through libmicrohttpd's callbacks; the handler's task, the watch and a body's reader or
-/// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
-/// looks at the condition again; the one that changes it first changes it, then looks whether the other waits. One of them always
-/// sees the other, so no wake-up is lost, and only one of them resumes.
+/// writer only set a condition and call ``wake()``. A waiting thread first suspends the connection, then sets a flag, then checks
+/// the condition again; a changing thread first changes the condition, then checks the flag. One of them always sees the other,
+/// so no wake-up is lost, and only one of them resumes.
 final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
     private enum Stage {
         case head, upload, waiting, gathered, answered
@@ -38,7 +38,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private var bodyStarted: Int64 = 0
     /// The announced number of bytes; nil for a body in chunks.
     private var announced: Int?
-    /// Whether more of the body may come, or of what the client takes for one.
+    /// Whether more bytes of the body may arrive, or of what the client considers a body.
     private var hasOpenBody = false
     /// Whether the connection ends after the answer, whatever the answer is.
     private var isLast = false
@@ -178,7 +178,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         sendLast(worker.router.response(RequestGuard.unreadableLength, toTarget: target, requestID: id))
     }
 
-    /// Answers where the library takes no response any more.
+    /// Responds if the library no longer accepts a response.
     private func sendLast(_ response: HTTPResponse) {
         let reply = Reply(response, exchange: self, closing: true)
         self.reply = reply
@@ -222,7 +222,8 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             finish(Compression.apply(to: await router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
-            // Answered without the body. A client that waits for 100 or sends much is told immediately, and the connection ends.
+            // Answered without the body. A client that waits for 100 or sends a long body gets the response immediately, and the
+            // connection ends.
             let waits = request.headers["Expect"] != nil
             let isLong = if case .length(let length) = framing { length > limits.discarded } else { false }
             return upload != nil && (waits || isLong) ? answer(closing: true) : .YES
@@ -231,7 +232,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return .YES
     }
 
-    /// Takes bytes of the body, or throws them away when the answer is ready.
+    /// Receives bytes of the body, or discards them if the response is ready.
     private func receive(_ bytes: UnsafeRawBufferPointer, _ count: inout Int) -> MHD_Result {
         let limits = worker.core.limits
         let now = Monotonic.milliseconds()

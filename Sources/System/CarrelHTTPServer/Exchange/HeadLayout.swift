@@ -2,10 +2,10 @@
 
 /// The places of a request's line and header fields in libmicrohttpd's buffer.
 ///
-/// The library (0.9.75) ends each part with zeros where it lies and gives its address. In a head as RFC 9112 §2.1 has it, one blank
-/// parts method, target and version, and two bytes (CRLF) part the lines. Other bytes that the library skips, joins or cuts leave a gap:
-/// more white space in the first line, folded lines, bare line feeds, whatever follows a NUL. One thing leaves none: a NUL before a bare line
-/// feed, which becomes the same two zeros as CRLF.
+/// The library (0.9.75) terminates each part with zeros in place and returns its address. In a head according to RFC 9112 §2.1,
+/// one space separates method, target and version, and two bytes (CRLF) separate the lines. Other bytes that the library skips,
+/// joins or cuts leave a gap: more white space in the first line, folded lines, bare line feeds, and anything after a NUL. One
+/// thing leaves none: a NUL before a bare line feed, which becomes the same two zeros as CRLF.
 struct HeadLayout {
     /// A part of the head: its address and its number of bytes.
     struct Part {
@@ -15,9 +15,9 @@ struct HeadLayout {
         var end: UInt { start &+ UInt(bitPattern: count) }
     }
 
-    /// Whether the method, the target and the version have one blank between them.
+    /// Whether the method, the target and the version have one space between them.
     let hasPlainLine: Bool
-    /// Whether each field so far began where the line before it ended.
+    /// Whether each field so far began right after the previous line.
     private(set) var hasPlainFields = true
     private let start: UInt
     /// The place at which the next line has to begin.
@@ -29,7 +29,7 @@ struct HeadLayout {
         hasPlainLine = target.start == method.end &+ 1 && version.start == target.end &+ 1
     }
 
-    /// Takes the next field. The library skips white space before a value.
+    /// Adds the next field. The library skips white space before a value.
     mutating func add(name: Part, value: Part) {
         if name.start != next || value.start <= name.end || value.start - name.end > 4096 { hasPlainFields = false }
         next = value.end &+ 2

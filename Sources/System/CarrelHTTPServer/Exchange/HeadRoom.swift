@@ -17,7 +17,7 @@ enum HeadRoom {
     /// Checks a request's head.
     ///
     /// - Parameters:
-    ///   - target: as sent.
+    ///   - target: the target as sent.
     ///   - fields: the header fields.
     ///   - byteCount: the head's bytes, from the method to the end of the empty line.
     /// - Throws: 414 for more parameters than ``parameters``; 414 or 431 for a head that leaves too little room.

@@ -49,10 +49,10 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
         return unsafe cmhd_header_size(raw)
     }
 
-    /// Sends bytes past the library, where it takes no response any more, and ends our direction. Only on the daemon's thread, with nothing
-    /// of another response left to send.
+    /// Sends bytes directly, if the library no longer accepts a response, and shuts down our direction. Only on the daemon's
+    /// thread, with nothing of another response left to send.
     ///
-    /// - Returns: whether the socket took all of them.
+    /// - Returns: whether all were sent.
     func sendLast(_ bytes: [UInt8]) -> Bool {
         guard let raw = unsafe raw else { return false }
         let count = unsafe bytes.withUnsafeBytes { unsafe cmhd_send(raw, $0.baseAddress, $0.count) }
@@ -60,7 +60,7 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
         return count == bytes.count
     }
 
-    /// The certificate that the client showed in the handshake, on a listener that asks for one.
+    /// The client's certificate from the handshake, on a listener that requests it.
     var clientCertificate: ClientCertificate? {
         guard let raw = unsafe raw else { return nil }
         var (count, status) = (0, UInt32(0))
@@ -71,9 +71,9 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
 
     /// The header fields as sent.
     ///
-    /// - Parameter layout: where the request's line lies.
+    /// - Parameter layout: the layout of the request line.
     /// - Returns: the fields.
-    /// - Throws: 400 where the head holds bytes that the library does not show.
+    /// - Throws: 400 if the head contains bytes that the library hides.
     func head(_ layout: HeadLayout) throws(HTTPError) -> RequestGuard {
         guard layout.hasPlainLine else {
             throw HTTPError(.badRequest, "http.requestLine", "one blank parts the method, the target and the version")
@@ -91,7 +91,7 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
     }
 }
 
-/// The fields of a header and where they lie.
+/// The fields of a header and their positions.
 private struct PlacedHead {
     var fields = RequestGuard()
     var layout: HeadLayout

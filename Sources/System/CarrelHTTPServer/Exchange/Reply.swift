@@ -46,7 +46,7 @@ final class Reply {
         }
     }
 
-    /// The response as it goes over the wire, for where the library takes none. A body that is not in memory is left out.
+    /// The serialized response, for use without the library. A body that is not in memory is omitted.
     func text() -> [UInt8] {
         var body: [UInt8] = []
         if case .bytes(let bytes) = response.body, !isHead, !response.status.forbidsBody { body = bytes }
@@ -62,7 +62,7 @@ final class Reply {
     /// Whether a body that was drafted is there.
     var isMade: Bool { member?.isMade ?? true }
 
-    /// Drafts a body that is best made together with others; nil if this one is not.
+    /// Drafts a body that is best generated together with others; nil for other bodies.
     func draft() -> BodyBatch.Member? {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
             length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })
@@ -121,7 +121,7 @@ final class Reply {
                 return unsafe MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
             }
         }
-        // The array's storage stays where it is while the box holds the only use of it, and no code changes it.
+        // The array's storage does not move while the box holds the only reference, and no code changes it.
         let box = unsafe Unmanaged.passRetained(HeldBytes(bytes))
         let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
         guard
@@ -152,8 +152,8 @@ final class Reply {
         return unsafe made
     }
 
-    /// A body that fits a buffer is made immediately, so that header and body leave in one call, and so that a source that fails
-    /// still gives an error that can be understood: nil then, and that is what is answered.
+    /// A body that fits a buffer is generated immediately, so that header and body are sent in one call, and so that a failing
+    /// source still produces an error response: nil then.
     private func fill(_ length: Int, _ body: (inout OutputRawSpan) throws -> Void) -> WriteBuffers.Buffer? {
         let buffer = exchange.worker.buffers.take()
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<length])
@@ -217,10 +217,10 @@ final class Reply {
         }
     }
 
-    /// Gives all fields but those that say how the body is framed, until one is not taken.
+    /// Passes all fields except body framing, until one is refused.
     ///
-    /// - Parameter take: false ends it.
-    /// - Returns: whether all were taken.
+    /// - Parameter take: returns false to stop.
+    /// - Returns: whether all were accepted.
     private func eachField(_ take: (_ name: String, _ value: String) -> Bool) -> Bool {
         var hasOptions = false
         var hasPolicy = false
@@ -243,7 +243,7 @@ final class Reply {
         return take("X-Request-Id", exchange.id) && (!closing || take("Connection", "close"))
     }
 
-    /// False when the field cannot be sent. What Swift passes to C by itself it copies into memory that it asks for.
+    /// Returns false if the field cannot be sent. Swift's implicit bridging to C would allocate a copy.
     private static func add(_ name: String, _ value: String, to made: OpaquePointer) -> Bool {
         unsafe name.withCString { name in
             unsafe value.withCString { value in unsafe MHD_add_response_header(made, name, value) == .YES }

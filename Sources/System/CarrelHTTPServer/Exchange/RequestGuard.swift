@@ -29,7 +29,7 @@ struct RequestGuard {
         fields.reserveCapacity(16)
     }
 
-    /// Takes the next field line.
+    /// Adds the next field line.
     mutating func add(name: RawSpan, value: RawSpan) {
         let text = Self.text(value)
         if name.byteCount == 0 || !Self.all(name, Self.isToken) {
@@ -55,13 +55,13 @@ struct RequestGuard {
         fields.append(Self.text(name), text)
     }
 
-    /// Checks all of it.
+    /// Checks the whole head.
     ///
     /// - Parameters:
-    ///   - method: as sent.
-    ///   - version: as sent, such as `HTTP/1.1`.
-    /// - Returns: how the body is framed.
-    /// - Throws: the problem to answer with before the connection is closed.
+    ///   - method: the method as sent.
+    ///   - version: the version as sent, such as `HTTP/1.1`.
+    /// - Returns: the framing of the body.
+    /// - Throws: the problem to send before the connection is closed.
     func check(method: String, version: String) throws(HTTPError) -> Framing {
         guard method == "GET" || method == "HEAD" || method == "POST" || (Token.isValid(method) && method.utf8.count <= 32) else {
             throw HTTPError(.badRequest, "http.method", "the method is not a token")

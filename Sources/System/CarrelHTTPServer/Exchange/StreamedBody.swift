@@ -5,7 +5,7 @@ internal import CarrelThreads
 
 /// Chunks on their way from an asynchronous producer to the connection's thread. The faster side waits.
 final class StreamedBody: Sendable {
-    /// Why a producer's write fails: the client has gone.
+    /// The error of a producer's write after the client has gone.
     struct Closed: Error {}
 
     /// The state for the connection's thread.

@@ -41,7 +41,7 @@ final class UploadBody: RequestBodySource {
     /// Whether the handler has enough to read.
     var isFull: Bool { state.withLock { $0.held >= Self.enough && $0.failure == nil } }
 
-    /// Takes the next bytes; where there is no room for them, the handler finds that instead of the rest.
+    /// Adds the next bytes; if there is no room for them, the handler receives an error instead of the rest.
     func append(_ bytes: [UInt8]) {
         guard state.withLock({ $0.failure == nil }) else { return }
         guard budget.take(bytes.count, network) else {

@@ -9,7 +9,7 @@ struct Waiting: Sendable {
     let upload: UploadBody?
     let stream: StreamedBody?
 
-    /// The client is gone: the handler is told, and the connection is released.
+    /// Handles a lost client: notifies the handler, and releases the connection.
     func abandon() {
         if exchange.markAbandoned() {
             task?.cancel()

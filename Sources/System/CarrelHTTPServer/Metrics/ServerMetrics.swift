@@ -26,7 +26,7 @@ final class ServerMetrics: Sendable {
         sent = registry.counter("carrel_http_response_body_bytes_total", "Bytes of response bodies.")
     }
 
-    /// Adds what is read from the server itself.
+    /// Adds gauges of the server itself.
     func gauges(for core: ServerCore) {
         registry.gauge("carrel_http_connections", "Open connections.") { [weak core] in
             Double(core?.connections.total ?? 0)

@@ -12,9 +12,9 @@ package final class DirectoryBlobStore: BlobStore {
     /// The folder.
     package let path: String
 
-    /// Opens the folder, or makes it, and removes what processes that died have left half written.
+    /// Opens or creates the folder, and removes partial files of dead processes.
     ///
-    /// - Parameter path: the folder; the one it is in must exist.
+    /// - Parameter path: the folder; its parent must exist.
     /// - Throws: `store.unavailable` if it cannot be used.
     package init(path: String) throws(StoreError) {
         self.path = path

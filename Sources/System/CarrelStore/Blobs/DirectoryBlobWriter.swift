@@ -21,7 +21,7 @@ final class DirectoryBlobWriter: BlobWriter {
             let path = "\(folder)/\(getpid())-\(UInt64.random(in: .min ... .max))"
             let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw StoreError(errno: errno, "a blob cannot be begun") }
-            // Between these two calls a sweep may have taken the file for a dead one.
+            // Between these two calls a sweep may have removed the file as a dead process's.
             var status = stat()
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 1 {
                 self.path = path

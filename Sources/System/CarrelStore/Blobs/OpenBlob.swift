@@ -8,10 +8,10 @@ import Glibc
 package final class OpenBlob: Sendable {
     /// The file, for `sendfile` and the like: valid as long as this value, and not to be closed.
     package let descriptor: Int32
-    /// How many bytes it has.
+    /// The size in bytes.
     package let byteCount: Int64
 
-    /// Takes over `descriptor`, and closes it at the end.
+    /// Takes ownership of `descriptor`.
     package init(adopting descriptor: Int32) throws(StoreError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
@@ -27,7 +27,7 @@ package final class OpenBlob: Sendable {
         close(descriptor)
     }
 
-    /// Fills what is free of `output` with the bytes from `offset` on; throws `store.damaged` when the blob ends before.
+    /// Fills the free part of `output` with the bytes from `offset`; throws `store.damaged` if the blob ends before.
     package func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
         let isWhole = try unsafe output.fill { (buffer, filled) throws(StoreError) in
             while filled < buffer.count {
@@ -42,9 +42,9 @@ package final class OpenBlob: Sendable {
         guard isWhole else { throw StoreError(.damaged, "the blob ends before byte \(offset + Int64(output.byteCount))") }
     }
 
-    /// Does what `read` does if all these bytes are in memory; otherwise returns false immediately and leaves `output` as it was.
+    /// Like `read` if all these bytes are in memory; otherwise returns false immediately and leaves `output` unchanged.
     ///
-    /// For threads that must not wait for a disk: on false, call `read` on one that may.
+    /// For threads that must not wait for a disk: on false, call `read` on another thread.
     package func readNow(at offset: Int64, into output: inout OutputRawSpan) -> Bool {
         unsafe output.fill { buffer, filled in
             guard let start = buffer.baseAddress else { return true }
@@ -54,14 +54,14 @@ package final class OpenBlob: Sendable {
         }
     }
 
-    /// The bytes of a part, for what is small.
+    /// Reads a small part.
     package func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
         try [UInt8](rawCapacity: count) { (out) throws(StoreError) in try read(at: offset, into: &out) }
     }
 }
 
 extension OutputRawSpan {
-    /// Calls `body` with the free part and how much of it is filled; keeps what it filled when it returns true.
+    /// Calls `body` with the free part and its fill count; keeps the filled bytes if it returns true.
     @_lifetime(self: copy self)
     fileprivate mutating func fill<Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer, inout Int) throws(Failure) -> Bool

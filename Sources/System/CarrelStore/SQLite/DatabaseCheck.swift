@@ -23,13 +23,13 @@ package struct DatabaseCheck: Sendable, Equatable {
 }
 
 extension SQLiteDatabase {
-    /// Reads a database file from end to end and says what is wrong with it.
+    /// Reads a whole database file and reports damage.
     ///
     /// Takes seconds for each gigabyte. The file may be in use.
     ///
     /// - Parameter path: the file.
     /// - Returns: the damage found.
-    /// - Throws: `store.corrupt` unless it is a database, `store.notFound` when there is none.
+    /// - Throws: `store.corrupt` unless it is a database, `store.notFound` if it does not exist.
     package static func check(_ path: String) async throws -> DatabaseCheck {
         try await BlockingThreadPool(name: "sqlite-check", count: 1).run { try checkNow(path) }
     }

@@ -6,8 +6,8 @@ import Glibc
 
 /// A copy in progress from the writer's connection into another file.
 ///
-/// Because its source is the connection that writes, what is written meanwhile goes into the copy too, and the log stays
-/// short. A write by another process starts the copy again.
+/// Because its source is the connection that writes, concurrent writes go into the copy too, and the log stays short. A write by
+/// another process starts the copy again.
 @safe
 final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer's thread, one call at a time
     private var backup: OpaquePointer?
@@ -100,7 +100,7 @@ extension SQLiteDatabase {
         while try await !writer.betweenGroups({ _ in try backup.step(pages: 256) }) {}
     }
 
-    /// Makes the copy one plain file, looks through it, and gives it its name for good.
+    /// Makes the copy a single file, checks it, and renames it.
     private static func seal(_ partial: String, as path: String) throws(StoreError) {
         do {
             let connection = try SQLiteConnection(path: partial, mode: .read, patience: 10_000)

@@ -4,7 +4,7 @@ import CSQLite
 import Glibc
 
 extension SQLiteConnection {
-    /// How long ``truncateLog()`` waits for readers, in milliseconds: nothing is written meanwhile.
+    /// The time for which ``truncateLog()`` waits for readers, in milliseconds: writes are blocked meanwhile.
     private static let truncatePatience = 250
 
     /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are
@@ -60,7 +60,7 @@ extension SQLiteConnection {
 
     /// Copies the log into the database when it has grown enough, so that it is used again from its start.
     ///
-    /// Run by the writer after it has answered, so that only the next group waits for it. A reader that holds an old snapshot
+    /// Called by the writer after its responses, so that only the next group waits for it. A reader that holds an old snapshot
     /// keeps the log growing; then the next attempt comes after as many pages again.
     func checkpointIfDue() {
         let pages = pagesInLog

@@ -22,7 +22,7 @@ extension SQLiteConnection {
         for trigger in triggers { try execute(trigger) }
     }
 
-    /// A number that is another one when another connection has committed.
+    /// A number that changes when another connection commits.
     func othersVersion() throws(StoreError) -> Int64 {
         guard let row = try row(Self.dataVersion, []) else { throw StoreError(.unavailable, "the database has no version") }
         return try row.integer(0)
@@ -35,7 +35,7 @@ extension SQLiteConnection {
 final class NotedChanges {
     private var keys: Set<String> = []
     private var isAny = false
-    /// As many keys are noted one by one.
+    /// The maximum number of keys recorded individually.
     private let limit = 1000
 
     func add(_ key: String?) {

@@ -8,9 +8,9 @@ import CarrelThreads
 extension Vault {
     /// Opens or creates a vault in a file: `vault.json`, readable by its owner only.
     ///
-    /// A random master key seals the private keys (AES-256-GCM); a key from the passphrase seals the master key (scrypt with N = 2¹⁷,
-    /// r = 8, p = 1: 128 MiB and about half a second). An attacker with the file can guess passphrases without limit. Several
-    /// processes may use the folder.
+    /// A random master key seals the private keys (AES-256-GCM); a key from the passphrase seals the master key (scrypt with N =
+    /// 2¹⁷, r = 8, p = 1: 128 MiB and about half a second). An attacker with the file can guess passphrases without limit.
+    /// Several processes may use the folder.
     ///
     /// - Parameters:
     ///   - folder: path of the vault's folder. With `create`, missing folders on the path are created for their owner only.

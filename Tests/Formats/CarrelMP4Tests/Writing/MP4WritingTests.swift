@@ -69,7 +69,7 @@ struct `MP4 that is written` {
     }
 
     @Test(arguments: 0..<12 as Range<UInt64>)
-    func `as a progressive file is read again the same, with the index behind or before`(seed: UInt64) throws {
+    func `reads a written progressive file back unchanged, with the index after or before the media`(seed: UInt64) throws {
         let tracks = [Self.samples(300, seed: seed), Self.samples(100, seed: seed + 6)]
         var writer = ProgressiveWriter([Self.track(1), Self.track(2)])
         var media: [UInt8] = []
@@ -168,8 +168,7 @@ struct `MP4 that is written` {
         (["-c:a", "libopus", "-ar", "48000"], "opus", "mp4"), (["-c:a", "aac"], "mp4a.40.2", "mov"),
         (["-c:a", "libmp3lame"], "mp4a.6B", "mov"),
     ])
-    func `names the coding of sound, and takes its description over`(coding: [String], name: String, format: String) async throws
-    {
+    func `names the audio codec, and copies its description`(coding: [String], name: String, format: String) async throws {
         let directory = TemporaryDirectory()
         let path = directory.file("a.\(format)")
         try await MediaTools.make(path, seconds: 1, coding)

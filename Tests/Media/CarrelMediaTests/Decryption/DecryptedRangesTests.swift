@@ -11,7 +11,7 @@ struct `Decrypted ranges` {
         func insert(_ range: Range<Int64>) -> Bool { ranges.insert(range) }
     }
 
-    @Test func `refuse what is there already, whatever the order`() {
+    @Test func `refuse overlapping ranges in any order`() {
         var random = SplitMix(seed: 7)
         for _ in 0..<200 {
             let ranges = Ranges()
@@ -26,7 +26,7 @@ struct `Decrypted ranges` {
         }
     }
 
-    @Test func `of many runs refuse what is there already`() {
+    @Test func `refuse overlapping ranges among many runs`() {
         let ranges = Ranges()
         let order = (0..<20_000).map { Int64($0 * 7919 % 20_000) }
         for place in order { #expect(ranges.insert(place * 4..<place * 4 + 2)) }

@@ -290,7 +290,7 @@ struct `The index of a scrambled stream` {
         #expect(throws: Malformed.self) { try Self.read(text) }
     }
 
-    @Test func `is refused when it goes on past the stream`() throws {
+    @Test func `is refused when it extends past the stream`() throws {
         let movie = try ScrambledMovie { $0.seconds = 2 }
         let index = try Self.read("0 0\n\(movie.scrambled.count + 188) 90000\n")
         #expect(throws: Malformed.self) {

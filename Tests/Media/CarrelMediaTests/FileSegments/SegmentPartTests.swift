@@ -41,7 +41,7 @@ struct `A file of many tracks and segments` {
     }
 
     /// 114 KB took a gigabyte: a place for each track in each segment, also after the last sample of the track.
-    @Test func `has no parts behind the end of a track`() async throws {
+    @Test func `has no parts after the end of a track`() async throws {
         let file = Self.file(32_768, 199, samples: 1)
         #expect(file.length < 130_000)
         let made = try await SegmentedFile(file, GivenKeys(), target: .seconds(7))

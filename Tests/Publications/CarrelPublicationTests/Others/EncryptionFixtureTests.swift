@@ -47,7 +47,7 @@ struct EncryptionFixtureTests {
         ("go-encryption-unknown-method", ["OEBPS/images/image.jpeg", "OEBPS/xhtml/chapter.xhtml"]),
         ("swift-encryption-unknown-drm", ["images/image.jpeg", "html/chapter.html"]),
     ])
-    func `of a technology that nobody knows is named as such, and restricts`(name: String, items: [String]) async throws {
+    func `names an unknown technology, and restricts the publication`(name: String, items: [String]) async throws {
         let publication = try await open(name, items)
         #expect(publication.isRestricted)
         #expect(publication.protectionName == "an unknown technology")

@@ -203,7 +203,7 @@ struct WarningTests {
 
     private static let twice = #"the names of entries "EPUB/c.xhtml" and "EPUB/C.XHTML" differ only in upper and lower case"#
 
-    @Test func `in a container with a license beside it is said, too, and once`() async throws {
+    @Test func `in a container with a separate license is reported, too, and once`() async throws {
         let directory = TemporaryDirectory()
         var archive = MadeArchive.epub()
         archive.add("EPUB/C.XHTML", "again")
