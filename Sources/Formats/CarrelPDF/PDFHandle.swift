@@ -33,9 +33,6 @@ final class PDFHandle {
         if unsafe data != nil { unsafe qpdf_cleanup(&data) }
     }
 
-    /// The trailer dictionary.
-    var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
-
     /// The user's password as libqpdf knows it: that which was given if it is the user's.
     func userPassword() -> [UInt8] {
         guard let text = unsafe qpdf_get_user_password(data) else { return [] }

@@ -55,7 +55,7 @@ struct StreamIndex: Sendable {
     /// - Parameters:
     ///   - subsegment: the next one.
     ///   - timescale: units a second.
-    mutating func append(_ subsegment: SegmentReferences.Subsegment, timescale: Int64) {
+    mutating func append(_ subsegment: Subsegment, timescale: Int64) {
         entries.timescale = max(1, timescale)
         entries.packed.append(
             Entries.Packed(

@@ -10,7 +10,7 @@ package struct SegmentReferenceWalk {
     /// A stretch of the file that an index names.
     package enum Reference: Sendable, Hashable {
         /// Media, which begins with the header of a fragment; an empty range where a stretch of time has none.
-        case media(SegmentReferences.Subsegment)
+        case media(Subsegment)
         /// Another index, which is to be added next.
         case index(Range<Int64>)
     }
@@ -132,7 +132,7 @@ package struct SegmentReferenceWalk {
             end = range.upperBound
             let isSync = access >> 31 == 1 && access >> 28 & 7 <= 2
             return .media(
-                SegmentReferences.Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
+                Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
             )
         }
         return nil
