@@ -18,8 +18,8 @@ package final class Archive {
     let limits: ArchiveLimits
     /// Bytes that may still come out of it.
     var allowance: Int64
-    private let handle: OpaquePointer
-    private let methods: [UInt16]
+    let handle: OpaquePointer
+    let methods: [UInt16]
 
     /// Opens an archive and reads its directory.
     ///
@@ -47,28 +47,6 @@ package final class Archive {
 
     deinit {
         unsafe zip_discard(handle)
-    }
-
-    /// Opens an entry to be read from its beginning.
-    ///
-    /// - Parameter entry: one of this archive.
-    /// - Returns: a reader of the entry.
-    /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
-    package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
-        let shown = ArchiveName.printable(entry.rawName)
-        // entries before it may be left out
-        let place = max(0, entry.index - leftOut.count)
-        guard entries.count > place, entries[place...].prefix(leftOut.count + 1).contains(entry) else {
-            throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
-        }
-        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
-        guard methods[entry.index] == 0 || methods[entry.index] == 8 else {
-            throw ArchiveError(.unsupported, "entry \(shown) is compressed in a way that is not supported")
-        }
-        guard let file = unsafe zip_fopen_index(handle, zip_uint64_t(entry.index), 0) else {
-            throw unsafe ArchiveError(.damaged, "entry \(shown) cannot be read: \(String(cString: zip_strerror(handle)))")
-        }
-        return unsafe ArchiveReader(self, entry, file)
     }
 
     /// A libzip handle over the same open file.

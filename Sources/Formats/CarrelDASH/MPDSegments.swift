@@ -25,21 +25,6 @@ package struct MPDSegment: Sendable, Hashable {
 
 /// The segments of a representation, computed on access from a few numbers (ISO/IEC 23009-1 §5.3.9).
 package struct MPDSegments: Sendable {
-    /// Consecutive segments of equal duration.
-    struct Run: Sendable {
-        /// The place of the first among all segments.
-        let first: Int
-        /// Its media time.
-        let time: Int64
-        let duration: Int64
-        /// The number of segments; nil if unbounded.
-        let count: Int?
-        /// The number of the first.
-        let number: Int64
-        /// Segments of one number, which share the duration.
-        var parts: Int64 = 1
-    }
-
     private enum Addresses: Sendable {
         case template(URLTemplate, hasTimeline: Bool)
         case list([SegmentInformation.ListedSegment])
@@ -57,7 +42,7 @@ package struct MPDSegments: Sendable {
     private let plainAddresses: SegmentAddresses?
     /// Whether durations come from @duration alone, so that the last segment ends with the period.
     private let isByDuration: Bool
-    private let runs: [Run]
+    private let runs: [MPDSegmentRun]
     private let period: MPD.Timing
     private let offset: Int64
     private let base: URIReference
@@ -97,7 +82,7 @@ package struct MPDSegments: Sendable {
         switch information.kind {
         case .base:
             addresses = .whole(indexRange: information.indexRange)
-            runs = [Run(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
+            runs = [MPDSegmentRun(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
         case .list:
             let list = information.segments ?? []
             guard !Self.hasSequences(information, &timelines) else {
@@ -138,7 +123,7 @@ package struct MPDSegments: Sendable {
         _ length: Int64?,
         most: Int?,
         _ timelines: inout MPDTimelines
-    ) throws(Malformed) -> [Run] {
+    ) throws(Malformed) -> [MPDSegmentRun] {
         let start = information.startNumber ?? 1
         guard start.magnitude < latest.magnitude else { throw Malformed("number of a segment is out of range", at: 0) }
         var limit = most
@@ -153,7 +138,7 @@ package struct MPDSegments: Sendable {
         let offset = information.presentationTimeOffset ?? 0
         guard let duration = information.duration else {
             // one segment, unless a list has more, of which the durations are not known
-            return [Run(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
+            return [MPDSegmentRun(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
         }
         guard duration > 0, duration < latest else { throw Malformed("duration of segments is out of range", at: 0) }
         var count = limit
@@ -178,7 +163,7 @@ package struct MPDSegments: Sendable {
                 count = min(segments, Int(clamping: max(0, begun)))
             }
         }
-        return [Run(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
+        return [MPDSegmentRun(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
     }
 
     /// The segment at an index; nil after the end.
@@ -239,8 +224,8 @@ package struct MPDSegments: Sendable {
         return segment
     }
 
-    private func run(of index: Int) -> Run? {
-        // every run has at least one segment, so a segment's run is at its index or before; at its index if all runs have one
+    private func run(of index: Int) -> MPDSegmentRun? {
+        // every run has a segment at least: the one of a segment is at its place or before, and there where all have one
         var (low, high) = (0, min(index, runs.count - 1) + 1)
         if index < runs.count, runs[index].first == index { low = high }
         while low < high {
@@ -407,4 +392,21 @@ package struct MPDSegments: Sendable {
         let part = Int128(attoseconds) * Int128(timescale) / 1_000_000_000_000_000_000
         return Int64(clamping: whole + part)
     }
+}
+
+extension MPDStream {
+    /// The segments.
+    ///
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments() throws(Malformed) -> MPDSegments {
+        var timelines = MPDTimelines()
+        return try segments(&timelines)
+    }
+
+    /// The segments, with runs that other representations of the MPD share.
+    ///
+    /// - Parameter timelines: the runs of timelines that were made before.
+    /// - Returns: the segments.
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }

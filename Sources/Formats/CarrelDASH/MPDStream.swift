@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
+import CarrelBytes
 
 /// A representation in its place: its period's time, its base address, and all that it inherits.
 package struct MPDStream: Sendable {
@@ -88,21 +88,6 @@ package struct MPDStream: Sendable {
             }
         }
     }
-
-    /// The segments.
-    ///
-    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    package func segments() throws(Malformed) -> MPDSegments {
-        var timelines = MPDTimelines()
-        return try segments(&timelines)
-    }
-
-    /// The segments, with runs that other representations of the MPD share.
-    ///
-    /// - Parameter timelines: the runs of timelines that were made before.
-    /// - Returns: the segments.
-    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }
 
 extension MPD {

@@ -28,7 +28,7 @@ package struct MPDTimelines: Sendable {
 
     private struct Made: Sendable {
         let timeline: [SegmentInformation.TimelineEntry]
-        let runs: [MPDSegments.Run]
+        let runs: [MPDSegmentRun]
     }
 
     private struct Known: Sendable {
@@ -78,7 +78,7 @@ package struct MPDTimelines: Sendable {
         _ length: Int64?,
         _ startNumber: Int64,
         _ limit: Int?
-    ) throws(Malformed) -> [MPDSegments.Run] {
+    ) throws(Malformed) -> [MPDSegmentRun] {
         let key = Key(
             storage: Storage(timeline),
             offset: offset,

@@ -96,3 +96,10 @@ package enum Playlist: Sendable, Hashable {
         throw Malformed("playlist has neither segments nor variants", at: 0)
     }
 }
+
+/// A playlist with the warnings of its reading.
+package struct PlaylistReading: Sendable {
+    package let playlist: Playlist
+    /// In the order of the playlist, one of each kind.
+    package let warnings: [PlaylistWarning]
+}

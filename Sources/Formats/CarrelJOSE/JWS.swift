@@ -29,7 +29,7 @@ package enum JWS {
                 }
                 return bytes
             }
-            header = try JWSHeader(try decode(0))
+            header = try JWSHeader(try decode(0), upTo: JWS.maxByteCount)
             content = try decode(1)
             signature = try decode(2)
             signed = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])

@@ -17,8 +17,12 @@ package struct JWSHeader: Sendable {
     /// The most certificates that are read.
     package static let maxCertificates = 5
 
-    init(_ bytes: [UInt8]) throws(JOSEError) {
-        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: JWS.maxByteCount)).object else {
+    /// - Parameters:
+    ///   - bytes: the decoded text of the header.
+    ///   - limit: the longest header that is read, in bytes.
+    /// - Throws: `jose.malformed`, `jose.algorithm`.
+    init(_ bytes: [UInt8], upTo limit: Int) throws(JOSEError) {
+        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: limit)).object else {
             throw JOSEError(.malformed, "the header is no JSON object")
         }
         // "none", every symmetric algorithm and every asymmetric one that no supported signer needs end here (RFC 8725 §3.1).

@@ -33,10 +33,7 @@ final class PDFHandle {
         if unsafe data != nil { unsafe qpdf_cleanup(&data) }
     }
 
-    /// The trailer dictionary.
-    var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
-
-    /// The user's password in libqpdf's form: the given password if it is the user's.
+    /// The user's password as libqpdf knows it: that which was given if it is the user's.
     func userPassword() -> [UInt8] {
         guard let text = unsafe qpdf_get_user_password(data) else { return [] }
         let count = unsafe qpdf_get_last_string_length(data)

@@ -106,3 +106,8 @@ struct PDFObject: ~Copyable {
         return unsafe UnsafeRawBufferPointer(start: start, count: count).map(\.self)
     }
 }
+
+extension PDFHandle {
+    /// The trailer dictionary.
+    var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
+}

@@ -39,16 +39,18 @@ package enum DurableFile {
             unsafe unlink(fresh)
             throw FileError(.write, fresh, number)
         }
-        // link() refuses to replace a file; rename() replaces it.
-        let isPlaced = keepsExisting ? unsafe link(fresh, path) == 0 : unsafe rename(fresh, path) == 0
-        number = errno
-        if keepsExisting || !isPlaced { unsafe unlink(fresh) }
-        guard isPlaced || (keepsExisting && number == EEXIST) else { throw FileError(.write, path, number) }
-        switch folderSync {
-        case .none: break
-        case .attempted: try? syncFolder(of: path)
-        case .required: try syncFolder(of: path)
+        guard keepsExisting else {
+            do throws(FileError) { return try rename(fresh, to: path, folderSync: folderSync) } catch {
+                if error.code == .write { unsafe unlink(fresh) }
+                throw error
+            }
         }
+        // rename() would replace the file
+        let isPlaced = unsafe link(fresh, path) == 0
+        number = errno
+        unsafe unlink(fresh)
+        guard isPlaced || number == EEXIST else { throw FileError(.write, path, number) }
+        try sync(path, folderSync)
     }
 
     /// Creates a file of mode 0600, and syncs it.
@@ -67,6 +69,26 @@ package enum DurableFile {
             throw FileError(.write, path, number)
         }
         try? syncFolder(of: path)
+    }
+
+    /// Gives a file another name, in place of the file that has it, and makes the name durable.
+    ///
+    /// - Parameters:
+    ///   - path: a file in the same file system, whose content is synced.
+    ///   - target: the new name.
+    ///   - folderSync: how the name is made durable.
+    /// - Throws: ``FileError`` `file.write`: nothing changed then; `file.sync`: the file has its new name.
+    package static func rename(_ path: String, to target: String, folderSync: FolderSync = .required) throws(FileError) {
+        guard unsafe Glibc.rename(path, target) == 0 else { throw FileError(.write, target) }
+        try sync(target, folderSync)
+    }
+
+    private static func sync(_ path: String, _ folderSync: FolderSync) throws(FileError) {
+        switch folderSync {
+        case .none: break
+        case .attempted: try? syncFolder(of: path)
+        case .required: try syncFolder(of: path)
+        }
     }
 
     /// Syncs the folder that holds a file, so that the file's name survives a power cut.

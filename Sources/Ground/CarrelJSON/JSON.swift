@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CarrelBytes
-
 /// A JSON value (RFC 8259).
 ///
 /// Strings are the same when their Unicode scalars are, not when they merely look the same; objects are the same when
@@ -19,18 +17,6 @@ public enum JSON: Sendable {
     case array([JSON])
     /// An object, its members in the order of the text.
     case object(JSONObject)
-
-    /// Reads one value, with only white space around it.
-    ///
-    /// Refuses cases that RFC 8259 leaves to the reader: an object with a duplicate member, a surrogate without its other half,
-    /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
-    public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
-        guard bytes.byteCount <= limits.byteCount else {
-            throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
-        }
-        var reader = JSONReader(bytes, limits)
-        return try reader.document()
-    }
 }
 
 extension JSON {

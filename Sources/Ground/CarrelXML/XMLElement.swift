@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
-
-/// A small document as a value: for documents of a few kilobytes, not for streaming.
+/// A small document as a value: for answers of a few kilobytes, not for what has to be streamed.
 package struct XMLElement: Sendable, Equatable {
     package var name: XMLName
     package var attributes: [XMLAttribute]
@@ -25,16 +23,5 @@ package struct XMLElement: Sendable, Equatable {
     /// The first child of this name, in whatever name space.
     package func child(_ local: String) -> XMLElement? {
         children.first { $0.name.local == local }
-    }
-
-    /// The root of a document, as ``XMLReader`` reads it.
-    package static func parse(
-        _ bytes: RawSpan,
-        limits: XMLLimits = XMLLimits(),
-        documentType: XMLDocumentType = .refused
-    ) throws(Malformed) -> XMLElement {
-        var tree = XMLTree(limits: limits, documentType: documentType)
-        try tree.read(bytes)
-        return try tree.finish()
     }
 }

@@ -70,3 +70,16 @@ package struct XMLTree: ~Copyable {
         open[open.count - 1].children.append(done)
     }
 }
+
+extension XMLElement {
+    /// The root of a document, as ``XMLReader`` reads it.
+    package static func parse(
+        _ bytes: RawSpan,
+        limits: XMLLimits = XMLLimits(),
+        documentType: XMLDocumentType = .refused
+    ) throws(Malformed) -> XMLElement {
+        var tree = XMLTree(limits: limits, documentType: documentType)
+        try tree.read(bytes)
+        return try tree.finish()
+    }
+}

@@ -100,16 +100,14 @@ extension CarrelService {
             if let kept { try home.putDatabaseAside(as: kept) }
             // The head is of the replaced log: a crash in between leaves none, which the next seal makes.
             AuditHead(path: home.auditHeadPath).forget()
-            guard unsafe rename(fresh, home.databasePath) == 0 else {
-                throw ServerError(.home, "cannot write \(home.databasePath): \(systemReason())")
+            do throws(FileError) { try DurableFile.rename(fresh, to: home.databasePath, folderSync: .attempted) } catch {
+                throw ServerError(.home, "cannot write \(home.databasePath): \(error.reason)")
             }
         } catch {
             if let kept { home.bringDatabaseBack(from: kept) }
             Home.removeDatabase(fresh)
             throw error
         }
-        // The restore has happened, whatever becomes of this.
-        try? syncFolder(of: home.databasePath)
         return result
     }
 

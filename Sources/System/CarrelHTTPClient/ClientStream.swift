@@ -5,13 +5,13 @@ public final class ClientStream: Sendable {
     /// Status and fields; its body is empty.
     public let response: ClientResponse
     private let exchange: Exchange
-    /// Ends every transfer when it goes, so it stays.
-    private let client: HTTPClient
+    /// Closed by its last owner, which would end the transfer.
+    private let loop: LazyLoop
 
-    init(_ response: ClientResponse, _ exchange: Exchange, _ client: HTTPClient) {
+    init(_ response: ClientResponse, _ exchange: Exchange, _ loop: LazyLoop) {
         self.response = response
         self.exchange = exchange
-        self.client = client
+        self.loop = loop
     }
 
     deinit {

@@ -8,32 +8,14 @@ import CarrelThreads
 /// Every request has time limits and a longest response. Cancelling the task ends a request within milliseconds.
 public final class HTTPClient: Sendable {
     private let configuration: HTTPClientConfiguration
-    /// Created for the first request: an unused client starts no thread, and does not initialize libcurl.
-    private let made = Locked<CurlLoop?>(nil)
+    private let loop: LazyLoop
 
     /// Creates a client with its own connections and threads.
     ///
     /// - Parameter configuration: the settings of all its requests.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.configuration = configuration
-    }
-
-    deinit {
-        made.withLock { $0?.close() }
-    }
-
-    private func loop() throws(HTTPClientError) -> CurlLoop {
-        let configuration = configuration
-        return try made.withLock { made throws(HTTPClientError) in
-            if let made { return made }
-            let loop = try CurlLoop(
-                maxConnectionsPerHost: configuration.maxConnectionsPerHost,
-                maxConnections: configuration.maxConnections,
-                threads: configuration.threads
-            )
-            made = loop
-            return loop
-        }
+        loop = LazyLoop(configuration)
     }
 
     /// Sends a request and collects the response. Any status is a response, not an error.
@@ -49,7 +31,7 @@ public final class HTTPClient: Sendable {
         try await follow(request) { request throws(HTTPClientError) in
             let exchange = try start(request, .stream)
             let response = try await exchange.head()
-            return (response, ClientStream(response, exchange, self))
+            return (response, ClientStream(response, exchange, loop))
         }
     }
 
@@ -121,7 +103,7 @@ public final class HTTPClient: Sendable {
     }
 
     private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
-        let loop = try loop()
+        let loop = try loop.start()
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
         let transfer = Transfer(

@@ -41,23 +41,23 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     /// The longest wait for one response; nil waits forever.
     var answerLimit: Duration?
-    private let pulse: PostgresPulse?
-    /// Whether a response took too long: the outcome of the statement is unknown.
+    private let isServerAway: (@Sendable () -> Bool)?
+    /// Whether an answer was waited for too long: what the server made of the statement is unknown.
     private(set) var isAbandoned = false
 
     /// - Parameters:
     ///   - address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
-    ///   - pulse: monitors whether the server responds; without it, only `answerLimit` ends a wait.
-    ///   - connectLimit: seconds for each host, overriding the address; nil uses the address's, or 5.
-    ///   - answerLimit: the longest wait for one response. The server cancels a statement a little earlier by itself.
+    ///   - isServerAway: whether the server does not answer at all, called during long waits; without it, only `answerLimit` ends a wait.
+    ///   - connectLimit: seconds for each host, whatever the address says; nil takes the address's, or 5.
+    ///   - answerLimit: the longest wait for one answer. The server ends a statement of its own accord a little earlier.
     /// - Throws: `store.unavailable` with the server's reason.
     init(
         _ address: String,
-        pulse: PostgresPulse? = nil,
+        isServerAway: (@Sendable () -> Bool)? = nil,
         connectLimit: Int? = nil,
         answerLimit: Duration? = .seconds(65)
     ) throws(StoreError) {
-        self.pulse = pulse
+        self.isServerAway = isServerAway
         self.answerLimit = answerLimit
         // The library's message about an address it cannot read repeats it, password and all.
         guard let parts = unsafe PQconninfoParse(address, nil) else {
@@ -392,9 +392,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     private func isInVain(_ waited: Duration) -> Bool {
         if let answerLimit, waited >= answerLimit { return true }
-        guard let pulse, waited >= Self.patience else { return false }
-        pulse.lookSoon()
-        return pulse.away != nil
+        guard let isServerAway, waited >= Self.patience else { return false }
+        return isServerAway()
     }
 
     /// Gives the connection up; closing it will not wait either.

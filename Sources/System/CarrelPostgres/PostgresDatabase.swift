@@ -41,7 +41,7 @@ package final class PostgresDatabase: Database {
         try PostgresConnection(address).migrate(plan, clock: clock)
         let transactions = connections - 1
         pool = PostgresPool(address: address, idleLimit: transactions, pulse: pulse)
-        pool.giveBack(try PostgresConnection(address, pulse: pulse))
+        pool.giveBack(try PostgresConnection(address, isServerAway: pulse.isServerAway))
         queue = PostgresQueue(threads: transactions, searches: max(1, min(2, connections / 4)))
         self.patience = patience
     }

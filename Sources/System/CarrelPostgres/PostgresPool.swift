@@ -37,7 +37,7 @@ final class PostgresPool: Sendable {
             if let away = pulse.away { throw away }
             if let idle { return idle }
             do throws(StoreError) {
-                return try PostgresConnection(address, pulse: pulse)
+                return try PostgresConnection(address, isServerAway: pulse.isServerAway)
             } catch {
                 guard error.code == .unavailable, ContinuousClock.now + .microseconds(Int64(pause)) < deadline else {
                     pulse.lookSoon()

@@ -48,6 +48,12 @@ final class PostgresPulse: Sendable {
     /// The reason why the server is unreachable; nil while it responds, as far as known.
     var away: StoreError? { state.withLock { $0.finding.isAway ? $0.finding.trouble : nil } }
 
+    /// Whether the server does not answer, as far as is known; starts a new look.
+    @Sendable func isServerAway() -> Bool {
+        lookSoon()
+        return away != nil
+    }
+
     /// Looks, unless a look is under way; does not wait for it.
     func lookSoon() {
         let mustStart = state.withLock { state in

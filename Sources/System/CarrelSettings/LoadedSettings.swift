@@ -25,21 +25,9 @@ package struct LoadedSettings<Table: SettingsTable>: Sendable {
         if let file { reader.take(file) }
         reader.take(environment)
         reader.take(overrides)
-        self = try reader.finish()
-    }
-
-    init(values: Table, warnings: [String], origins: [String: SettingOrigin]) {
-        self.values = values
-        self.warnings = warnings
-        self.origins = origins
+        (values, warnings, origins) = try reader.finish()
     }
 
     /// The origin of a setting's value.
     package func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
-
-    /// Every setting with its value and its origin, in the table's order. Secrets are not shown.
-    package func explain() -> [SettingExplanation] {
-        let defaults = Table()
-        return Table.settings.map { SettingExplanation($0, values, defaults, origin($0.name)) }
-    }
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelCommandLine
-package import CarrelJSON
-
-/// The effective value of one setting.
+/// One setting as it is in force.
 package struct SettingExplanation: Sendable, Equatable {
     /// As the file says it.
     package let name: String
@@ -38,32 +35,5 @@ package struct SettingExplanation: Sendable, Equatable {
         if isSecret { return origin == .builtIn ? "(not set)" : "(secret)" }
         guard let value else { return "(not set)" }
         return value.isEmpty ? "\"\"" : value
-    }
-}
-
-extension LoadedSettings {
-    /// Every setting in a table: name, value and origin.
-    package var table: TextTable {
-        var table = TextTable([.init("setting"), .init("value", canShrink: true), .init("from")])
-        for row in explain() { table.add([row.name, row.shown, row.origin.description]) }
-        return table
-    }
-
-    /// Every setting for a machine, by its name. Secrets have no value.
-    package var json: JSON {
-        .object(
-            JSONObject(
-                explain().map { row in
-                    let value: JSON = row.value.map { .string($0) } ?? .null
-                    return (
-                        row.name,
-                        [
-                            "value": value, "from": .string(row.origin.description), "secret": .bool(row.isSecret),
-                            "help": .string(row.help),
-                        ]
-                    )
-                }
-            )
-        )
     }
 }

@@ -91,7 +91,7 @@ struct SettingsReader<Table: SettingsTable> {
         }
     }
 
-    consuming func finish() throws(SettingsError) -> LoadedSettings<Table> {
+    consuming func finish() throws(SettingsError) -> (values: Table, warnings: [String], origins: [String: SettingOrigin]) {
         if problems.isEmpty {
             for (name, problem) in values.contradictions {
                 problems.append(
@@ -100,7 +100,7 @@ struct SettingsReader<Table: SettingsTable> {
             }
         }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
-        return LoadedSettings(values: values, warnings: warnings, origins: origins)
+        return (values, warnings, origins)
     }
 }
 

@@ -34,10 +34,10 @@ struct `References of a segment index` {
     }()
 
     /// Walks through a file whose indexes come when they are asked for.
-    private static func walk(_ file: [UInt8], first: Int? = nil, known: Bool = true) throws -> [SegmentReferences.Subsegment] {
+    private static func walk(_ file: [UInt8], first: Int? = nil, known: Bool = true) throws -> [Subsegment] {
         var walk = SegmentReferenceWalk(length: known ? Int64(file.count) : nil)
         try walk.add(Array(file.prefix(first ?? file.count)), at: 0)
-        var found: [SegmentReferences.Subsegment] = []
+        var found: [Subsegment] = []
         while let reference = try walk.next() {
             switch reference {
             case .media(let subsegment): found.append(subsegment)

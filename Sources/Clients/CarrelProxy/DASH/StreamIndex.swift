@@ -54,8 +54,8 @@ struct StreamIndex: Sendable {
     ///
     /// - Parameters:
     ///   - subsegment: the next one.
-    ///   - timescale: units per second.
-    mutating func append(_ subsegment: SegmentReferences.Subsegment, timescale: Int64) {
+    ///   - timescale: units a second.
+    mutating func append(_ subsegment: Subsegment, timescale: Int64) {
         entries.timescale = max(1, timescale)
         entries.packed.append(
             Entries.Packed(

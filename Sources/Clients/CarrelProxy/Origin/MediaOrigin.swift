@@ -288,7 +288,7 @@ struct MediaOrigin: Sendable {
     /// Whether a response has the requested range.
     private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
         guard let range, let field = response.headers["Content-Range"] else { return false }
-        return HTTPSource.range(field) == range
+        return ContentRange.range(field) == range
     }
 
     /// Bytes of the source.

@@ -48,7 +48,7 @@ final class OriginStream: Sendable {
     /// Size of the whole resource in bytes, if the response to a range request reports it.
     var totalLength: Int64? {
         guard case .remote(let stream) = source else { return nil }
-        return HTTPSource.totalLength(stream.response.headers["Content-Range"])
+        return ContentRange.totalLength(stream.response.headers["Content-Range"])
     }
 
     /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.

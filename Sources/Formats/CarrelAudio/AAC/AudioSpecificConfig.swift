@@ -123,10 +123,10 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     private static func sampleRate(_ bits: inout BitCursor) throws(Malformed) -> Int {
         let index = try bits.bits(4, "sample rate")
         if index == 15 { return try bits.bits(24, "sample rate") }
-        guard index < ADTSTemplate.sampleRates.count else {
+        guard index < ADTSHeader.sampleRates.count else {
             throw Malformed("sample rate index \(index) is reserved", at: (bits.position - 1) / 8)
         }
-        return ADTSTemplate.sampleRates[index]
+        return ADTSHeader.sampleRates[index]
     }
 
     private mutating func readGeneral(_ bits: inout BitCursor) throws(Malformed) {

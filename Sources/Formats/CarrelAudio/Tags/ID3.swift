@@ -11,7 +11,7 @@ package enum ID3 {
     package static func headerLength(_ prefix: RawSpan) -> Int? {
         guard prefix.byteCount >= 10, prefix.matches("ID3", at: 0) else { return nil }
         guard (2...4).contains(prefix.u8(at: 3)), prefix.u8(at: 4) != 0xff else { return nil }
-        guard let size = synchsafe(prefix.u32(at: 6)) else { return nil }
+        guard let size = ID3Reader.synchsafe(prefix.u32(at: 6)) else { return nil }
         let hasFooter = prefix.u8(at: 3) == 4 && prefix.u8(at: 5) & 0x10 != 0
         return 10 + size + (hasFooter ? 10 : 0)
     }
@@ -35,7 +35,7 @@ package enum ID3 {
             reader.hasExtendedHeader = flags & 0x40 != 0
         }
         if flags & 0x80 != 0, version < 4 {
-            let plain = synchronized(body)
+            let plain = ID3Reader.synchronized(body)
             reader.read(plain.rawSpan)
         } else {
             reader.unsynchronized = flags & 0x80 != 0
@@ -65,24 +65,5 @@ package enum ID3 {
         if tag.u8(at: 125) == 0, tag.u8(at: 126) != 0 { tags.track = AudioTags.Number(Int(tag.u8(at: 126))) }
         tags.genre = GenreList.name(number: Int(tag.u8(at: 127)))
         return tags
-    }
-
-    /// The number in four bytes of seven bits each; nil if a top bit is set.
-    static func synchsafe(_ word: UInt32) -> Int? {
-        guard word & 0x8080_8080 == 0 else { return nil }
-        return Int(word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000)
-    }
-
-    /// The bytes with the zero after each 0xFF taken out (ID3v2.4 §6.1).
-    static func synchronized(_ bytes: RawSpan) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(bytes.byteCount)
-        var previous: UInt8 = 0
-        for i in 0..<bytes.byteCount {
-            let byte = bytes.u8(at: i)
-            if !(previous == 0xff && byte == 0) { out.append(byte) }
-            previous = byte
-        }
-        return out
     }
 }

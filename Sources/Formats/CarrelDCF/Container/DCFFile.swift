@@ -27,17 +27,4 @@ package struct DCFFile: Sendable, Hashable {
     package internal(set) var mutableInformation: DCFMutableInformation?
 
     init() {}
-
-    /// Reads the boxes of a file.
-    ///
-    /// - Parameter reader: the file.
-    /// - Throws: the errors of the reader; `Malformed` with the fault and its place in the file.
-    package init(_ reader: any ByteReader) throws {
-        var scan = DCFScan(length: reader.length)
-        while let range = scan.wanted {
-            let bytes = try reader.readAll(range)
-            try scan.take(bytes.rawSpan)
-        }
-        self = try scan.finish()
-    }
 }

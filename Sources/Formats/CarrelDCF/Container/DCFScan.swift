@@ -254,3 +254,18 @@ package struct DCFScan: Sendable {
         )
     }
 }
+
+extension DCFFile {
+    /// Reads the boxes of a file.
+    ///
+    /// - Parameter reader: the file.
+    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    package init(_ reader: any ByteReader) throws {
+        var scan = DCFScan(length: reader.length)
+        while let range = scan.wanted {
+            let bytes = try reader.readAll(range)
+            try scan.take(bytes.rawSpan)
+        }
+        self = try scan.finish()
+    }
+}

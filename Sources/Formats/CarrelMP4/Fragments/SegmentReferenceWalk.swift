@@ -9,8 +9,8 @@ import CarrelBytes
 package struct SegmentReferenceWalk {
     /// A stretch of the file that an index names.
     package enum Reference: Sendable, Hashable {
-        /// Media, which begins with a fragment header; an empty range for an interval without media.
-        case media(SegmentReferences.Subsegment)
+        /// Media, which begins with the header of a fragment; an empty range where a stretch of time has none.
+        case media(Subsegment)
         /// Another index, which is to be added next.
         case index(Range<Int64>)
     }
@@ -132,7 +132,7 @@ package struct SegmentReferenceWalk {
             end = range.upperBound
             let isSync = access >> 31 == 1 && access >> 28 & 7 <= 2
             return .media(
-                SegmentReferences.Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
+                Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
             )
         }
         return nil

@@ -4,18 +4,6 @@ import CarrelBytes
 
 /// The subsegments that the index of a file names, chained indexes followed (`sidx`, ISO/IEC 14496-12 §8.16.3).
 package struct SegmentReferences: Sendable {
-    /// A stretch of the file that begins with the header of a fragment.
-    package struct Subsegment: Sendable, Hashable {
-        /// Its bytes.
-        package var range: Range<Int64>
-        /// When it begins, in units of the index.
-        package var time: Int64
-        /// How long it lasts, in units of the index.
-        package var duration: Int64
-        /// Whether it begins with a sync sample.
-        package var startsWithSync: Bool
-    }
-
     /// Units a second of the times.
     package private(set) var timescale: Int64 = 0
     /// In the order of the file.

@@ -41,34 +41,3 @@ extension MP4SamplePosition {
     /// The first sample.
     package static var first: MP4SamplePosition { MP4SamplePosition() }
 }
-
-extension MP4Samples {
-    /// Iterates the samples listed in a movie, from a position on, without those in fragments.
-    ///
-    /// - Parameters:
-    ///   - track: the track.
-    ///   - reader: its file.
-    ///   - position: a position from a walk through the same track; nil for the start.
-    package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
-        var listed = TableSamples(track.tables, track.auxiliary, reader)
-        if let position { listed.position = position }
-        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
-    }
-
-    /// Iterates the samples of some fragments.
-    ///
-    /// - Parameters:
-    ///   - track: the track.
-    ///   - reader: its file.
-    ///   - fragments: `moof` boxes, in file order.
-    ///   - time: the decode time of the first sample, if its fragment does not declare it; in units of the track's timescale.
-    package init(of track: MP4Track, in reader: any ByteReader, fragments: [MP4Box], from time: Int64) {
-        self.init(
-            TableSamples(SampleTables(), AuxiliaryInformation(), reader),
-            FragmentSamples(track, fragments, reader),
-            fileLength: reader.length,
-            allowsTruncation: false,
-            from: time
-        )
-    }
-}

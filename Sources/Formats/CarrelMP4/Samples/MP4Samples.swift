@@ -122,3 +122,34 @@ package struct MP4Samples {
         return run
     }
 }
+
+extension MP4Samples {
+    /// The samples that a movie lists, from a place on; those of fragments left out.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - position: a place that a walk through the same track had; nil is the start.
+    package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
+        var listed = TableSamples(track.tables, track.auxiliary, reader)
+        if let position { listed.position = position }
+        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
+    }
+
+    /// The samples of some fragments.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - fragments: `moof` boxes, in the order of the file.
+    ///   - time: when the first sample is decoded, where its fragment does not say; in units of the track's time scale.
+    package init(of track: MP4Track, in reader: any ByteReader, fragments: [MP4Box], from time: Int64) {
+        self.init(
+            TableSamples(SampleTables(), AuxiliaryInformation(), reader),
+            FragmentSamples(track, fragments, reader),
+            fileLength: reader.length,
+            allowsTruncation: false,
+            from: time
+        )
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelFiles
 import CarrelThreads
 import Glibc
 
@@ -66,13 +67,10 @@ final class AnonymousFile: Sendable {
         guard isInMemory ? clinux_seal(descriptor) == 0 : fchmod(descriptor, 0o400) == 0 else {
             throw ResourceError(.unavailable, "a temporary file cannot be closed to changes")
         }
-        var status = stat()
-        let reading = unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
-        guard reading >= 0, unsafe fstat(reading, &status) == 0 else {
-            if reading >= 0 { close(reading) }
+        guard let file = try? RegularFile("/proc/self/fd/\(descriptor)") else {
             throw ResourceError(.unavailable, "a temporary file cannot be read")
         }
-        return FileResource(link, descriptor: reading, byteCount: Int64(status.st_size))
+        return FileResource(link, file)
     }
 
     /// Copies a resource.

@@ -103,7 +103,7 @@ package struct Program: Sendable {
             var command = try ArgumentParser<C>(call: call, environment: console.environment).parse(words)
             let console = console.with(command.output)
             if let command = command as? any ProgramCommand {
-                try command.run(console, of: self)
+                try command.run(console, of: description, version: version)
             } else {
                 try await command.run(console)
             }
@@ -111,9 +111,4 @@ package struct Program: Sendable {
             throw UsageError(error.code, error.message, hint: "see '\(call) --help'")
         }
     }
-}
-
-/// A command about the program it belongs to.
-protocol ProgramCommand: Command {
-    func run(_ console: Console, of program: Program) throws
 }

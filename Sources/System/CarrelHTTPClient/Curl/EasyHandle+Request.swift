@@ -134,3 +134,21 @@ extension EasyHandle {
         return "-----BEGIN CERTIFICATE-----\n\(lines.joined(separator: "\n"))\n-----END CERTIFICATE-----\n"
     }
 }
+
+extension EasyHandle {
+    /// Sends the lines, and sends everything that happens to `transfer`, which must outlive the handle's use.
+    func connect(to transfer: Transfer) {
+        unsafe ccurl_set_pointer(raw, CURLOPT_HTTPHEADER, fields)
+        unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer)
+        unsafe ccurl_set_callbacks(
+            raw,
+            Unmanaged.passUnretained(transfer).toOpaque(),
+            receiveHeadLine,
+            receiveBody,
+            provideBody,
+            rewindBody,
+            openSocket,
+            transfer.judgesConnections ? judgeConnection : nil
+        )
+    }
+}

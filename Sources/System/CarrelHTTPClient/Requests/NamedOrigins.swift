@@ -14,7 +14,7 @@ public final class NamedOrigins: Sendable {
 
     /// - Parameter urls: one URL or more of each origin; malformed URLs are ignored.
     public convenience init(of urls: [String]) {
-        self.init(of: urls, isPublic: AddressRule.isPublic)
+        self.init(of: urls, isPublic: PublicAddress.matches)
     }
 
     init(of urls: [String], isPublic: @escaping @Sendable ([UInt8]) -> Bool) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelFiles
 import CarrelHTTP
 import CarrelThreads
-import Glibc
 
 /// Gives libcurl the bytes of a request's body.
 final class Upload: Sendable {
@@ -74,8 +74,8 @@ final class Upload: Sendable {
         state.withLock { state in
             let offset = range.lowerBound + state.position
             let wanted = Int(min(Int64(room.count), range.upperBound - offset))
-            let got = unsafe wanted == 0 ? 0 : pread(file.fd, room.baseAddress, wanted, off_t(offset))
-            guard got > 0 || wanted == 0 else {
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<wanted])
+            guard let got = try? unsafe file.file.read(at: offset, into: part), got > 0 || wanted == 0 else {
                 state.failed = true
                 return .abort
             }

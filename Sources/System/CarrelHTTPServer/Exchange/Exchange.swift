@@ -9,10 +9,10 @@ import Synchronization
 /// One request and its response, from the request's line to the last byte.
 ///
 /// The connection's thread drives it through libmicrohttpd's callbacks; the handler's task, the watch and a body's reader or
-/// writer only set a condition and call ``wake()``. A waiting thread first suspends the connection, then sets a flag, then checks
-/// the condition again; a changing thread first changes the condition, then checks the flag. One of them always sees the other,
-/// so no wake-up is lost, and only one of them resumes.
-final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
+/// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
+/// looks at the condition again; the one that changes it first changes it, then looks whether the other waits. One of them always
+/// sees the other, so no wake-up is lost, and only one of them resumes.
+final class Exchange: PendingExchange, @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
     private enum Stage {
         case head, upload, waiting, gathered, answered
     }
@@ -325,7 +325,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         if stage == .gathered, let member = reply?.member { worker.core.gathering.leave(member) }
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
-        worker.core.record(self, wasSent: wasSent)
+        record(wasSent: wasSent)
         // What refers to us goes, so that we can.
         reply?.release()
         request = nil

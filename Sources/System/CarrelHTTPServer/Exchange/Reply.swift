@@ -67,7 +67,8 @@ final class Reply {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
             length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })
         else { return nil }
-        let member = BodyBatch.Member(exchange, source, buffer, length: length)
+        let exchange = exchange
+        let member = BodyBatch.Member(source, buffer, length: length) { exchange.wake() }
         self.member = member
         return member
     }
@@ -247,6 +248,71 @@ final class Reply {
     private static func add(_ name: String, _ value: String, to made: OpaquePointer) -> Bool {
         unsafe name.withCString { name in
             unsafe value.withCString { value in unsafe MHD_add_response_header(made, name, value) == .YES }
+        }
+    }
+}
+
+/// Blocks of a source.
+final class PulledBody: BodyReader {
+    private let source: any BodySource
+    private unowned let reply: Reply
+    private let length: Int?
+
+    init(_ source: any BodySource, reply: Reply, length: Int?) {
+        self.source = source
+        self.reply = reply
+        self.length = length
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var out = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try source.read(into: &out)
+        } catch {
+            return Self.failure
+        }
+        let count = unsafe out.finalize(for: buffer)
+        reply.sent += count
+        if count == 0 { return length == nil ? Self.end : Self.failure }
+        return count
+    }
+}
+
+/// Chunks of an asynchronous producer.
+final class StreamReader: BodyReader {
+    private let stream: StreamedBody
+    private let length: Int?
+    private unowned let exchange: Exchange
+    private unowned let reply: Reply
+    private var isStarted = false
+    private var sent = 0
+
+    init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
+        self.stream = stream
+        self.length = length
+        self.exchange = exchange
+        self.reply = reply
+    }
+
+    deinit {
+        stream.close(isWhole: sent == length)
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if !isStarted {
+            isStarted = true
+            stream.start()
+        }
+        switch unsafe stream.read(into: buffer) {
+        case .bytes(let count):
+            sent += count
+            reply.sent += count
+            return count
+        case .end: return length == nil ? Self.end : Self.failure
+        case .failed: return Self.failure
+        case .wait:
+            exchange.suspend { stream.isReady }
+            return 0
         }
     }
 }

@@ -110,7 +110,6 @@ extension SQLiteDatabase {
         let check = try checkNow(partial)
         if let problem = check.problems.first { throw StoreError(.corrupt, "the copy is damaged: \(problem)") }
         try syncFile(partial)
-        guard unsafe rename(partial, path) == 0 else { throw StoreError(errno: errno, "the backup cannot be given its name") }
-        try syncFolder(of: path)
+        try rename(partial, to: path, orSay: "the backup cannot be given its name")
     }
 }

@@ -31,33 +31,6 @@ extension SQLiteConnection {
     private static let dataVersion = SQL("PRAGMA data_version")
 }
 
-/// Whose rows a connection changed.
-final class NotedChanges {
-    private var keys: Set<String> = []
-    private var isAny = false
-    /// The maximum number of keys recorded individually.
-    private let limit = 1000
-
-    func add(_ key: String?) {
-        guard !isAny else { return }
-        if let key { keys.insert(key) }
-        if key == nil || keys.count > limit {
-            isAny = true
-            keys = []
-        }
-    }
-
-    /// The changes noted since the last call; nil if there are none.
-    func take() -> RowChangeObserver.Changes? {
-        guard isAny || !keys.isEmpty else { return nil }
-        defer {
-            keys = []
-            isAny = false
-        }
-        return isAny ? .any : .of(Array(keys))
-    }
-}
-
 /// The SQL function of the triggers.
 private func noteChange(
     _ context: OpaquePointer?,

@@ -107,16 +107,17 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         return lacksRoom
     }
 
-    /// Begins an exchange, which its connection holds until ``end(_:_:)``.
+    /// Begins an exchange, which its connection holds until ``end(_:on:_:)``.
     func begin(_ exchange: Exchange) {
         core.inFlight.wrappingAdd(1, ordering: .relaxed)
         heads.add(exchange)
         exchange.connection.handle.exchange = exchange
     }
 
-    func end(_ exchange: Exchange, _ code: MHD_RequestTerminationCode) {
+    /// Ends the exchange of a connection.
+    func end(_ exchange: any PendingExchange, on handle: MHDConnection, _ code: MHD_RequestTerminationCode) {
         exchange.complete(code)
-        exchange.connection.handle.exchange = nil
+        handle.exchange = nil
         core.inFlight.wrappingSubtract(1, ordering: .relaxed)
     }
 
@@ -124,7 +125,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     func close(_ connection: Connection) {
         let handle = connection.handle
         handle.end()
-        if let exchange = handle.exchange { end(exchange, .REQUEST_TERMINATED_WITH_ERROR) }
+        if let exchange = handle.exchange { end(exchange, on: handle, .REQUEST_TERMINATED_WITH_ERROR) }
         // The library does not name the connection that it refused: another may linger instead, within the same bounds.
         if refusals > 0 {
             refusals -= 1
@@ -215,7 +216,7 @@ private func completedCallback(
     guard let pointer = unsafe stored?.pointee else { return }
     unsafe stored?.pointee = nil
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
-    exchange.worker.end(exchange, code)
+    exchange.worker.end(exchange, on: exchange.connection.handle, code)
 }
 
 private func connectionCallback(

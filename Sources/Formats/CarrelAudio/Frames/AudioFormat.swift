@@ -97,3 +97,17 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
+
+extension ADTSHeader {
+    /// The format shared by all frames of its stream; nil when the channels are not in the header.
+    package var format: AudioFormat? {
+        AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
+    }
+}
+
+extension MP3FrameHeader {
+    /// The format shared by all frames of its stream.
+    package var format: AudioFormat {
+        AudioFormat(self)
+    }
+}

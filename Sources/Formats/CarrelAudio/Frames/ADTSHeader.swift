@@ -8,7 +8,11 @@ public struct ADTSHeader: Sendable, Hashable {
     package static let samplesPerBlock = 1024
     /// Maximum frame length in the 13-bit field, header included.
     package static let maximumFrameLength = 8191
-    /// Sync, layer, profile, rate and channels: common to all frames of a stream in their first four bytes.
+    /// Rates by `sampling_frequency_index` (ISO/IEC 14496-3 table 1.18).
+    static let sampleRates = [
+        96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
+    ]
+    /// Sync, layer, profile, rate and channels: what all frames of a stream share in their first four bytes.
     static let fixedMask: UInt32 = 0xfff6_fdc0
 
     /// The first four bytes as a big-endian number.
@@ -51,7 +55,7 @@ public struct ADTSHeader: Sendable, Hashable {
     }
 
     /// Samples of each channel per second, of the core.
-    package var sampleRate: Int { ADTSTemplate.sampleRates[Int(word >> 10 & 15)] }
+    package var sampleRate: Int { Self.sampleRates[Int(word >> 10 & 15)] }
 
     /// Number of channels; 0 if a program config element in the first block declares it.
     package var channels: Int {
@@ -62,9 +66,4 @@ public struct ADTSHeader: Sendable, Hashable {
     /// Bytes of the header: 7, or 9 with CRC.
     @inlinable
     public var headerLength: Int { word & 0x0001_0000 == 0 ? 9 : 7 }
-
-    /// The format shared by all frames of its stream; nil if the channels are not in the header.
-    package var format: AudioFormat? {
-        AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
-    }
 }

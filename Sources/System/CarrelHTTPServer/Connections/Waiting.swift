@@ -4,7 +4,7 @@ import CarrelHTTP
 
 /// The state of a suspended exchange, so that another thread can release it.
 struct Waiting: Sendable {
-    let exchange: Exchange
+    let exchange: any PendingExchange
     let task: Task<Void, Never>?
     let upload: UploadBody?
     let stream: StreamedBody?

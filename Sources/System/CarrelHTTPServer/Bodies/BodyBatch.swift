@@ -15,15 +15,21 @@ final class BodyBatch: Sendable {
     /// A body in progress: a draft, then finished or failed.
     @safe
     final class Member: @unchecked Sendable {  // one thread makes it, and the exchange's looks at it once `isMade` says so
-        fileprivate let exchange: Exchange
+        /// Resumes the exchange that waits for the body.
+        fileprivate let wake: @Sendable () -> Void
         let source: any GroupedBodySource
         let buffer: WriteBuffers.Buffer
         let length: Int
         private let hasEnded = Atomic(false)
         private(set) var error: (any Error)?
 
-        init(_ exchange: Exchange, _ source: any GroupedBodySource, _ buffer: WriteBuffers.Buffer, length: Int) {
-            self.exchange = exchange
+        init(
+            _ source: any GroupedBodySource,
+            _ buffer: WriteBuffers.Buffer,
+            length: Int,
+            wake: @escaping @Sendable () -> Void
+        ) {
+            self.wake = wake
             self.source = source
             self.buffer = buffer
             self.length = length
@@ -113,7 +119,7 @@ final class BodyBatch: Sendable {
             do { try group.finish(alike.map { unsafe BodyDraft($0.source, bytes: $0.bytes) }) } catch { failure = error }
             for member in alike {
                 member.end(failure)
-                member.exchange.wake()
+                member.wake()
             }
         }
     }

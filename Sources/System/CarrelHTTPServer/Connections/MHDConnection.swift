@@ -12,7 +12,7 @@ import Glibc
 final class MHDConnection: @unchecked Sendable {  // its variables are the daemon's thread's, but for a resumption (see above)
     private var raw: OpaquePointer?
     /// The request whose response is not sent yet. The library forgets to complete some of them: the connection's end completes those.
-    var exchange: Exchange?
+    var exchange: (any PendingExchange)?
     /// Whether the client may still be sending: it would lose the response if the kernel reset the connection.
     var lingers = false
 

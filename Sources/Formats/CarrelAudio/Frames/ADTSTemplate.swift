@@ -2,11 +2,6 @@
 
 /// Writes the ADTS header of each frame of one stream: seven bytes, no CRC, one raw data block.
 package struct ADTSTemplate: Sendable, Hashable {
-    /// Rates by `sampling_frequency_index` (ISO/IEC 14496-3 table 1.18).
-    static let sampleRates = [
-        96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
-    ]
-
     /// The first four bytes, with a length of zero.
     let word: UInt32
 
@@ -17,7 +12,7 @@ package struct ADTSTemplate: Sendable, Hashable {
     ///   - sampleRate: the core's samples per second.
     ///   - channels: the core's channels: 1 to 6, or 8 for 7.1.
     package init?(profile: AACProfile, sampleRate: Int, channels: Int) {
-        guard let index = Self.sampleRates.firstIndex(of: sampleRate) else { return nil }
+        guard let index = ADTSHeader.sampleRates.firstIndex(of: sampleRate) else { return nil }
         guard (1...6).contains(channels) || channels == 8 else { return nil }
         let configuration = UInt32(channels == 8 ? 7 : channels)
         word = 0xfff1_0000 | UInt32(profile.adtsProfile) << 14 | UInt32(index) << 10 | configuration << 6

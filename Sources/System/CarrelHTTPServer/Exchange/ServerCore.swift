@@ -45,7 +45,7 @@ final class ServerCore: Sendable {
     let bodies: BodyBudget
     let gathering: BodyBatch
     private let connectionIDs = Atomic<UInt64>(1)
-    private let log: (@Sendable (AccessRecord) -> Void)?
+    let log: (@Sendable (AccessRecord) -> Void)?
 
     init(
         _ configuration: ServerConfiguration,
@@ -75,40 +75,24 @@ final class ServerCore: Sendable {
         connectionIDs.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Counts and logs an exchange that is over.
-    func record(_ exchange: Exchange, wasSent: Bool) {
-        let nanoseconds = Monotonic.nanoseconds() - exchange.started
-        let status = exchange.reply?.status ?? (exchange.request == nil ? .badRequest : .clientClosedRequest)
-        let bytes = exchange.method == "HEAD" ? 0 : exchange.reply?.sent ?? 0
-        let route = exchange.match?.route
-        exchange.worker.requests.record(
-            route: route?.pattern,
-            method: exchange.method,
-            status: status.rawValue,
-            nanoseconds,
-            bytes
-        )
-        guard let log else { return }
-        let duration = Duration.nanoseconds(nanoseconds)
-        log(
-            AccessRecord(
-                time: .now() - duration,
-                id: exchange.id,
-                peer: exchange.peer,
-                method: exchange.method,
-                route: route?.pattern,
-                path: exchange.request.flatMap { request in exchange.match?.loggedPath(of: request) } ?? "-",
-                status: status,
-                bytes: bytes,
-                duration: duration,
-                isWhole: wasSent
-            )
-        )
-    }
-
     /// A handler's header field that would break the header apart.
     func refusedField(_ name: String, _ request: HTTPRequest?) {
         let error = HTTPError(.internalServerError, "http.responseField", "the field \(name) cannot be sent")
         if let request { router.unexpectedError?(error, request) }
+    }
+}
+
+extension ServerMetrics {
+    /// Adds what is read from the server itself.
+    func gauges(for core: ServerCore) {
+        registry.gauge("carrel_http_connections", "Open connections.") { [weak core] in
+            Double(core?.connections.total ?? 0)
+        }
+        registry.gauge("carrel_http_request_body_bytes", "Bytes of request bodies held in memory.") { [weak core] in
+            Double(core?.bodies.held ?? 0)
+        }
+        registry.gauge("carrel_http_requests_in_flight", "Requests whose response is not sent yet.") { [weak core] in
+            Double(core?.inFlight.load(ordering: .relaxed) ?? 0)
+        }
     }
 }

@@ -143,11 +143,6 @@ public struct MP3FrameHeader: Sendable, Hashable {
         }
     }
 
-    /// The format shared by all frames of its stream.
-    package var format: AudioFormat {
-        AudioFormat(self)
-    }
-
     /// Frame lengths by bit-rate index, for headers with this version and sample rate.
     static func lengths(of pattern: UInt32) -> SIMD16<UInt16> {
         var lengths = SIMD16<UInt16>.zero
