@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension MediaPlaylist {
     /// The playlist as text.
     ///
     /// Lines that were read and not changed are written as they were read, unknown tags, comments and blank lines included. In new lines,
     /// segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
-    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out, and so is the target duration of
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out, and so is the target duration of
     /// the playlist, unless it has no segments.
     ///
     /// - Parameter rules: of RFC 8216 unless told otherwise.

@@ -35,7 +35,7 @@ extension MultivariantPlaylist {
 
     /// The playlist as text: what was read and not changed as it was read, unknown tags and comments included.
     ///
-    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out.
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out.
     ///
     /// - Parameters:
     ///   - rules: of RFC 8216 unless told otherwise.
@@ -43,7 +43,7 @@ extension MultivariantPlaylist {
     /// - Returns: the text.
     /// - Throws: when a playlist cannot contain a URI or string.
     package func write(rules: PlaylistRules = .rfc, isEnded: Bool = false) throws(PlaylistError) -> [UInt8] {
-        guard rules == .seed else {
+        guard rules == .compatible else {
             var writer = MultivariantPlaylistWriter(self)
             try writer.write()
             return writer.out

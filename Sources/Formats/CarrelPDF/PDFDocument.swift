@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// A PDF document, opened with libqpdf. Used by one thread at a time, in a process of its own (``PDFReader``).
 package final class PDFDocument {
     private let handle: PDFHandle

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
+
 /// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
 /// goes beyond reading (loans, payments) to the app.
 public protocol ContentProtection: Sendable {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// Recognises a protection that no other opened: names it, and opens the publication restricted.
 ///
 /// Asked last. Obscured fonts do not count as a protection.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// Finds the password of a file that cannot be read without one: the one that is known, then those that the user types.
 struct PasswordPrompt {
     /// Of the file.

@@ -18,7 +18,7 @@ public final class OpenFile: Sendable {
         guard fd >= 0 else {
             let missing = errno == ENOENT || errno == ENOTDIR
             throw missing
-                ? HTTPError(.notFound, "http.notFound", "there is no such file")
+                ? HTTPError.notFound("there is no such file")
                 : HTTPError(.internalServerError, "http.file", "the file cannot be opened (error \(errno))")
         }
         try self.init(adopting: fd)
@@ -35,7 +35,7 @@ public final class OpenFile: Sendable {
         var info = stat()
         guard unsafe fstat(fd, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
             close(fd)
-            throw HTTPError(.notFound, "http.notFound", "there is no such file")
+            throw HTTPError.notFound("there is no such file")
         }
         self.fd = fd
         size = Int64(info.st_size)

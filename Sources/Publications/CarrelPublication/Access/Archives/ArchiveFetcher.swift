@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelArchive
+import CarrelBytes
 
 extension Fetcher {
     /// The archive that all of it comes from; nil where it comes from something else.
