@@ -51,6 +51,15 @@ struct ReaderEngine: ParameterGroup, Sendable {
     }
 }
 
+/// A command with the player of this device.
+protocol ReaderCommand: Command {
+    var engine: ReaderEngine { get set }
+}
+
+extension ReaderCommand {
+    var output: OutputOptions { engine.output }
+}
+
 /// Writes what a player does, with the time since the start.
 struct PlayerTrace: Sendable {
     private let console: Console
