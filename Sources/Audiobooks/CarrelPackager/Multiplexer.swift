@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAudio
+import CarrelBytes
 import CarrelTS
 
 /// Turns a segment's frames into a transport stream, PES packet after PES packet.

@@ -2,23 +2,11 @@
 
 package import CarrelBytes
 
+/// The domain of ``ArchiveError``.
+package enum ArchiveErrorDomain: ErrorDomain {}
+
 /// Why an archive, or one of its entries, is refused: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-package struct ArchiveError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<ArchiveError>
-
-    /// The kind of refusal.
-    package let code: Code
-    /// The failure in words: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias ArchiveError = CodedFailure<ArchiveErrorDomain>
 
 extension ErrorCode where Failure == ArchiveError {
     /// The file cannot be opened or read.

@@ -2,21 +2,11 @@
 
 package import CarrelBytes
 
+/// The domain of ``MPDError``.
+package enum MPDErrorDomain: ErrorDomain {}
+
 /// Why an MPD cannot be written.
-package struct MPDError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<MPDError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias MPDError = CodedFailure<MPDErrorDomain>
 
 extension ErrorCode where Failure == MPDError {
     /// An address template is malformed (ISO/IEC 23009-1 §5.3.9.4.4).

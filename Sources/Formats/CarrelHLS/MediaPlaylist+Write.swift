@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension MediaPlaylist {
     /// Returns the playlist as text.
     ///
     /// Unchanged lines are written verbatim, including unknown tags, comments and blank lines. In new lines, segment durations
     /// have six decimals from version 3 on, and are whole seconds before.
     ///
-    /// With ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out, and so is the target duration of
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out, and so is the target duration of
     /// the playlist, unless it has no segments.
     ///
     /// - Parameter rules: the output rules; RFC 8216 by default.

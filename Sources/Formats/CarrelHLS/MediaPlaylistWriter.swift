@@ -137,7 +137,7 @@ struct MediaPlaylistWriter {
         guard rules == .rfc, let text = segment.text else {
             try checkDuration(segment)
             for field in MediaSegmentField.allCases {
-                if rules == .seed, field == .duration {
+                if rules == .compatible, field == .duration {
                     out.append(line: "#EXTINF:\(segment.duration.secondsRoundedUp),\(segment.title)")
                     continue
                 }

@@ -35,7 +35,7 @@ extension MultivariantPlaylist {
 
     /// Returns the playlist as text: unchanged lines verbatim, including unknown tags and comments.
     ///
-    /// With ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out.
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out.
     ///
     /// - Parameters:
     ///   - rules: the output rules; RFC 8216 by default.
@@ -43,7 +43,7 @@ extension MultivariantPlaylist {
     /// - Returns: the text.
     /// - Throws: if a playlist cannot contain a URI or string.
     package func write(rules: PlaylistRules = .rfc, isEnded: Bool = false) throws(PlaylistError) -> [UInt8] {
-        guard rules == .seed else {
+        guard rules == .compatible else {
             var writer = MultivariantPlaylistWriter(self)
             try writer.write()
             return writer.out

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A PDF document, opened with libqpdf. Used by one thread at a time, in a separate process (``PDFReader``).
+import CarrelBytes
+
+/// A PDF document, opened with libqpdf. Used by one thread at a time, in a process of its own (``PDFReader``).
 package final class PDFDocument {
     private let handle: PDFHandle
     private let password: [UInt8]

@@ -2,24 +2,14 @@
 
 package import CarrelBytes
 
+/// The domain of ``PDFError``.
+package enum PDFErrorDomain: ErrorDomain {}
+
 /// Why a PDF document cannot be read: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-package struct PDFError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<PDFError>
+package typealias PDFError = CodedFailure<PDFErrorDomain>
 
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period; never content of the document, nor a password.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
-    static let cancelled = PDFError(.cancelled, "reading the document was cancelled")
+extension PDFError {
+    static var cancelled: PDFError { PDFError(.cancelled, "reading the document was cancelled") }
 }
 
 extension ErrorCode where Failure == PDFError {

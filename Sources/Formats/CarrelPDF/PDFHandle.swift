@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CQPDF
+import CarrelBytes
 
 /// An open document of libqpdf. One thread at a time.
 ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// AES-128 or AES-256 in CBC mode with PKCS#7 padding, decrypting (NIST SP 800-38A §6.2, RFC 5652 §6.3).
 ///
 /// CBC does not notice altered cipher text: padding that is right proves nothing.

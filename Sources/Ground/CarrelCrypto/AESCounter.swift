@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelThreads
 
 /// AES-256 in counter mode (NIST SP 800-38A §6.5) under one key, for any number of texts on any thread, with the counter of GCM:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// AES-128 or AES-256 under one content key, which changes bytes in place: the ciphers of Common Encryption, DCF, HLS and
 /// transport streams (NIST SP 800-38A §6.2, §6.5; ISO/IEC 23001-7 §9, §10).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension Certificate {
     /// The certificates in a file: one in DER, or any number in PEM (RFC 7468 §5).
     ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// An X.509 certificate (RFC 5280), read and not yet verified: ``CertificateRoots`` verifies it.
 @safe

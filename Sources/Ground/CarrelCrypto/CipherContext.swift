@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.
 @safe

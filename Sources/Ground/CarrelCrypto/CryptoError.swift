@@ -2,24 +2,13 @@
 
 package import CarrelBytes
 
-/// A failed cryptographic operation. Never contains keys, plaintext or values derived from them.
-package struct CryptoError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<CryptoError>
-
-    /// The kind of failure; errors with the same code are equal.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    package init(_ code: Code, _ message: String = "") {
-        self.code = code
-        self.message = message
-    }
-
-    /// A lower-case sentence for people.
-    package var description: String { message }
+/// The domain of ``CryptoError``.
+package enum CryptoErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.
+package typealias CryptoError = CodedFailure<CryptoErrorDomain>
 
 extension ErrorCode where Failure == CryptoError {
     /// The last block does not end in PKCS#7 padding: the wrong key, or altered cipher text.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A key that checks signatures: RSA, or ECDSA on P-256.
 @safe

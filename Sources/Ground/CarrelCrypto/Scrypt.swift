@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A key from a passphrase (RFC 7914), slow and large in memory so that guessing is expensive.
 package struct Scrypt: Sendable, Hashable {

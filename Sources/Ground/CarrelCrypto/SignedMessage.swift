@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A signed message with its content and certificates (CMS signed data, RFC 5652 §5; its older form is PKCS #7).
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// AES in the counter mode of encrypted ZIP archives (WinZip, "AES Encryption Information"): the counter of a block is its place from
 /// 1, little-endian, so that decrypting may begin anywhere.

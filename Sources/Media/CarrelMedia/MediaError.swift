@@ -3,28 +3,13 @@
 public import CarrelBytes
 import CarrelMP4
 
+/// The domain of ``MediaError``.
+public enum MediaErrorDomain: ErrorDomain {}
+
 /// Why media cannot be read, decrypted or written: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-public struct MediaError: CodedError {
-    /// The kinds of this failure.
-    public typealias Code = ErrorCode<MediaError>
+public typealias MediaError = CodedFailure<MediaErrorDomain>
 
-    /// The kind of failure.
-    public let code: Code
-    /// A lower-case sentence without a period; never a key.
-    public let message: String
-
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - message: a lower-case sentence without a period and without a key.
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
+extension MediaError {
     /// Damaged parameters of a track's Common Encryption.
     init(_ track: MP4Track, _ fault: Malformed) {
         self.init(.malformed, "parameters of the encryption of track \(track.id): \(fault.what) at their byte \(fault.offset)")

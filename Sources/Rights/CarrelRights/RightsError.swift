@@ -2,23 +2,13 @@
 
 package import CarrelBytes
 
-/// The reason why a device, a token or a license was refused, or a right was not granted. Never contains a key or a token.
-package struct RightsError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<RightsError>
-
-    /// The kind of failure; errors with the same code are equal.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    package init(_ code: Code, _ message: String = "") {
-        self.code = code
-        self.message = message
-    }
-
-    package var description: String { message }
+/// The domain of ``RightsError``.
+package enum RightsErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a device, a token or a license was not accepted, or a right was not granted. Never holds a key, a token or what one contains.
+package typealias RightsError = CodedFailure<RightsErrorDomain>
 
 extension ErrorCode where Failure == RightsError {
     /// A message cannot be read, or is not of the kind that is expected.

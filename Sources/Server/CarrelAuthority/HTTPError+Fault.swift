@@ -20,7 +20,7 @@ extension HTTPError {
     ///   - headers: further fields of the response.
     init(
         _ status: HTTPStatus,
-        _ code: String,
+        _ code: StaticString,
         _ detail: String,
         fault: Fault,
         number: Int64? = nil,

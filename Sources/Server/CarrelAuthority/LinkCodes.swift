@@ -286,7 +286,7 @@ package struct LinkCodes: Sendable {
 
     private static func shown(_ code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
 
-    private static func refusal(_ code: String, _ error: String, _ message: String) -> HTTPError {
+    private static func refusal(_ code: StaticString, _ error: String, _ message: String) -> HTTPError {
         HTTPError(.badRequest, code, message, extra: [("error", .text(error))])
     }
 

@@ -2,6 +2,7 @@
 
 import CarrelAccounts
 import CarrelAudit
+import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

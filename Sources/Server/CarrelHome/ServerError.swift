@@ -24,7 +24,7 @@ package struct ServerError: CodedError, HTTPProblemConvertible {
     package var description: String { message }
 
     package var problem: HTTPError {
-        HTTPError(status, code.identifier, message, extra: conflictingID.map { [("id", .text($0))] } ?? [])
+        HTTPError(status, .init(code), message, extra: conflictingID.map { [("id", .text($0))] } ?? [])
     }
 
     private var status: HTTPStatus {

@@ -126,7 +126,7 @@ package struct Licenses: Sendable {
         do {
             return try await body()
         } catch let error as HTTPError {
-            try await audit.recordRefused(action, of: player, by: actor, at: now, reason: error.code)
+            try await audit.recordRefused(action, of: player, by: actor, at: now, reason: error.code.identifier)
             throw error
         }
     }

@@ -31,7 +31,7 @@ struct SignOnRoutes {
             var response: HTTPResponse
             do {
                 guard request.method == .get else {
-                    throw HTTPError(.methodNotAllowed, "http.methodNotAllowed", "use GET", headers: ["Allow": "GET"])
+                    throw HTTPError(.methodNotAllowed, "http.method-not-allowed", "use GET", headers: ["Allow": "GET"])
                 }
                 response = try await call(request)
             } catch let error as UpstreamError {

@@ -34,7 +34,7 @@ struct StreamRoutes {
             do {
                 return try await file(request, parameters)
             } catch let error as HTTPError where error.status == .forbidden {
-                activity.refuse(error.code)
+                activity.refuse(error.code.identifier)
                 throw error
             }
         }

@@ -73,7 +73,7 @@ package final class Streaming: Sendable {
         case .revoked: detail = "this order has been revoked"
         case .cancelled: detail = "this order has been cancelled"
         }
-        throw HTTPError(.forbidden, "order.\(availability.rawValue)", detail, extra: extra)
+        throw HTTPError(.forbidden, HTTPError.Code("order.\(availability.rawValue)"), detail, extra: extra)
     }
 
     /// Takes or renews the listener's lease, or refuses.

@@ -64,7 +64,7 @@ struct LinkRoutes {
                 : ("Device refused", "\(name) was not linked to your account.")
             return try WebPage.door("link-done", ["name": .plain(title), "problem": .notice(sentence)])
         } catch let error as HTTPError {
-            guard let sentence = Self.sentences[error.code] else { throw error }
+            guard let sentence = Self.sentences[error.code.identifier] else { throw error }
             var response = try Self.form(code, sentence, status: error.status)
             response.headers["Retry-After"] = error.headers["Retry-After"]
             return response

@@ -2,23 +2,11 @@
 
 package import CarrelBytes
 
-/// A failure of an ffmpeg program: a stable code, and a message for people.
-///
-/// Errors are equal if their codes are.
-package struct TranscodingError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<TranscodingError>
+/// The domain of ``TranscodingError``.
+package enum TranscodingErrorDomain: ErrorDomain {}
 
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period; of a refusal what the program said last.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+/// Why a program of ffmpeg did not do its work: a stable code, and words for a person.
+package typealias TranscodingError = CodedFailure<TranscodingErrorDomain>
 
 extension ErrorCode where Failure == TranscodingError {
     /// The program is not installed.

@@ -169,7 +169,7 @@ struct `A DCF source` {
     @Test func `is refused by the seed's policy with given keys, and taken with a license that relaxes the output`() async throws
     {
         let path = try Fixtures.path("media/dcf/note.ctr.dcf")
-        let run = try ProxyRun { $0.policy = .seed }
+        let run = try ProxyRun { $0.policy = .compatible }
         let refused = try run.proxy.makeURL(path, .singleFile, keys: Self.given())
         try await ProxyRun.expectRefusal(refused.url, .outputControl, 403, of: run)
         let taken = try run.proxy.makeURL(path, .singleFile, keys: TermKeys(key: Self.key))

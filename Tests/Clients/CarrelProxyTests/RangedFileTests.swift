@@ -104,7 +104,7 @@ struct `A file with an index` {
     }
 
     @Test func `has an address for each segment by the rules of older players, and where the output is encrypted`() async throws {
-        for change in [{ $0.rules = .seed }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
+        for change in [{ $0.rules = .compatible }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
             let run = try ProxyRun {
                 $0.output = .fragments
                 $0.rules = .rfc

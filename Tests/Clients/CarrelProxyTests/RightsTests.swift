@@ -13,7 +13,7 @@ import ProtectedMedia
 import Testing
 
 @Suite(.serialized) struct `The source of an MS3 address` {
-    private static let policies: [PlaylistProxy.Policy] = [.seed, .usual, .open]
+    private static let policies: [PlaylistProxy.Policy] = [.compatible, .usual, .open]
     private static let clear = ProtectedPackage.source
 
     /// Plays the content of a compound URL, and compares it with the clear source.
@@ -72,11 +72,11 @@ import Testing
     @Test func `may be clear fragments of HLS`() async throws {
         let package = try await ProtectedPackage { $0.scheme = nil }
         let origin = try OriginServer(package.path)
-        try await Self.play("\(origin.origin)/master.m3u8", .hls, TestRights(), policy: .seed)
+        try await Self.play("\(origin.origin)/master.m3u8", .hls, TestRights(), policy: .compatible)
         await origin.stop()
     }
 
-    @Test(arguments: [PlaylistProxy.Policy.seed, .usual])
+    @Test(arguments: [PlaylistProxy.Policy.compatible, .usual])
     func `may be HLS with AES-128 whose key the rights have`(policy: PlaylistProxy.Policy) async throws {
         let package = try await Self.transport(.aes128) { $0.keyURI = "urn:marlin-drm?CID=urn:marlin:kid:{kid}" }
         let origin = try OriginServer(package.path)
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("dcf/av.pdcf-cbc.mp4", PlaylistProxy.Policy.seed), ("dcf/av.pdcf-ctr.mp4", .usual), ("cenc/av.cenc.mp4", .usual),
-        ("cenc/av-nonfrag.cenc.mp4", .usual), ("src/av-h264-aac.mp4", .seed), ("src/av-h264-aac.mp4", .usual),
+        ("dcf/av.pdcf-cbc.mp4", PlaylistProxy.Policy.compatible), ("dcf/av.pdcf-ctr.mp4", .usual), ("cenc/av.cenc.mp4", .usual),
+        ("cenc/av-nonfrag.cenc.mp4", .usual), ("src/av-h264-aac.mp4", .compatible), ("src/av-h264-aac.mp4", .usual),
     ])
     func `may be one MP4 file, clear and protected`(name: String, policy: PlaylistProxy.Policy) async throws {
         let origin = try OriginServer(try Fixtures.path("media"))

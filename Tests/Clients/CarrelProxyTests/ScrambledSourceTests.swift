@@ -140,7 +140,7 @@ struct `A scrambled transport stream` {
         await origin.stop()
     }
 
-    @Test(arguments: SourcePlace.allCases, [PlaylistProxy.Policy.seed, .usual])
+    @Test(arguments: SourcePlace.allCases, [PlaylistProxy.Policy.compatible, .usual])
     func `in an HLS media playlist plays as its clear source`(place: SourcePlace, policy: PlaylistProxy.Policy) async throws {
         let stream = try await Stream()
         let origin = try OriginServer(stream.package.path)

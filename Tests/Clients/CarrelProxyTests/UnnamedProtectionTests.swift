@@ -50,7 +50,7 @@ struct `Fragments that no key line speaks of` {
 
     @Test func `are refused by the seed's policy, and clear ones by all but the open one`() async throws {
         let package = try await Self.package()
-        let seed = try ProxyRun { $0.policy = .seed }
+        let seed = try ProxyRun { $0.policy = .compatible }
         let session = try seed.proxy.makeURL(package.playlist, .hls, keys: package.keys)
         try await ProxyRun.expectRefusal(session.url, .unsupported, 415, of: seed)
         await seed.proxy.stop()

@@ -58,7 +58,7 @@ struct `A token or a password in a query` {
         let test = try await service(refuses: true)
         for way in [`The canned users`.Way.query, .postQuery] {
             let refused = try await test.ask(call, asked(call), way)
-            #expect(refused.status == 400 && refused.xml.contains("\"code\":\"subscription.secretInQuery\""))
+            #expect(refused.status == 400 && refused.xml.contains("\"code\":\"subscription.secret-in-query\""))
             #expect(!refused.xml.contains("llaevitca"))
         }
         #expect(counted(test, call) == ["1", "1"])

@@ -38,7 +38,7 @@ struct `Receipts that come while too many are being checked` {
         let waiting = (0..<16).map { _ in Task { try await receipts.check(["rubbish"]) } }
         while receipts.threads.waiting < 16 { await Task.yield() }
         let refusal = await #expect(throws: HTTPError.self) { try await receipts.check(["rubbish"]) }
-        #expect(refusal?.code == "receipts.busy" && refusal?.status == .serviceUnavailable)
+        #expect(refusal?.code.identifier == "receipts.busy" && refusal?.status == .serviceUnavailable)
         #expect(refusal?.headers["Retry-After"] == "5")
         for task in waiting.dropFirst() { task.cancel() }
         while receipts.threads.waiting > 1 { await Task.yield() }

@@ -4,7 +4,19 @@ import CarrelBytes
 import CarrelCommandLine
 import Testing
 
+private enum Rule: String, CaseIterable, TextValue {
+    case compatible, strict
+
+    static let earlierNames = ["old": compatible]
+}
+
 struct `Written values` {
+    @Test func `of an enumeration may have earlier names, which are read and not shown`() throws {
+        #expect(try Rule(written: "old") == .compatible && Rule(written: "strict") == .strict)
+        #expect(Rule.choices == ["compatible", "strict"] && Rule.compatible.written == "compatible")
+        #expect(throws: InvalidValue("is not one of compatible, strict")) { try Rule(written: "other") }
+    }
+
     @Test(arguments: [
         ("30s", 30_000), ("5m", 300_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000), ("250ms", 250), ("2d", 172_800_000),
         ("0", 0),

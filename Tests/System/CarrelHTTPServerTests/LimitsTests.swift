@@ -48,7 +48,7 @@ import Testing
             try await awaitHeld(server, 80_000)
             let second = try await post(server, "collect", from: "203.0.113.1", count: 50_000, sent: 50_000)
             let refused = try await second.response()
-            #expect(refused.status == 503 && refused["retry-after"] == "5" && refused.text.contains("http.bodyMemory"))
+            #expect(refused.status == 503 && refused["retry-after"] == "5" && refused.text.contains("http.body-memory"))
             let other = try await post(server, "collect", from: "203.0.113.2", count: 50_000, sent: 50_000)
             #expect(try await other.response().text == "50000")
             try await first.send([UInt8](repeating: 65, count: 10_000))

@@ -261,7 +261,7 @@ import Testing
                 "POST \(path) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
             )
             let all = String(decoding: try await client.receiveAll(), as: UTF8.self)
-            #expect(all.hasPrefix("HTTP/1.1 411 ") && all.contains("http.lengthRequired") && all.contains("Connection: close"))
+            #expect(all.hasPrefix("HTTP/1.1 411 ") && all.contains("http.length-required") && all.contains("Connection: close"))
         }
     }
 

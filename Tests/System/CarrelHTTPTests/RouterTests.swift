@@ -130,11 +130,15 @@ struct `A router` {
             ("http.notFound", "request.not-found"), ("http.otherOrigin", "request.other-origin"),
             ("http.mediaType", "request.media-type"),
             ("http.bodyTooLarge", "request.too-large"),
+            ("http.methodNotAllowed", "http.method-not-allowed"),
         ] {
-            let error = HTTPError(.notFound, old)
-            #expect(error.code == kept && error.alias == old && error.type == "about:blank")
+            let error = HTTPError(.notFound, HTTPError.Code(old))
+            #expect(error.code.identifier == kept && error.alias == old && error.type == "about:blank")
             #expect(try Self.text(error).contains("\"code\":\"\(kept)\",\"alias\":\"\(old)\""))
         }
+        let respelled = HTTPError(.forbidden, "loopback.other-user")
+        #expect(respelled.code.identifier == "loopback.other-user" && respelled.alias == "loopback.otherUser")
+        #expect(respelled.type == "urn:carrel:problem:loopback.otherUser")
         let ours = HTTPError(.notFound, "request.not-found")
         #expect(ours.alias == nil && ours.type == "urn:carrel:problem:request.not-found")
         #expect(try !Self.text(ours).contains("alias"))

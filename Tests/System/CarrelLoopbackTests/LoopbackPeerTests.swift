@@ -47,7 +47,7 @@ struct `The peer of a session` {
             #expect(own.count == 8)
             let answers = try await outsider([[own.base], [own.base], [open.base]])
             #expect(answers.map(\.status) == ["403", "403", "200"])
-            #expect(answers[0].body.contains("loopback.otherProcess"))
+            #expect(answers[0].body.contains("loopback.other-process"))
             #expect(own.count == 8 && open.count == 1)
             try await eventually { sessions.server.runningCount(of: own.session) == 0 }
         }

@@ -76,7 +76,7 @@ final class DASHPresentation: Presentation {
     /// The tracks of the first period, chosen once.
     private func tracks(_ manifest: Manifest) throws -> DASHTracks {
         if let known = choice.withLock({ $0 }) { return known }
-        if settings.policy == .seed { try LiveProfile.check(manifest.mpd) }
+        if settings.policy == .compatible { try LiveProfile.check(manifest.mpd) }
         let made = try DASHTracks(manifest, settings.wishes)
         settings.form.use(made.plan.output)
         fragmentOrigin.withLock { $0 = made.fragmentOrigin(manifest) }
@@ -124,7 +124,7 @@ final class DASHPresentation: Presentation {
         }
         // segments with different boundaries cannot be multiplexed
         guard tracks.plan.isMultiplexed, try await !isAligned(manifest, tracks) else { return outline(tracks) }
-        guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
+        guard settings.policy != .compatible else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
         choice.withLock { $0 = apart }
         return outline(apart)

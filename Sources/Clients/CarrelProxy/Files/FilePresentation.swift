@@ -25,7 +25,7 @@ final class FilePresentation: Presentation {
     init(_ reader: any ByteReader & Sendable, name: String, isRemote: Bool, _ settings: SessionSettings) async throws(ProxyError)
     {
         do {
-            if settings.policy == .seed {
+            if settings.policy == .compatible {
                 let hasRights = settings.rights != nil
                 let isListed = try await settings.threads.run {
                     let found = try MediaFile(reader).protections

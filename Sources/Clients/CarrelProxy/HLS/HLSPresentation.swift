@@ -56,7 +56,7 @@ final class HLSPresentation: Presentation {
     }
 
     private static func keys(_ origin: MediaOrigin, _ settings: SessionSettings) -> any ContentKeySource {
-        settings.policy == .seed ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
+        settings.policy == .compatible ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
     }
 
     // MARK: - Top
@@ -129,7 +129,7 @@ final class HLSPresentation: Presentation {
             if settings.takesClearContent { return }
             if try await ScrambledSegment.isFirst(of: held, origin) { return }
             guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
-            guard settings.policy != .seed else {
+            guard settings.policy != .compatible else {
                 throw ProxyError(.unsupported, "fragments without a key line are not taken by this policy")
             }
             return
@@ -152,7 +152,7 @@ final class HLSPresentation: Presentation {
 
     /// Refuses every method that the policy does not take.
     private func checkMethods(_ playlist: MediaPlaylist) throws(ProxyError) {
-        guard settings.policy == .seed else { return }
+        guard settings.policy == .compatible else { return }
         for segment in playlist.segments {
             if let key = segment.keys.first(where: { $0.method != .aes128 }) {
                 throw ProxyError(.unsupported, "\(key.method.rawValue) is not taken by this policy")

@@ -20,7 +20,7 @@ final class SessionKeys: ContentKeySource {
         self.gate = gate
         self.wait = wait
         // keys that a caller passes in have no terms
-        keepsOutputControls = policy == .seed && keys is GivenKeys
+        keepsOutputControls = policy == .compatible && keys is GivenKeys
     }
 
     /// The keys that threads request outside any particular response.

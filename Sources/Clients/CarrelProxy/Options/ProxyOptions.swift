@@ -12,20 +12,28 @@ public struct ProxyOptions: Sendable {
 
     /// The rules that playlists follow.
     public enum Rules: Sendable, Hashable {
-        /// Compatibility mode for players of older apps: whole seconds, `PROGRAM-ID`, `EXT-X-ENDLIST` in the top playlist too.
-        case seed
+        /// Compatibility with players of older apps: whole-second durations, `PROGRAM-ID`, `EXT-X-ENDLIST` in the top playlist too.
+        case compatible
         /// RFC 8216.
         case rfc
+
+        /// The earlier name of ``compatible``.
+        @available(*, deprecated, renamed: "compatible")
+        public static var seed: Rules { .compatible }
     }
 
     /// Which sources are taken.
     public enum Policy: Sendable, Hashable {
         /// The sources of the compatible system and nothing more.
-        case seed
+        case compatible
         /// Every protection that Carrel opens, and clear DASH.
         case usual
         /// Clear content too.
         case open
+
+        /// The earlier name of ``compatible``.
+        @available(*, deprecated, renamed: "compatible")
+        public static var seed: Policy { .compatible }
     }
 
     /// The permitted clients.
@@ -51,7 +59,7 @@ public struct ProxyOptions: Sendable {
     /// Whether segments are fragmented MP4 if transport streams cannot carry the codecs of a source; otherwise it is refused.
     public var allowsFragments = false
     /// The rules that playlists follow.
-    public var rules = Rules.seed
+    public var rules = Rules.compatible
     /// Which sources are taken.
     public var policy = Policy.usual
     /// The permitted clients.

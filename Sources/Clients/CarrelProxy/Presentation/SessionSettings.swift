@@ -29,7 +29,7 @@ struct SessionSettings: Sendable {
     var takesClearContent: Bool { policy == .open || rights != nil }
 
     /// Whether there are playlists of sync pictures: the compatible system has none.
-    var hasPictureLists: Bool { rules == .rfc && policy != .seed }
+    var hasPictureLists: Bool { rules == .rfc && policy != .compatible }
 
     /// The form of segments.
     var output: ProxyOptions.Output { form.output }

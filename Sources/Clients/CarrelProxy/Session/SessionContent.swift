@@ -152,7 +152,7 @@ final class SessionContent: Sendable {
             }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
-            var refusal = HTTPError(error.status, error.code.identifier, error.message)
+            var refusal = HTTPError(error.status, .init(error.code), error.message)
             if error.status == .serviceUnavailable { refusal.headers["Retry-After"] = "1" }
             if path == "player.html" { return added(PlayerPage.failed(error)) }
             return added(refusal.response(requestID: request.http.id))
@@ -262,7 +262,7 @@ final class SessionContent: Sendable {
 
     private var playlistText: PlaylistText {
         PlaylistText(
-            rules: settings.rules == .seed ? .seed : .rfc,
+            rules: settings.rules == .compatible ? .compatible : .rfc,
             isFragmented: settings.output == .fragments,
             isEncrypted: options.encryptsOutput
         )

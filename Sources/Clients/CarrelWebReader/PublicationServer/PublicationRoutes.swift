@@ -34,7 +34,7 @@ struct PublicationRoutes {
     /// - Throws: 404 for a malformed path, 403 for a resource that a restricted publication refuses.
     func resource(at path: String) async throws -> ServedResource {
         guard let path = ResourcePath(decoded: path) else {
-            throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
+            throw HTTPError.notFound("there is nothing at this path")
         }
         guard path.href != Cover.href else { return try await served(try await coverResource()) }
         if publication.isRestricted, path.string.hasPrefix("~readium/") {

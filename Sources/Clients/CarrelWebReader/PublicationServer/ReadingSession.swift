@@ -53,7 +53,7 @@ final class ReadingSession: Sendable {
 
     /// The responses to clients that may not use the publication.
     static let refusals = Refusals(
-        otherUser: HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine"),
+        otherUser: HTTPError(.forbidden, "reader.other-user", "this publication is open for another user of this machine"),
         noToken: HTTPError(.forbidden, "reader.token", "only who was given the address of this publication may use it")
     )
 

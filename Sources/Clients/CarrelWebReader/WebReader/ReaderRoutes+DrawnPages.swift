@@ -30,7 +30,7 @@ extension ReaderRoutes {
             throw HTTPError(.badRequest, "http.parameter", "href is the address of a document of the publication")
         }
         guard session.drawsDocuments else {
-            throw HTTPError(.notFound, "http.notFound", "this publication is not drawn: the browser shows its documents")
+            throw HTTPError.notFound("this publication is not drawn: the browser shows its documents")
         }
         return try await drawn.document(at: path)
     }

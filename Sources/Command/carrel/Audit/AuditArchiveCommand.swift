@@ -12,7 +12,7 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-struct AuditArchiveCommand: Command {
+struct AuditArchiveCommand: HomeCommand {
     var options = HomeOptions()
     var path = ""
 
@@ -25,8 +25,6 @@ struct AuditArchiveCommand: Command {
     static let examples = [Example("carrel audit archive /mnt/archive/audit-2026.jsonl", "Writes one file.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.path, "file", help: "The file to write; it must not exist.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)

@@ -12,7 +12,7 @@ import CarrelServer
 import CarrelStore
 import Glibc
 
-struct IngestCommand: Command {
+struct IngestCommand: HomeCommand {
     var options = HomeOptions()
     var paths: [String] = []
     var title: String?
@@ -65,8 +65,6 @@ struct IngestCommand: Command {
             .flag(\.allowTruncated, "--allow-truncated", help: "Accept the usable part of a truncated file."),
             .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of warning."),
         ] + Parameter.group(\.edition) + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func validate() throws(UsageError) {
         if let isbn, ISBN(isbn) == nil {

@@ -72,7 +72,25 @@ struct HomeClient {
         return value
     }
 
-    /// Calls the API and passes its response on in pieces, however long it is.
+    /// Reads all pages of a list.
+    ///
+    /// - Parameters:
+    ///   - target: the path, without a query.
+    ///   - member: the member of each response that has the rows.
+    /// - Returns: an object with the rows of all pages under the same member.
+    /// - Throws: ``ServiceProblem`` with the problem of the service.
+    func pages(_ target: String, _ member: String) async throws -> JSON {
+        var (rows, next): ([JSON], String?) = ([], nil)
+        repeat {
+            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
+            let page = try await call(.get, "\(target)?limit=1000\(after)")
+            rows += page[member]?.array ?? []
+            next = page["next"]?.string
+        } while next != nil
+        return [member: .array(rows)]
+    }
+
+    /// Calls the API and hands on its answer, however long, piece by piece as it comes.
     ///
     /// - Throws: ``ServiceProblem`` with the service's error.
     func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {

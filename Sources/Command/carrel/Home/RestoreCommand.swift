@@ -9,7 +9,7 @@ import CarrelServer
 import CarrelStore
 import Glibc
 
-struct RestoreCommand: Command {
+struct RestoreCommand: HomeCommand {
     var options = HomeOptions()
     var path: String?
     var isDatabaseRestored = false
@@ -49,8 +49,6 @@ struct RestoreCommand: Command {
                 help: "The replaced database, an address of PostgreSQL or a file: with --database-restored."
             ),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard (path == nil) == isDatabaseRestored, replaced == nil || isDatabaseRestored else {

@@ -24,7 +24,7 @@ struct PackageCommand: Command {
     var inputs: [String] = []
     var outputPath = ""
     var scheme = PackageProtection.none
-    var keys = PackagingKeyOptions()
+    var keys = KeyOptions<PackagingKeys>()
     var segmentDuration = Duration.seconds(4)
     var isSingleFile = false
     var isTransport = false

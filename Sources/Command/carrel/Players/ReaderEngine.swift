@@ -51,7 +51,16 @@ struct ReaderEngine: ParameterGroup, Sendable {
     }
 }
 
-/// Writes the activity of a player, with the time since the start.
+/// A command with the player of this device.
+protocol ReaderCommand: Command {
+    var engine: ReaderEngine { get set }
+}
+
+extension ReaderCommand {
+    var output: OutputOptions { engine.output }
+}
+
+/// Writes what a player does, with the time since the start.
 struct PlayerTrace: Sendable {
     private let console: Console
     private let start = ContinuousClock.now

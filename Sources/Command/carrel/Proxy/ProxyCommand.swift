@@ -21,17 +21,21 @@ struct ProxyCommand: Command {
     }
 
     enum RuleSet: String, CaseIterable, Sendable, TextValue {
-        case seed, rfc
+        case compatible, rfc
+
+        static let earlierNames = ["seed": compatible]
     }
 
     enum PolicyName: String, CaseIterable, Sendable, TextValue {
-        case seed, usual, open
+        case compatible, usual, open
+
+        static let earlierNames = ["seed": compatible]
     }
 
     var source = ""
     var kind = SourceKind.auto
     var form = OutputForm.ts
-    var rules = RuleSet.seed
+    var rules = RuleSet.compatible
     var policy = PolicyName.usual
     var language: String?
     var demuxesAudio = false
@@ -44,7 +48,7 @@ struct ProxyCommand: Command {
     var subtitles: String?
     var subtitleLanguage = "und"
     var servers = StreamOptions()
-    var keys = ContentKeyOptions()
+    var keys = KeyOptions<GivenKeys>()
     var reader = ReaderFolder()
     var vault = VaultOptions()
 
@@ -84,7 +88,7 @@ struct ProxyCommand: Command {
             \.policy,
             "--policy",
             value: "policy",
-            help: "Which sources are taken: seed takes what the compatible system takes, open takes clear content too."
+            help: "Which sources are taken: compatible takes what the compatible system takes, open takes clear content too."
         ),
         .flag(\.demuxesAudio, "--demux-audio", help: "Send audio beside the pictures."),
         .flag(\.encryptsOutput, "--encrypt-output", help: "Send segments as AES-128 under a key of the session."),
@@ -291,10 +295,10 @@ struct ProxyCommand: Command {
         var options = ProxyOptions()
         options.output = form == .fmp4 ? .fragments : .transportStream
         options.allowsFragments = form == .auto
-        options.rules = rules == .seed ? .seed : .rfc
+        options.rules = rules == .compatible ? .compatible : .rfc
         options.policy =
             switch policy {
-            case .seed: .seed
+            case .compatible: .compatible
             case .usual: .usual
             case .open: .open
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 package import CarrelCommandLine
 import CarrelJSON
 import CarrelLCP
@@ -122,7 +122,7 @@ struct OpenCommand: Command {
             return console.print(answer)
         }
         for warning in warnings.warnings { console.warning(warning.message) }
-        var table = TextTable([TextTable.Column(""), TextTable.Column("")])
+        var table = TextTable(["", ""])
         table.add(["title", publication.metadata.title.description])
         let authors = publication.metadata.authors.map(\.name.description).joined(separator: ", ")
         if !authors.isEmpty { table.add(["by", authors]) }
@@ -244,8 +244,8 @@ extension CatCommand {
     }
 }
 
-extension Publication.OpeningError: ReportableError {
-    package var exitStatus: ExitStatus {
+extension Publication.OpeningErrorDomain: ReportableDomain {
+    package static func exitStatus(_ code: Publication.OpeningError.Code) -> ExitStatus {
         switch code {
         case .notFound: .noInput
         case .credentialsRequired, .incorrectCredentials, .cancelled, .forbidden: .noPermission
@@ -254,7 +254,7 @@ extension Publication.OpeningError: ReportableError {
         }
     }
 
-    package var hint: String? {
+    package static func hint(_ code: Publication.OpeningError.Code) -> String? {
         [.credentialsRequired, .incorrectCredentials].contains(code) ? "give the password with --password" : nil
     }
 }

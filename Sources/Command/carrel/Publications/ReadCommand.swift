@@ -88,7 +88,7 @@ private struct UnreadablePublication: ReportableError {
 
     var message: String { error.message }
     var hint: String? {
-        error.code == .server ? HTTPServerError.adviceOnPorts : advice
+        error.code == .server ? HTTPServerErrorDomain.adviceOnPorts : advice
     }
     var exitStatus: ExitStatus {
         switch error.code {

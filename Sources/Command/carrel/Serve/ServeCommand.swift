@@ -17,7 +17,7 @@ import CarrelThreads
 import CarrelWebAPI
 import Glibc
 
-struct ServeCommand: Command {
+struct ServeCommand: HomeCommand {
     var options = HomeOptions()
     var overrides = SettingOverrides<ServeSettings>()
     var demo = false
@@ -47,8 +47,6 @@ struct ServeCommand: Command {
             ),
         ]
         + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         protectMemory()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelCrypto
 
 /// Scrambles or descrambles the payload of packets under one key (DVB-CISSA version 1, ETSI TS 103 127 §5).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+public import CarrelBytes
 package import CarrelCrypto
 
 /// Keys that a caller passes in.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelMP4
 
 /// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and

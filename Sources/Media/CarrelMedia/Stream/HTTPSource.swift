@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelThreads
 
 /// A resource of an HTTP server as a source, read by byte ranges (RFC 9110 §14). Where the server does not serve

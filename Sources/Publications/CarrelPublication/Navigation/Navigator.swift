@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 import CarrelThreads
 
 /// The reader's place in a publication that is shown: a view or a player follows and moves it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
+
 /// Opens publications, whatever their format and whatever protects them.
 public final class Streamer: Sendable {
     private let parsers: [any PublicationParser]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A technology that protects publications, for the ``Streamer``: it recognizes and unlocks its publications, and leaves
-/// everything beyond reading (loans, payments) to the app.
+public import CarrelBytes
+
+/// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
+/// goes beyond reading (loans, payments) to the app.
 public protocol ContentProtection: Sendable {
     /// Opens an asset if it is protected by this technology.
     ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// The protection of a publication and the rights of its reader. A place for extensions: a technology's own service may carry
 /// its license, and an extension of `Publication` may lead to it.
 public protocol ContentProtectionService: PublicationService {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognizes a protection that no other opened: names it, and opens the publication restricted.
+import CarrelBytes
+
+/// Recognises a protection that no other opened: names it, and opens the publication restricted.
 ///
 /// Asked last. Obscured fonts do not count as a protection.
 struct FallbackProtection: ContentProtection {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the password of a file that cannot be read without it: first the known password, then the user's input.
+import CarrelBytes
+
+/// Finds the password of a file that cannot be read without one: the one that is known, then those that the user types.
 struct PasswordPrompt {
     /// The file's name.
     let name: String

@@ -3,37 +3,22 @@
 public import CarrelBytes
 
 extension Publication {
-    /// An error of opening a publication: a stable code, and a message for people.
-    ///
-    /// Errors are equal if their codes are.
-    public struct OpeningError: CodedError {
-        /// The kinds of this failure.
-        public typealias Code = ErrorCode<OpeningError>
+    /// The domain of ``Publication/OpeningError``.
+    public enum OpeningErrorDomain: ErrorDomain {}
 
-        /// The kind of failure.
-        public let code: Code
-        /// A lower-case sentence without a period; never a secret.
-        public let message: String
+    /// Why a publication cannot be opened: a stable code, and words for a person.
+    public typealias OpeningError = CodedFailure<OpeningErrorDomain>
+}
 
-        /// Creates an error.
-        ///
-        /// - Parameters:
-        ///   - code: the kind of failure.
-        ///   - message: a lower-case sentence without a period; never a secret.
-        public init(_ code: Code, _ message: String) {
-            self.code = code
-            self.message = message
-        }
-
-        /// A resource without which there is no publication could not be read.
-        public init(_ error: ResourceError) {
-            switch error.code {
-            case .notFound: self.init(.notFound, error.message)
-            case .forbidden: self.init(.forbidden, error.message)
-            case .unavailable: self.init(.unavailable, error.message)
-            case .cancelled: self.init(.cancelled, error.message)
-            default: self.init(.parsingFailed, error.message)
-            }
+extension Publication.OpeningError {
+    /// A resource without which there is no publication could not be read.
+    public init(_ error: ResourceError) {
+        switch error.code {
+        case .notFound: self.init(.notFound, error.message)
+        case .forbidden: self.init(.forbidden, error.message)
+        case .unavailable: self.init(.unavailable, error.message)
+        case .cancelled: self.init(.cancelled, error.message)
+        default: self.init(.parsingFailed, error.message)
         }
     }
 }

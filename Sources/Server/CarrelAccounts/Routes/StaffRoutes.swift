@@ -92,7 +92,7 @@ package struct StaffRoutes {
             activity.count(.browserSignIns)
             return answer(session, token, request)
         } catch let error as HTTPError {
-            activity.refuse(error.code)
+            activity.refuse(error.code.identifier)
             throw error
         }
     }

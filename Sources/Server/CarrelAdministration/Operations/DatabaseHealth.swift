@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelStore
 import CarrelThreads
@@ -72,6 +73,6 @@ struct DatabaseHealth: Sendable {
     static let away = problem(.away)
 
     static func problem(_ state: State) -> HTTPError {
-        HTTPError(.serviceUnavailable, state.code, state.detail, headers: ["Retry-After": "10"])
+        HTTPError(.serviceUnavailable, HTTPError.Code(state.code), state.detail, headers: ["Retry-After": "10"])
     }
 }

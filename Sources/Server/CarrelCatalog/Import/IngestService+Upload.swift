@@ -61,12 +61,12 @@ extension HTTPError {
         let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true keeps the usable part" : error.hint
         // The state of the server's disk is not reported to clients.
         if error.code == .scratch {
-            self.init(.internalServerError, error.code.identifier, "the server could not store the upload")
+            self.init(.internalServerError, .init(error.code), "the server could not store the upload")
             return
         }
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
-            error.code.identifier,
+            .init(error.code),
             error.code == .full ? "there is no disk space for the upload" : "the upload \(error.reason)",
             extra: hint.map { [("hint", .text($0))] } ?? []
         )

@@ -134,7 +134,7 @@ struct SubscriptionRoutes {
                 if refusesQuerySecrets {
                     throw HTTPError(
                         .badRequest,
-                        "subscription.secretInQuery",
+                        "subscription.secret-in-query",
                         "send tokens and passwords in a POST form: queries are logged"
                     )
                 }

@@ -3,7 +3,7 @@
 /// Rows in aligned columns, for lists.
 package struct TextTable: Sendable, Equatable {
     /// One column.
-    package struct Column: Sendable, Equatable {
+    package struct Column: ExpressibleByStringLiteral, Sendable, Equatable {
         package let title: String
         /// Whether it holds numbers, which are aligned at their ends.
         package let isNumeric: Bool
@@ -15,6 +15,8 @@ package struct TextTable: Sendable, Equatable {
             self.isNumeric = isNumeric
             self.canShrink = canShrink
         }
+
+        package init(stringLiteral title: String) { self.init(title) }
     }
 
     package let columns: [Column]

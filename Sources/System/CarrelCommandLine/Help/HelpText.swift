@@ -14,9 +14,15 @@ struct HelpText {
             about.abstract.wrapped(to: width), "\(terminal.bold("Usage:")) \(about.synopsis.wrapped(to: width, indent: 7))",
         ]
         if !about.discussion.isEmpty { sections.append(about.discussion.wrapped(to: width)) }
-        sections += table("Commands", about.subcommands.map { ($0.name, $0.abstract) }, terminal, width)
+        let column = about.subcommands.map(\.name.columns).max() ?? 0
+        let headings = Self.inOrder(about.subcommands.map(\.heading))
+        for heading in headings {
+            let commands = about.subcommands.filter { $0.heading == heading }
+            let rows = commands.map { ($0.name.padded(to: column), $0.abstract) }
+            sections += table(heading ?? (headings.count > 1 ? "Other commands" : "Commands"), rows, terminal, width)
+        }
         sections += table("Arguments", about.positionals.map { ($0.usage, $0.fullHelp) }, terminal, width)
-        let groups = about.options.map(\.group).reduce(into: [String?]()) { if !$0.contains($1) { $0.append($1) } }
+        let groups = Self.inOrder(about.options.map(\.group))
         for group in [nil] + groups.filter({ $0 != nil }) {
             var rows = about.options.filter { $0.group == group }.map { ($0.usage, $0.fullHelp) }
             if group == nil {
@@ -31,6 +37,11 @@ struct HelpText {
         }
         if !about.subcommands.isEmpty { sections.append("More about one: \(about.call) <command> --help") }
         return sections.joined(separator: "\n\n")
+    }
+
+    /// Each title once, in the order in which they first appear.
+    private static func inOrder(_ titles: [String?]) -> [String?] {
+        titles.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     private func table(_ title: String, _ rows: [(left: String, right: String)], _ terminal: Terminal, _ width: Int) -> [String] {

@@ -60,7 +60,7 @@ public struct RequestBody: Sendable {
     }
 
     private static func tooLarge(_ limit: Int) -> HTTPError {
-        HTTPError(.contentTooLarge, "http.bodyTooLarge", "the body is larger than \(limit) bytes")
+        HTTPError.bodyTooLarge(limit: limit)
     }
 }
 

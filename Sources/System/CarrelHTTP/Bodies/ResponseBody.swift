@@ -28,10 +28,9 @@ public enum ResponseBody: Sendable {
         }
     }
 
-    /// The whole body in memory, for tests and for our own calls; throws `http.responseTooLarge` when it is more than `limit`
-    /// bytes.
+    /// The whole body in memory, for tests and for our own calls; throws `http.response-too-large` when it is more than `limit` bytes.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
-        let tooLarge = HTTPError(.internalServerError, "http.responseTooLarge", "the response is larger than \(limit) bytes")
+        let tooLarge = HTTPError(.internalServerError, "http.response-too-large", "the response is larger than \(limit) bytes")
         if let length, length > limit { throw tooLarge }
         switch self {
         case .empty: return []

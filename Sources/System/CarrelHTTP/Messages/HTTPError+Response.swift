@@ -12,7 +12,7 @@ extension HTTPError {
         add("title", Self.quoted(title ?? status.reason))
         add("status", String(status.rawValue))
         if let detail { add("detail", Self.quoted(detail)) }
-        add("code", Self.quoted(code))
+        add("code", Self.quoted(code.identifier))
         if let alias { add("alias", Self.quoted(alias)) }
         for (name, value) in extra {
             switch value {

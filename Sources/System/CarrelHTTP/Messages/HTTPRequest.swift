@@ -208,7 +208,7 @@ public struct HTTPRequest: Sendable {
     public func form(upTo limit: Int, orUntyped: Bool = false) async throws(HTTPError) -> Query {
         let type = contentType
         guard type == "application/x-www-form-urlencoded" || (orUntyped && type == nil) else {
-            throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
+            throw HTTPError.mediaType("send application/x-www-form-urlencoded")
         }
         let bytes = try await body.collect(upTo: limit)
         if isLatin1 { return try Query(parsingLatin1: bytes) }

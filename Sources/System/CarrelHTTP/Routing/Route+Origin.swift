@@ -13,16 +13,16 @@ extension Route {
     func refusal(of request: HTTPRequest, openTo others: OtherOrigins) -> HTTPError? {
         if !acceptsOtherOrigins, !(isOpenToOtherOrigins && others.allows(request)) {
             if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-                return HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
+                return HTTPError.otherOrigin("a page of another origin cannot do this")
             }
             if let origin = request.headers["Origin"], !request.isOwnOrigin(origin) {
-                return HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
+                return HTTPError.otherOrigin("a page of another origin cannot do this")
             }
         }
         // The three types that a page may send anywhere without asking first (WHATWG Fetch §2.2.2).
         let simple = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]
         if !acceptsForms, let type = request.contentType, simple.contains(type) {
-            return HTTPError(.unsupportedMediaType, "http.mediaType", "a form is not accepted here; send application/json")
+            return HTTPError.mediaType("a form is not accepted here; send application/json")
         }
         return nil
     }

@@ -117,7 +117,7 @@ public struct Router: Sendable {
     /// to change state (403) or an unexpected form is sent (415).
     public func match(_ request: HTTPRequest) -> RouteMatch {
         guard let (ends, values) = tree.match(request.path.segments) else {
-            return RouteMatch(problem: HTTPError(.notFound, "http.notFound", "there is nothing at this path"))
+            return RouteMatch(problem: HTTPError.notFound("there is nothing at this path"))
         }
         let wanted = request.method
         let ofHead = ends.first { $0.method == .get && routes[$0.route].answersHead }
@@ -132,7 +132,7 @@ public struct Router: Sendable {
             return RouteMatch(
                 problem: HTTPError(
                     .methodNotAllowed,
-                    "http.methodNotAllowed",
+                    "http.method-not-allowed",
                     "the method is not allowed here",
                     headers: ["Allow": allowed.sorted().joined(separator: ", ")]
                 )
@@ -180,7 +180,7 @@ public struct Router: Sendable {
 
     private func perform(_ request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
-            let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
+            let problem = match.problem ?? HTTPError.notFound()
             if let refused = refusal?(request) { return refused }
             if problem.status == .notFound, let page = notFoundPage?(request) { return page }
             return response(problem, to: request)

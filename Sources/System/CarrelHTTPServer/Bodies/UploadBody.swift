@@ -48,7 +48,7 @@ final class UploadBody: RequestBodySource {
             fail(
                 HTTPError(
                     .serviceUnavailable,
-                    "http.bodyMemory",
+                    "http.body-memory",
                     "the requests' bodies take all the memory that they may: try again",
                     headers: ["Retry-After": "5"]
                 )

@@ -76,7 +76,7 @@ final class MHDConnection: @unchecked Sendable {  // its variables are the daemo
     /// - Throws: 400 if the head contains bytes that the library hides.
     func head(_ layout: HeadLayout) throws(HTTPError) -> RequestGuard {
         guard layout.hasPlainLine else {
-            throw HTTPError(.badRequest, "http.requestLine", "one blank parts the method, the target and the version")
+            throw HTTPError(.badRequest, "http.request-line", "one blank parts the method, the target and the version")
         }
         var head = PlacedHead(layout: layout)
         if let raw = unsafe raw {

@@ -149,7 +149,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {  // the connection'
             self.match = match
             if framing == .chunked {
                 guard match.route?.acceptsChunks == true else {
-                    throw HTTPError(.lengthRequired, "http.lengthRequired", "send a Content-Length: this takes no chunked body")
+                    throw HTTPError(.lengthRequired, "http.length-required", "send a Content-Length: this takes no chunked body")
                 }
                 // The chunk framing is not fully visible, so nothing after the chunks is trusted.
                 isLast = true
@@ -323,7 +323,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {  // the connection'
         if hasOpenBody, wasSent { handle.lingers = true }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
         if stage == .gathered, let member = reply?.member { worker.core.gathering.leave(member) }
-        upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
+        upload?.fail(HTTPError(.badRequest, "http.body-cut-off", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
         record(wasSent: wasSent)
         // What refers to us goes, so that we can.

@@ -77,7 +77,7 @@ final class ServerCore: Sendable {
 
     /// A handler's header field that would break the header apart.
     func refusedField(_ name: String, _ request: HTTPRequest?) {
-        let error = HTTPError(.internalServerError, "http.responseField", "the field \(name) cannot be sent")
+        let error = HTTPError(.internalServerError, "http.response-field", "the field \(name) cannot be sent")
         if let request { router.unexpectedError?(error, request) }
     }
 }

@@ -2,6 +2,7 @@
 
 import CLinux
 import CMicroHTTPD
+import CarrelBytes
 import CarrelHTTP
 import Glibc
 import Synchronization

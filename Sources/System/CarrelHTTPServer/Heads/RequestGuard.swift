@@ -91,7 +91,7 @@ struct RequestGuard {
 
     static let unreadableLength = HTTPError(.badRequest, "http.framing", "the Content-Length is not a number of bytes")
 
-    private mutating func refuse(_ code: String, _ detail: String) {
+    private mutating func refuse(_ code: StaticString, _ detail: String) {
         if problem == nil { problem = HTTPError(.badRequest, code, detail) }
     }
 

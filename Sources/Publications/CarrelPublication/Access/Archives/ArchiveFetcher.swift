@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelArchive
+import CarrelBytes
 
 extension Fetcher {
     /// The archive that contains all resources; nil if they come from something else.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAudio
+import CarrelBytes
 import CarrelThreads
 
 /// Opens archives of audio files (ZAB) and single audio files.

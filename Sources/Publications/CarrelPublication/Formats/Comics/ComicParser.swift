@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelXML
 
 /// Opens archives of images (CBZ), with the metadata of a `ComicInfo.xml` in them.

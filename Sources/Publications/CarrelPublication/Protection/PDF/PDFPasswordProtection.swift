@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelPDF
 
 /// PDF documents that are encrypted with a password (revisions 2 to 6), the user's or the owner's.

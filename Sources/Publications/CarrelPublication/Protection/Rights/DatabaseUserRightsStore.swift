@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 package import CarrelStore
 
 /// Counts used rights in an SQLite database.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+public import CarrelBytes
 import CarrelCrypto
 
 /// Rights in a limited amount, counted in a store, such as the rights of a license.

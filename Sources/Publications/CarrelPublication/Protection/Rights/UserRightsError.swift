@@ -2,28 +2,11 @@
 
 public import CarrelBytes
 
-/// An error of counting a right: a stable code, and a message for people.
-///
-/// A caller that receives it must refuse the request. Errors are equal if their codes are.
-public struct UserRightsError: CodedError {
-    /// The kinds of this failure.
-    public typealias Code = ErrorCode<UserRightsError>
+/// The domain of ``UserRightsError``.
+public enum UserRightsErrorDomain: ErrorDomain {}
 
-    /// The kind of failure.
-    public let code: Code
-    /// A lower-case sentence without a period.
-    public let message: String
-
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - message: a lower-case sentence without a period.
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+/// Why a right could not be counted: a stable code, and words for a person.
+public typealias UserRightsError = CodedFailure<UserRightsErrorDomain>
 
 extension ErrorCode where Failure == UserRightsError {
     /// The amount is negative.
