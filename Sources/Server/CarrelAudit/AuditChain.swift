@@ -22,7 +22,7 @@ package final class AuditChain: Sendable {
     /// its length.
     ///
     /// - Throws: ``ServerError`` `conflict` when there is no number any more, which only a made-up entry can have taken.
-    func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
+    func mark(of entry: AuditEntry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
         let (number, isTooLarge) = (last?.number ?? 0).addingReportingOverflow(1)
         if isTooLarge { throw head.isMissing }
         var bytes = last?.seal ?? []
@@ -81,7 +81,7 @@ package final class AuditChain: Sendable {
     }
 
     /// The number of entries of a row; nil if it does not match the seal after `last`.
-    package func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
+    package func count(_ row: SealedAuditRow, after last: AuditHead.Mark?) throws -> Int? {
         guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
         guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
         guard let page = row.page, page.digest == row.entry.reason else { return nil }
@@ -91,7 +91,7 @@ package final class AuditChain: Sendable {
     /// The numbers and seals of entries that go on with the chain.
     ///
     /// - Throws: as ``end(in:)`` does, and `conflict` when there is no number any more.
-    func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
+    func marks(of entries: [AuditEntry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
         var last = try end(in: transaction)
         return try entries.map { entry in
             let mark = try mark(of: entry, after: last)

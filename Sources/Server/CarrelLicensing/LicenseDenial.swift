@@ -6,7 +6,7 @@ import CarrelJSON
 
 /// A denied request of a player, from the audit log, with what can be done about it.
 package struct LicenseDenial {
-    let entry: Audit.Entry
+    let entry: AuditEntry
 
     /// The last denials that are told.
     static let limit = 20

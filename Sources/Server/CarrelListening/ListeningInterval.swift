@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelBytes
-package import CarrelJSON
 import CarrelOrders
 import CarrelWebAPI
 
@@ -65,25 +64,6 @@ package struct ListeningInterval: Sendable, Hashable {
     static let longest = Duration.seconds(24 * 3600)
     /// Tolerance for clocks of devices that are ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
-
-    /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.
-    package init(json: JSON) throws(Refusal) {
-        guard let element = ReportElement(json) else { throw .malformed(nil) }
-        self.init(
-            orderID: try element.orderID("id"),
-            startUTC: try element.instant("startUtc"),
-            endUTC: try element.instant("endUtc"),
-            startPosition: try element.seconds("startPosition"),
-            endPosition: try element.seconds("endPosition")
-        )
-        endPositionMS = element.whole("positionMs")
-        deviceID = try element.label("deviceId")
-        deviceName = try element.label("deviceName")
-        if let told = element.number("speed"), told > 0 { speed = told }
-        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
-            endPositionMS = nil
-        }
-    }
 
     /// Checks what can be checked without the order.
     package func validate() throws(Refusal) {

@@ -22,7 +22,7 @@ extension CarrelService {
         /// Why nothing was carried over; nil if something could be.
         package let problem: String?
         /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that opens.
-        package let lost: [Audit.Entry]?
+        package let lost: [AuditEntry]?
         /// Whether the database has secrets that nothing unwraps, because the home has no master key.
         package let needsMasterKey: Bool
     }

@@ -23,7 +23,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows contents that it has, whatever they are called`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let first = try await ingest(test, test.directory.write("a.mp3", SilentMP3.frames(300)))
         #expect(first.created)
         let blobs = try test.blobCount()
@@ -39,7 +39,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows a folder that it has`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         for folder in ["one", "two"] {
             unsafe mkdir(test.directory.file(folder), 0o700)
             test.directory.write("\(folder)/1.mp3", SilentMP3.frames(100))
@@ -54,7 +54,7 @@ struct `An ingest of sound` {
 
     /// Two at once of the same contents: one title, and its blobs are still there.
     @Test func `of one source by two at once gives one title that plays`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
         let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
             for path in paths { group.addTask { try await ingest(test, path) } }
@@ -81,12 +81,12 @@ struct `An ingest of sound` {
         entries: [StoredZip.Entry],
         why: String
     ) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         try await refuse(test, test.directory.write("hostile.zip", StoredZip.write(entries)), .archive, .notAudio, why)
     }
 
     @Test func `of an archive leaves out what leads elsewhere and is no sound`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([
             .init("../notes.txt", "x"), .init("1.mp3", bytes: SilentMP3.frames(100)), .init("__MACOSX/../1.mp3", "x"),
             .init("../cover.jpg", "x"),
@@ -97,7 +97,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `of an archive that is a bomb is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zeros = test.directory.write("1.mp3", [UInt8](repeating: 0, count: 64 << 20))
         let path = test.directory.file("bomb.zip")
         try await checkProcess([try requirePeer("zip"), "-qj9", path, zeros])
@@ -106,7 +106,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `of an archive that unpacks to more than it may is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([.init("1.mp3", bytes: SilentMP3.frames(500)), .init("2.mp3", bytes: SilentMP3.frames(500))])
         try await refuse(test, test.directory.write("large.zip", zip), .archive, .archive, "150000") {
             $0.archiveLimit = 150_000
@@ -115,7 +115,7 @@ struct `An ingest of sound` {
 
     /// The sound itself is in the store already when the picture turns out to be none.
     @Test func `with a cover that is none is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let path = test.directory.write("a.mp3", SilentMP3.frames(300))
         try await refuse(test, path, .malformed, .malformed, "is not a JPEG, PNG, GIF or WebP picture") {
             $0.overrides.coverPath = path
@@ -124,7 +124,7 @@ struct `An ingest of sound` {
 
     /// What was written of the part that was fine goes with the one that is refused.
     @Test func `of a folder with a part that FairPlay protects, or that is cut off, leaves nothing behind`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let folder = test.directory.file("book")
         unsafe mkdir(folder, 0o700)
         let ffmpeg = [

@@ -45,7 +45,7 @@ import Testing
 
         /// What signing in comes to at a service that asks the system and trusts an authority; nil means those of the machine.
         func signIn(trusting authority: String?) async throws -> (status: Int, xml: String, failure: String?) {
-            let test = try await TestService {
+            let test = try await TestService(with: [.editionDelivery, .administration]) {
                 var settings = UpstreamSettings(
                     name: "bureau",
                     .calls(SubscriptionEndpoints(base: "https://localhost:\(port)"))

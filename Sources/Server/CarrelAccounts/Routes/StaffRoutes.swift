@@ -91,8 +91,8 @@ package struct StaffRoutes {
             )
             activity.count(.browserSignIns)
             return answer(session, token, request)
-        } catch let error as HTTPError {
-            activity.refuse(error.code)
+        } catch let error as RuleError {
+            activity.refuse(error.code.identifier)
             throw error
         }
     }

@@ -166,8 +166,8 @@ package final class CredentialKeyring: Sendable {
         let now = clock.now
         let entry = actor.entry("credentials.revoke", on: revocation.subject, at: now, reason: revocation.kind)
         try await database.write { transaction in
-            if case .account(let id) = revocation, try AccountStore.account(id: id, in: transaction) == nil {
-                throw AccountAdministration.unknown
+            if case .account(let id) = revocation, try Accounts.find(id: id, in: transaction) == nil {
+                throw Account.unknown
             }
             try RevocationStore.revoke(revocation, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
