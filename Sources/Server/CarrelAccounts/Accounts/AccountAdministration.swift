@@ -79,7 +79,8 @@ package struct AccountAdministration: Sendable {
                 try AuditStore.append(password, in: transaction)
             }
             if let isSuspended = change.isSuspended {
-                try Self.setSuspended(isSuspended, id, by: actor, at: now, changes, in: transaction)
+                try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
+                try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
                 try AuditStore.append(suspended, in: transaction)
             }
             if let limit = change.deviceLimit {
@@ -87,18 +88,6 @@ package struct AccountAdministration: Sendable {
                 try AuditStore.append(limited, in: transaction)
             }
         }
-    }
-
-    private static func setSuspended(
-        _ isSuspended: Bool,
-        _ id: String,
-        by actor: AuditActor,
-        at now: Instant,
-        _ changes: AccountChanges,
-        in transaction: any Transaction
-    ) throws {
-        try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
-        try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
     }
 
     /// Changes an account's password on the owner's request, and ends all its other sessions.
