@@ -50,8 +50,9 @@ struct `Purchases in an app store` {
 
         var now: Instant { test.clock.now }
 
-        func month(_ changes: [String: JSON?] = [:]) async throws -> String { try await store.sign(TestStore.month(now, changes)) }
-
+        func month(_ changes: [String: JSON?] = [:]) async throws -> String {
+            try await store.sign(TestStore.month(now, changes))
+        }
         func single(_ changes: [String: JSON?] = [:]) async throws -> String {
             try await store.sign(TestStore.single(now, changes))
         }
@@ -69,7 +70,7 @@ struct `Purchases in an app store` {
             return answer.json["transactions"]?.array ?? []
         }
 
-        /// Tells what the store tells of its own accord.
+        /// Sends a notification of the store.
         func notify(_ type: String, _ transaction: String) async throws -> Int {
             let data: JSON = [
                 "bundleId": "com.example.reader", "environment": "Production", "signedTransactionInfo": .string(transaction),
