@@ -92,7 +92,9 @@ package struct AuditArchive: Sendable {
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {
         var (last, entries) = (start, 0)
         for line in lines {
-            guard let row = SealedAuditRow(line) else { throw ServerError(.invalid, "a line of the archive is not an audit entry") }
+            guard let row = SealedAuditRow(line) else {
+                throw ServerError(.invalid, "a line of the archive is not an audit entry")
+            }
             guard let count = try chain.count(row, after: last) else { return .broken(number: (last?.number ?? 0) + 1) }
             entries += count
             last = row.mark

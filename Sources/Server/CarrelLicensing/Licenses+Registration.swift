@@ -119,7 +119,9 @@ extension Licenses {
     /// Counts the redemption of a token that no license comes of.
     private func redeem(_ rules: BusinessRules, by player: Player, at now: Instant, in transaction: any Transaction) throws {
         let (token, limit) = (rules.idText, rules.redemptions)
-        guard try !LicenseStore.isUsedUp(token, limit: limit, byOthersThan: player.id, in: transaction) else { throw RuleError.licenseTokenUsed }
+        guard try !LicenseStore.isUsedUp(token, limit: limit, byOthersThan: player.id, in: transaction) else {
+            throw RuleError.licenseTokenUsed
+        }
         try LicenseStore.insert(
             LicenseStore.Redemption(
                 token: rules.idText,

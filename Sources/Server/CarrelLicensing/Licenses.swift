@@ -192,7 +192,9 @@ package struct Licenses: Sendable {
                 "the player speaks no version of the protocol that this service speaks"
             )
         }
-        guard let nonce = means.personalizations.challenges.read(request.nonce, at: clock.now) else { throw RuleError.licenseNonce }
+        guard let nonce = means.personalizations.challenges.read(request.nonce, at: clock.now) else {
+            throw RuleError.licenseNonce
+        }
         return (version, nonce)
     }
 

@@ -46,6 +46,7 @@ package struct RuleError: CodedError, HTTPProblemConvertible {
     /// The problem of the response.
     ///
     /// - Parameter headers: fields that the route adds, such as a challenge.
+    /// - Returns: the problem with the status of the ``kind``.
     package func problem(headers: HTTPFields) -> HTTPError {
         var headers = headers
         if let retryAfter { headers["Retry-After"] = String(retryAfter) }

@@ -113,7 +113,10 @@ struct SignInRoutes {
             return try again(Self.notRecognised, .unauthorized)
         } catch let error as RuleError where error.kind == .unavailable {
             activity.refuse("busy")
-            var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", .serviceUnavailable)
+            var response = try again(
+                "Too many people are signing in at the moment. Try again in a few seconds.",
+                .serviceUnavailable
+            )
             response.headers["Retry-After"] = "5"
             return response
         }

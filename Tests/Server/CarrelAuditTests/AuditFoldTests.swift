@@ -48,7 +48,9 @@ struct `What an account repeats` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService(with: [.administration, .editionDelivery]) { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.administration, .editionDelivery]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         let service = test.service
         for number in 1...3 { try await test.add(product: "issue-\(number)") }
         let alice = try await service.desk.create("alice", password: "correct horse battery", by: .operator)

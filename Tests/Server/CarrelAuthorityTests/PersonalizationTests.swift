@@ -118,7 +118,9 @@ import Testing
     }
 
     @Test func `with a session is linked to its account and has its device slot`() async throws {
-        let test = try await TestService(with: [.licensing, .editionDelivery]) { $0.subscription.devices = DevicePolicy(limit: 1) }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) {
+            $0.subscription.devices = DevicePolicy(limit: 1)
+        }
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let token = try await test.service.accounts.issueSession(for: alice)
         let player = TestPlayer()

@@ -176,7 +176,9 @@ import Testing
     }
 
     @Test func `has its place in the configuration of action tokens`() async throws {
-        let test = try await TestService(with: [.licensing, .editionDelivery]) { $0.stream.publicURL = "https://books.example.org" }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) {
+            $0.stream.publicURL = "https://books.example.org"
+        }
         let answer = try await test.send(.get, "/hms/bb/configuration")
         let body = answer.body
         let configuration = try BroadbandConfiguration(parsing: body.rawSpan)

@@ -336,7 +336,9 @@ extension TestPlayer.Personalized {
         #expect(try await answer("?b=\(token)", .post, form: "b=\(token)").code == "license.token")
         let license = try await answer("?b=\(tokens.token(test))")
         #expect(license.status == 403 && license.code == "license.not-stream")
-        for forged in ["AAAA", String(token.dropLast(4)) + "AAAA", try await tokens.token(TestService(with: .licensing), kind: .ms3)] {
+        for forged in [
+            "AAAA", String(token.dropLast(4)) + "AAAA", try await tokens.token(TestService(with: .licensing), kind: .ms3),
+        ] {
             let refused = try await answer("?b=\(forged)")
             #expect(refused.status == 403 && refused.code == "license.token", "\(forged)")
         }

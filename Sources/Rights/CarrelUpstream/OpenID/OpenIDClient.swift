@@ -132,7 +132,9 @@ package final class OpenIDClient: Sendable {
         }
         request.body = .bytes(Array(Self.form(fields).utf8))
         let bytes = try await exchange.send(request)
-        guard let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: OpenIDProvider.maxAnswerBytes)).object,
+        guard
+            let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: OpenIDProvider.maxAnswerBytes))
+                .object,
             let token = answer["id_token"]?.string
         else { throw UpstreamError(.answer, "the provider gave no ID token") }
         return token

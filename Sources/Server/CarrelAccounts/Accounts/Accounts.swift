@@ -129,8 +129,7 @@ package struct Accounts: Sendable {
     ///   - actor: who did it.
     /// - Returns: the session's token, which is shown once and never stored.
     /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
-    package func startSession(of record: SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String
-    {
+    package func startSession(of record: SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String {
         let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)
         let entry = actor.entry("session.start", on: account.id, at: clock.now)
         try await database.write {
