@@ -20,9 +20,10 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
-    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
-    "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
-    "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite", "CarrelServer",
+    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn",
+    "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
+    "CarrelServer",
 ]
 
 /// The name of a target, by the folder in Sources or Tests that holds its own.
@@ -70,7 +71,7 @@ func serverTests(_ name: String, _ others: String) -> Target {
     tests(
         "Server/Carrel\(name)Tests",
         carrel(
-            "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads \(others)"
+            "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads WebAPI \(others)"
         )
     )
 }
@@ -251,12 +252,13 @@ let serverTargets: [Target] = [
     server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
     // what slows down guessing
     server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
+    // which passwords may be chosen, how they are hashed and checked
+    server("Passwords", over: "WebAPI", "Bytes Crypto PasswordHash Threads", ["CCommonPasswords"]),
     // people, staff, sessions, devices, who calls, revocations
     server(
         "Accounts",
-        over: "Home WebAPI Audit Throttling",
-        "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads",
-        ["CCommonPasswords"]
+        over: "Home WebAPI Audit Throttling Passwords",
+        "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads"
     ),
     // titles, editions, their import and media
     server(
@@ -475,11 +477,11 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Audio Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Rights Server Store Subscription Testing Threads Upstream Vault WebAPI"
+            "Accounts Administration Audio Audit Authority Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
-    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
+    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
     serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
     serverTests("Authority", "Authority JOSE Rights Vault"),
     serverTests("Catalog", "Audio Ingest Packager"),
@@ -492,7 +494,7 @@ let testTargets: [Target] = [
     serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
     serverTests(
         "Server",
-        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
+        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
     ),
 
     tests(

@@ -19,10 +19,10 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
         let limits = JSONLimits(byteCount: AuditArchive.lineLimit)
         guard let json = try? JSON.parse(Array(line).rawSpan, limits: limits) else { continue }
-        _ = AuditArchive.mark(json["after"]) ?? AuditArchive.mark(json["end"])
-        guard let row = AuditArchive.Row(json) else { continue }
+        _ = AuditHead.Mark(json["after"]) ?? AuditHead.Mark(json["end"])
+        guard let row = SealedAuditRow(json) else { continue }
         let written = row.json
-        precondition(AuditArchive.Row(written)?.json == written, "a row changed")
+        precondition(SealedAuditRow(written)?.json == written, "a row changed")
         if let page = json["page"]?["entries"]?.string.flatMap({ Base64.decode($0) }) {
             _ = try? AuditPage.entries(in: page, of: json["id"]?.string ?? "")
         }

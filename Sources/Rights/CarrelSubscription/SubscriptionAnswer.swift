@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CarrelBytes
 internal import CarrelXML
 
 /// The response to verifying a subscription (Pugpig security interface, "Verify Subscription").
@@ -62,17 +61,6 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
         for issue in issues ?? [] { writer.issue(issue) }
         return writer.finish()
-    }
-
-    /// Reads a server's response. A missing or unknown state is `unknown`, and so is an `error` in place of a response. A
-    /// category has its term in `term` or `value`; other elements are skipped.
-    ///
-    /// - Throws: if it is not XML, or another document.
-    public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
-        var reading = SubscriptionReading()
-        try AnswerDocument(bytes).each { reading.take($0) }
-        guard let answer = reading.answer else { throw Malformed("the document is not an answer about a subscription", at: 0) }
-        return answer
     }
 }
 

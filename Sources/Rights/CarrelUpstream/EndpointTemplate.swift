@@ -2,6 +2,16 @@
 
 import CarrelHTTP
 
+extension SubscriptionEndpoints {
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    public func check() throws(UpstreamError) {
+        for address in addresses {
+            try UpstreamAddress.check(address)
+            _ = try EndpointTemplate(address)
+        }
+    }
+}
+
 /// An address with placeholders for parameters.
 struct EndpointTemplate {
     private enum Piece {

@@ -63,18 +63,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
         )
     }
 
-    private var addresses: [String] { [signIn, verify, credentials, renew, signOut].compactMap(\.self) }
+    var addresses: [String] { [signIn, verify, credentials, renew, signOut].compactMap(\.self) }
 
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
-
-    /// Checks the URLs.
-    ///
-    /// - Throws: `upstream.address` for an address that cannot be used.
-    public func check() throws(UpstreamError) {
-        for address in addresses {
-            try UpstreamAddress.check(address)
-            _ = try EndpointTemplate(address)
-        }
-    }
 }

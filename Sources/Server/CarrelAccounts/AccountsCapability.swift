@@ -5,6 +5,7 @@ package import CarrelBytes
 import CarrelCrypto
 package import CarrelHTTP
 package import CarrelHome
+import CarrelPasswords
 package import CarrelJSON
 import CarrelMetrics
 package import CarrelPasswordHash
@@ -47,6 +48,7 @@ package struct AccountsCapability: Capability {
         let (database, clock) = (context.database, context.clock)
         self.settings = settings
         activity = context.activity
+        lifecycle.join(LastOwner())
         let sessions = Sessions(
             database: database,
             clock: clock,

@@ -25,44 +25,6 @@ package struct Audit: Sendable {
     /// Whether an id is a product's.
     private let isProduct: @Sendable (String, any Transaction) throws -> Bool
 
-    package struct Entry: Sendable, Equatable {
-        package let id: String
-        package let at: Instant
-        /// The actor: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
-        package let actor: String
-        /// The action: a stable dotted word, such as `session.start`.
-        package let action: String
-        /// On what: an id.
-        package let subject: String
-        package let outcome: Outcome
-        /// The reason as a stable word; empty if the outcome is self-explanatory.
-        package let reason: String
-        package let requestID: String
-
-        package enum Outcome: String, Sendable, CaseIterable { case allowed, refused, failed }
-
-        init(
-            at: Instant,
-            actor: String,
-            action: String,
-            subject: String,
-            outcome: Outcome = .allowed,
-            reason: String = "",
-            requestID: String = "",
-            id: String? = nil
-        ) {
-            self.id = id ?? Random.uuid(at: at)
-            self.at = at
-            self.actor = actor
-            self.action = action
-            self.subject = subject
-            self.outcome = outcome
-            self.reason = reason
-            self.requestID = requestID
-        }
-
-    }
-
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
     init(
         database: any Database,
@@ -119,7 +81,7 @@ package struct Audit: Sendable {
     package func settle() async throws { try await group.settle() }
 
     /// Recorded entries that are not confirmed to be written.
-    package var unwritten: [Entry] { group.unwritten + fold.unwritten }
+    package var unwritten: [AuditEntry] { group.unwritten + fold.unwritten }
 
     /// Writes and seals all recorded entries before the process ends.
     ///
@@ -188,7 +150,7 @@ package struct Audit: Sendable {
                 guard broken == nil else { return }
                 let isKnown = mark.number != known?.number || mark == known
                 let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
-                let row = AuditArchive.Row(entry: entry, mark: mark, page: page)
+                let row = SealedAuditRow(entry: entry, mark: mark, page: page)
                 if isKnown, let entries = try chain.count(row, after: last) {
                     count += entries
                 } else {
@@ -203,24 +165,8 @@ package struct Audit: Sendable {
         }
     }
 
-    /// Criteria for listing entries.
-    package struct Filter: Sendable {
-        /// An id, as subject or as actor.
-        package var about: String?
-        package var action: String?
-        package var actor: String?
-        package var outcome: Entry.Outcome?
-        package var since: Instant?
-        package var until: Instant?
-        /// The last entry of the page before, by its time and id.
-        package var after: (Instant, String)?
-        package var limit = 100
-
-        package init() {}
-    }
-
     /// The entries that pass the filter, the newest first; those that cannot be written are not among them.
-    package func list(_ filter: Filter) async throws -> [Entry] {
+    package func list(_ filter: AuditFilter) async throws -> [AuditEntry] {
         try? await group.settle()
         return try await database.read { [isProduct] in try AuditStore.list(filter, isProduct: isProduct, in: $0) }
     }

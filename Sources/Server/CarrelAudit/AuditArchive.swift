@@ -29,7 +29,7 @@ package struct AuditArchive: Sendable {
     /// - Throws: ``ServerError`` `conflict` if a row does not match its seal; errors of the database and `write`.
     package func write(_ write: (JSON) async throws -> Void) async throws {
         let start = try await database.read { [chain] in try chain.mark(.checkpoint, in: $0) }
-        try await write(["format": .string(Self.format), "after": start.map(Self.json) ?? .null])
+        try await write(["format": .string(Self.format), "after": start.map(\.json) ?? .null])
         var (last, count) = (start, 0)
         while true {
             let after = last
@@ -38,7 +38,7 @@ package struct AuditArchive: Sendable {
                 var (previous, lines, bytes): (AuditHead.Mark?, [(line: JSON, mark: AuditHead.Mark)], Int) = (after, [], 0)
                 for (entry, mark) in rows {
                     let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
-                    let row = Row(entry: entry, mark: mark, page: page)
+                    let row = SealedAuditRow(entry: entry, mark: mark, page: page)
                     guard try chain.count(row, after: previous) != nil else {
                         throw ServerError(
                             .conflict,
@@ -56,7 +56,7 @@ package struct AuditArchive: Sendable {
             for row in rows { try await write(row.line) }
             (last, count) = (end, count + rows.count)
         }
-        try await write(["end": last.map(Self.json) ?? .null, "rows": .integer(count)])
+        try await write(["end": last.map(\.json) ?? .null, "rows": .integer(count)])
     }
 
     /// Records that everything up to a position in the chain is in a file: only that is ever pruned.
@@ -93,7 +93,9 @@ package struct AuditArchive: Sendable {
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {
         var (last, entries) = (start, 0)
         for line in lines {
-            guard let row = Row(line) else { throw ServerError(.invalid, "a line of the archive is not an audit entry") }
+            guard let row = SealedAuditRow(line) else {
+                throw ServerError(.invalid, "a line of the archive is not an audit entry")
+            }
             guard let count = try chain.count(row, after: last) else { return .broken(number: (last?.number ?? 0) + 1) }
             entries += count
             last = row.mark
@@ -104,74 +106,5 @@ package struct AuditArchive: Sendable {
             return try chain.mark(.checkpoint, in: transaction) == end
         }
         return .intact(end: end, entries: entries, joins: joins)
-    }
-
-    // MARK: JSON
-
-    package static func json(_ mark: AuditHead.Mark) -> JSON {
-        ["number": .integer(mark.number), "seal": .string(Hex.encode(mark.seal))]
-    }
-
-    package static func mark(_ json: JSON?) -> AuditHead.Mark? {
-        guard let number = json?["number"]?.int.map(Int64.init), let seal = json?["seal"]?.string.flatMap(Hex.decode) else {
-            return nil
-        }
-        return AuditHead.Mark(number: number, seal: seal)
-    }
-
-    /// A row of the log with its place in the chain.
-    package struct Row {
-        let entry: Audit.Entry
-        package let mark: AuditHead.Mark
-        let page: AuditRow.Page?
-
-        init(entry: Audit.Entry, mark: AuditHead.Mark, page: AuditRow.Page?) {
-            (self.entry, self.mark, self.page) = (entry, mark, page)
-        }
-
-        package init?(_ json: JSON) {
-            guard let mark = AuditArchive.mark(json), let at = json["at"]?.int.map(Int64.init), let id = json["id"]?.string,
-                let actor = json["actor"]?.string, let action = json["action"]?.string, let subject = json["subject"]?.string,
-                let outcome = json["outcome"]?.string.flatMap(Audit.Entry.Outcome.init(rawValue:)),
-                let reason = json["reason"]?.string, let requestID = json["requestId"]?.string
-            else { return nil }
-            entry = Audit.Entry(
-                at: Instant(milliseconds: at),
-                actor: actor,
-                action: action,
-                subject: subject,
-                outcome: outcome,
-                reason: reason,
-                requestID: requestID,
-                id: id
-            )
-            self.mark = mark
-            guard let page = json["page"] else {
-                self.page = nil
-                return
-            }
-            guard let first = page["first"]?.int.map(Int64.init), let last = page["last"]?.int.map(Int64.init),
-                let filter = page["filter"]?.string.flatMap({ Base64.decode($0) }),
-                let bytes = page["entries"]?.string.flatMap({ Base64.decode($0) })
-            else { return nil }
-            let (start, end) = (Instant(milliseconds: first), Instant(milliseconds: last))
-            self.page = AuditRow.Page(first: start, last: end, filter: filter, bytes: bytes)
-        }
-
-        package var json: JSON {
-            var object: JSONObject = [
-                "number": .integer(mark.number), "seal": .string(Hex.encode(mark.seal)), "id": .string(entry.id),
-                "at": .integer(entry.at.milliseconds), "actor": .string(entry.actor), "action": .string(entry.action),
-                "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),
-                "requestId": .string(entry.requestID),
-            ]
-            if let page {
-                object["page"] = [
-                    "first": .integer(page.first.milliseconds), "last": .integer(page.last.milliseconds),
-                    "filter": .string(Base64.encode(page.filter)), "entries": .string(Base64.encode(page.bytes)),
-                ]
-            }
-            return .object(object)
-        }
     }
 }

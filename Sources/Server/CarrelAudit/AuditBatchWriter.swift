@@ -13,7 +13,7 @@ import CarrelThreads
 package final class AuditBatchWriter: Sendable {
     private struct Waiter {
         /// Nil for a caller that only waits for earlier entries.
-        let entry: Audit.Entry?
+        let entry: AuditEntry?
         let continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -37,7 +37,7 @@ package final class AuditBatchWriter: Sendable {
         }
 
         var count: Int { (page?.count ?? 0) + waitingEntries }
-        var entries: [Audit.Entry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
+        var entries: [AuditEntry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
         var isEmpty: Bool { page == nil && waiters.isEmpty }
     }
 
@@ -76,7 +76,7 @@ package final class AuditBatchWriter: Sendable {
     package var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
-    var unwritten: [Audit.Entry] {
+    var unwritten: [AuditEntry] {
         let (inFlight, next) = state.withLock { ($0.inFlight, $0.next) }
         return inFlight.entries + next.entries
     }
@@ -94,7 +94,7 @@ package final class AuditBatchWriter: Sendable {
         on subject: String,
         by actor: AuditActor,
         at moment: Instant,
-        outcome: Audit.Entry.Outcome = .allowed,
+        outcome: AuditEntry.Outcome = .allowed,
         reason: String = ""
     ) async throws {
         let now = ContinuousClock.now
@@ -123,7 +123,7 @@ package final class AuditBatchWriter: Sendable {
         if isThere { try await wait(with: nil) }
     }
 
-    private func wait(with entry: Audit.Entry?) async throws {
+    private func wait(with entry: AuditEntry?) async throws {
         try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
                 state.next.add(Waiter(entry: entry, continuation: continuation))

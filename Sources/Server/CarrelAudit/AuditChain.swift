@@ -21,8 +21,8 @@ package final class AuditChain: Sendable {
     /// The number and the seal of the entry after `last` (nil for the first): the seal covers the previous seal, and every field
     /// with its length before it.
     ///
-    /// - Throws: ``ServerError`` `conflict` if the numbers are exhausted, which only a forged entry can cause.
-    func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
+    /// - Throws: ``ServerError`` `conflict` when there is no number any more, which only a made-up entry can have taken.
+    func mark(of entry: AuditEntry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
         let (number, isTooLarge) = (last?.number ?? 0).addingReportingOverflow(1)
         if isTooLarge { throw head.isMissing }
         var bytes = last?.seal ?? []
@@ -81,7 +81,7 @@ package final class AuditChain: Sendable {
     }
 
     /// The number of entries of a row; nil if it does not match the seal after `last`.
-    package func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
+    package func count(_ row: SealedAuditRow, after last: AuditHead.Mark?) throws -> Int? {
         guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
         guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
         guard let page = row.page, page.digest == row.entry.reason else { return nil }
@@ -90,8 +90,8 @@ package final class AuditChain: Sendable {
 
     /// The numbers and seals of entries that continue the chain.
     ///
-    /// - Throws: the errors of ``end(in:)``, and `conflict` if the numbers are exhausted.
-    func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
+    /// - Throws: as ``end(in:)`` does, and `conflict` when there is no number any more.
+    func marks(of entries: [AuditEntry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
         var last = try end(in: transaction)
         return try entries.map { entry in
             let mark = try mark(of: entry, after: last)

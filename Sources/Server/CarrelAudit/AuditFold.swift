@@ -31,10 +31,10 @@ package final class AuditFold: Sendable {
         let action: String
         /// Empty for refusals of an account's own requests.
         let subject: String
-        let outcome: Audit.Entry.Outcome
+        let outcome: AuditEntry.Outcome
         let reason: String
 
-        init(_ actor: String, _ action: String, _ subject: String, _ outcome: Audit.Entry.Outcome, _ reason: String) {
+        init(_ actor: String, _ action: String, _ subject: String, _ outcome: AuditEntry.Outcome, _ reason: String) {
             (self.actor, self.action, self.subject, self.outcome, self.reason) = (actor, action, subject, outcome, reason)
             var hasher = Hasher()
             hasher.combine(subject)
@@ -65,7 +65,7 @@ package final class AuditFold: Sendable {
         let more: Int
         let last: Instant
 
-        var reason: String { Audit.Entry.folded(key.reason, more) }
+        var reason: String { AuditEntry.folded(key.reason, more) }
     }
 
     private enum Step { case folded, first, unfolded }
@@ -157,7 +157,7 @@ package final class AuditFold: Sendable {
         on subject: String,
         by actor: AuditActor,
         at now: Instant,
-        outcome: Audit.Entry.Outcome = .allowed,
+        outcome: AuditEntry.Outcome = .allowed,
         reason: String = ""
     ) async throws {
         let subject = Self.cut(subject)
@@ -240,7 +240,7 @@ package final class AuditFold: Sendable {
     }
 
     /// Entries with the counts that are not written yet.
-    var unwritten: [Audit.Entry] {
+    var unwritten: [AuditEntry] {
         let counts = state.withLock { state in
             state.ended
                 + state.accounts.values.flatMap { account in
@@ -268,23 +268,5 @@ package final class AuditFold: Sendable {
             end = subject.unicodeScalars.index(after: index)
         }
         return String(subject.unicodeScalars[..<end])
-    }
-}
-
-extension Audit.Entry {
-    /// The reason of an entry that represents several with the same reason.
-    static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
-
-    /// The reason, and the number of requests that the entry represents. An entry for several requests has no request id, and its
-    /// reason ends with " +" and their number.
-    package var unfolded: (reason: String, count: Int) {
-        guard requestID.isEmpty, let end = reason.utf8.lastIndex(of: UInt8(ascii: "+")), end != reason.startIndex else {
-            return (reason, 1)
-        }
-        let (head, digits) = (reason[..<reason.utf8.index(before: end)], reason[reason.utf8.index(after: end)...])
-        guard reason.utf8[reason.utf8.index(before: end)] == UInt8(ascii: " "), !digits.isEmpty,
-            digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let count = Int(digits)
-        else { return (reason, 1) }
-        return (String(head), count)
     }
 }

@@ -54,7 +54,7 @@ extension AuditStore {
         after number: Int64,
         limit: Int,
         in transaction: any Transaction
-    ) throws -> [(entry: Audit.Entry, mark: AuditHead.Mark)] {
+    ) throws -> [(entry: AuditEntry, mark: AuditHead.Mark)] {
         try transaction.rows(sealedAfter, [.integer(number), .integer(Int64(limit))]).map {
             (try entry($0), AuditHead.Mark(number: try $0.integer(8), seal: try $0.blob(9)))
         }

@@ -57,7 +57,7 @@ extension AuditStore {
         return (json(of: entry), [.instant(entry.at), .text(entry.id)])
     }
 
-    private static func json(of entry: Audit.Entry) -> JSON {
+    private static func json(of entry: AuditEntry) -> JSON {
         [
             "at": .init(entry.at), "actor": .string(entry.actor), "action": .string(entry.action),
             "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue),

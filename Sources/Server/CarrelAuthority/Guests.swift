@@ -79,9 +79,17 @@ final class Guests: Sendable {
             guard let census = state.census, census.total >= limit else { return nil }
             return census.sites.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
         }
-        let isRemoved = try crowded.map { try GuestStore.removeOldest(of: $0, at: now, in: transaction) } ?? false
+        let isRemoved = try crowded.map { try Self.removeOldest(of: $0, at: now, in: transaction) } ?? false
         try GuestStore.insert(player, from: site, in: transaction)
         return Change(added: site, crowded: crowded, isRemoved: isRemoved)
+    }
+
+    /// Deletes the oldest guest of a larger network, with its certificates and codes; whether there was one.
+    private static func removeOldest(of site: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
+        guard let id = try GuestStore.oldest(of: site, at: now, in: transaction) else { return false }
+        try LinkCodeStore.removeAll(of: id, in: transaction)
+        try PlayerStore.remove(id, in: transaction)
+        return true
     }
 
     /// Counts what a transaction changed that was committed.

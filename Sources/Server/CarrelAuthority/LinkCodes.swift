@@ -11,6 +11,7 @@ import CarrelStore
 import CarrelThreads
 import CarrelThrottling
 import CarrelVault
+import CarrelWebAPI
 
 /// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the
 /// device.
@@ -72,7 +73,7 @@ package struct LinkCodes: Sendable {
     ///   - text: the signed request.
     ///   - address: the player's address, for the page that names it.
     /// - Returns: the codes.
-    /// - Throws: ``HTTPError`` with a code `link.…` or `personalization.…`.
+    /// - Throws: ``RuleError`` with a code `link.…` or `personalization.…`.
     package func issue(_ text: String, from address: String) async throws -> Issued {
         let now = clock.now
         let environment = try await authority.keys().environment
@@ -89,12 +90,12 @@ package struct LinkCodes: Sendable {
             guard try LinkCodeStore.count(ofNetwork: network, at: now, in: transaction) < Self.networkLimit,
                 try LinkCodeStore.count(ofSite: site, at: now, in: transaction) < Self.siteLimit
             else {
-                throw HTTPError(
-                    .tooManyRequests,
+                throw RuleError(
+                    .throttled,
                     "link.too-many",
                     "too many devices wait for their code to be typed: try again in a few minutes",
                     fault: .host,
-                    headers: ["Retry-After": "60"]
+                    retryAfter: 60
                 )
             }
             try LinkCodeStore.makeRoom(for: personalizations.settings.linkLimit, at: now, in: transaction)
@@ -123,7 +124,7 @@ package struct LinkCodes: Sendable {
         do throws(RightsError) {
             unverified = try LinkRequest.Unverified(text)
         } catch {
-            throw HTTPError(.badRequest, "link.request", error.message, fault: .rejected)
+            throw RuleError(.invalid, "link.request", error.message, fault: .rejected)
         }
         let found = try await database.read {
             try PlayerStore.player(thumbprint: unverified.certificate, at: now, in: $0)
@@ -133,7 +134,7 @@ package struct LinkCodes: Sendable {
             let key = try PlayerCertificate(Certificate(der: found.certificate)).key
             return (try unverified.verified(by: key, environment: environment), found.player.id)
         } catch let error as RightsError {
-            throw HTTPError(.forbidden, "link.request", error.message, fault: .rejected)
+            throw RuleError(.forbidden, "link.request", error.message, fault: .rejected)
         }
     }
 
@@ -141,7 +142,7 @@ package struct LinkCodes: Sendable {
     ///
     /// - Parameter deviceCode: the player's secret.
     /// - Returns: the linked player, and the name of its account.
-    /// - Throws: ``HTTPError`` with a code `link.…`, and the member `error` of RFC 8628 §3.5.
+    /// - Throws: ``RuleError`` with a code `link.…`, and the member `error` of RFC 8628 §3.5.
     package func outcome(of deviceCode: String) async throws -> (player: Player, account: String) {
         let now = clock.now
         let hash = SHA256.hash(Array(deviceCode.utf8).rawSpan)
@@ -149,7 +150,7 @@ package struct LinkCodes: Sendable {
             guard let code = try LinkCodeStore.code(device: hash, in: transaction) else { return nil }
             guard code.state == .approved else { return (code, nil, nil) }
             let player = try PlayerStore.player(id: code.player, in: transaction)
-            return (code, player, try player?.account.flatMap { try AccountStore.account(id: $0, in: transaction) })
+            return (code, player, try player?.account.flatMap { try Accounts.find(id: $0, in: transaction) })
         }
         guard let (code, player, account) = found else {
             throw Self.refusal("link.unknown", "invalid_grant", "the code is not one of this service, or ended long ago")
@@ -168,8 +169,8 @@ package struct LinkCodes: Sendable {
         }
     }
 
-    /// Records a poll, and refuses it if it comes too early.
-    private func poll(_ hash: [UInt8], at now: Instant) throws(HTTPError) {
+    /// Notes a question, and refuses one that comes too early.
+    private func poll(_ hash: [UInt8], at now: Instant) throws(RuleError) {
         let usual = interval
         let isEarly = polls.withLock { polls -> Bool in
             guard var poll = polls[hash] else {
@@ -215,11 +216,10 @@ package struct LinkCodes: Sendable {
     ///   - isApproved: the reader's decision.
     ///   - account: the reader's account.
     ///   - family: the reader's session.
-    ///   - address: the reader's address.
-    ///   - requestID: the request's id for the audit log.
-    /// - Returns: the player; nil if no such code is pending.
-    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` if the player cannot be linked. Its code
-    ///   stays pending.
+    ///   - address: the reader's.
+    ///   - requestID: for the audit log.
+    /// - Returns: the player; nil for letters of no code that waits.
+    /// - Throws: 429 `link.throttled`; ``RuleError`` with a code `personalization.…` when the player cannot be linked. Its code waits on.
     package func decide(
         _ typed: String,
         isApproved: Bool,
@@ -255,16 +255,16 @@ package struct LinkCodes: Sendable {
         try LinkCodeStore.code(user: letters, in: transaction).flatMap { $0.state == .pending && now < $0.expiresAt ? $0 : nil }
     }
 
-    private func throttle(_ account: Account, _ address: String, at now: Instant) throws(HTTPError) {
+    private func throttle(_ account: Account, _ address: String, at now: Instant) throws(RuleError) {
         let wait =
             accountLimiter.take(account.id, at: now)
             ?? networkLimiter.take(SignInThrottle.network(of: address), at: now)
         guard let wait else { return }
-        throw HTTPError(
-            .tooManyRequests,
+        throw RuleError(
+            .throttled,
             "link.throttled",
             "too many codes were typed: try again in a minute",
-            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            retryAfter: max(1, wait.components.seconds)
         )
     }
 
@@ -286,12 +286,12 @@ package struct LinkCodes: Sendable {
 
     private static func shown(_ code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
 
-    private static func refusal(_ code: StaticString, _ error: String, _ message: String) -> HTTPError {
-        HTTPError(.badRequest, code, message, extra: [("error", .text(error))])
+    private static func refusal(_ code: String, _ error: String, _ message: String) -> RuleError {
+        RuleError(.invalid, code, message, facts: [("error", .text(error))])
     }
 
     private static let denied = refusal("link.denied", "access_denied", "the reader refused, or removed the device again")
-    private static let notPersonalized = HTTPError(
+    private static let notPersonalized = RuleError(
         .forbidden,
         "link.not-personalized",
         "the certificate is not one of this service, or has expired: personalise the device",

@@ -69,39 +69,29 @@ extension PlayerStore {
         isTombstone, noteLicense, number, bump, raise,
     ]
 
-    /// Revokes a player, a license or a key.
-    ///
-    /// - Parameters:
-    ///   - kind: `player`, `license` or `kid`; `key` for the thumbprint of a revoked player's key, which no list has.
-    ///   - id: the id.
-    ///   - end: the end of the license, after which it is in no list; nil if it has none.
-    ///   - byStaff: whether staff made the entry: no other entry displaces it from a full list.
-    ///   - account: the account whose suspension the entry lasts for; nil for a permanent entry.
-    ///   - now: the time.
-    ///   - transaction: the transaction.
-    /// - Throws: the database's error.
-    package static func revokeRight(
+    /// Writes an entry; whether it changed anything.
+    static func revokeRight(
         _ kind: String,
         _ id: String,
         until end: Instant?,
-        byStaff: Bool = false,
-        whileSuspended account: String? = nil,
+        byStaff: Bool,
+        whileSuspended account: String?,
         at now: Instant,
         in transaction: any Transaction
-    ) throws {
+    ) throws -> Bool {
         let values: [SQLValue] = [
             .text(kind), .text(id), .instant(now), .instant(end), .integer(byStaff ? 1 : 0), SQLValue(account),
         ]
-        if try transaction.run(revokeRight, values) > 0, kind != "key" { try bumpRevocations(in: transaction) }
+        return try transaction.run(revokeRight, values) > 0
     }
 
     /// Removes the entries that lasted for the suspension of an account.
-    package static func resumeRights(of account: String, in transaction: any Transaction) throws {
+    static func resumeRights(of account: String, in transaction: any Transaction) throws {
         if try transaction.run(resumeRights, [.text(account)]) > 0 { try bumpRevocations(in: transaction) }
     }
 
     /// Whether a license or a key is revoked for good.
-    package static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
+    static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
         try transaction.row(revokedRight, [.text(kind), .text(id)]) != nil
     }
 
@@ -117,23 +107,13 @@ extension PlayerStore {
         try transaction.row(isTombstone, [.text(first), .text(second)]) != nil
     }
 
-    /// Records that a player received a stored license, and the version of the list that its app reads.
-    ///
-    /// - Parameters:
-    ///   - end: the license's end; nil without an end.
-    ///   - listVersion: the version of the list of revocations that the app reads.
-    ///   - player: the player.
-    ///   - transaction: the transaction.
-    /// - Throws: the database's error.
-    package static func noteLicense(
-        until end: Instant?,
+    static func noteLicense(
+        until last: Instant,
         listVersion: Int,
-        of player: Player,
+        of player: String,
         in transaction: any Transaction
     ) throws {
-        let last = max(end ?? Player.never, player.licensedUntil ?? end ?? Player.never)
-        guard last != player.licensedUntil || listVersion != player.listVersion else { return }
-        try transaction.run(noteLicense, [.text(player.id), .instant(last), .integer(Int64(listVersion))])
+        try transaction.run(noteLicense, [.text(player), .instant(last), .integer(Int64(listVersion))])
     }
 
     /// The entries of both kinds of lists.
@@ -171,8 +151,8 @@ extension PlayerStore {
         Int(try transaction.row(revokedCount, [.instant(now)])?.integer(0) ?? 0)
     }
 
-    /// The number of the revocation list; 0 before the first.
-    package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
+    /// The number of the list of what is revoked; 0 before the first.
+    static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
         try number("revocations", in: transaction)
     }
 

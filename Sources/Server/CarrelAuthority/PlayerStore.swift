@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
+import CarrelBytes
 package import CarrelStore
 import CarrelVault
 
@@ -149,15 +149,15 @@ package enum PlayerStore {
     }
 
     /// A player by the thumbprint of its signing key.
-    package static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
+    static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
         try transaction.row(bySigningKey, [.text(signingKey)]).map(player)
     }
 
-    package static func player(id: String, in transaction: any Transaction) throws -> Player? {
+    static func player(id: String, in transaction: any Transaction) throws -> Player? {
         try transaction.row(byID, [.text(id)]).map(player)
     }
 
-    package static func players(of account: String, in transaction: any Transaction) throws -> [Player] {
+    static func players(of account: String, in transaction: any Transaction) throws -> [Player] {
         try transaction.rows(byAccount, [.text(account)]).map(player)
     }
 
@@ -239,7 +239,7 @@ package enum PlayerStore {
     }
 
     /// Records the first license of a player, which is a guest no longer.
-    package static func recordLicense(of id: String, at now: Instant, in transaction: any Transaction) throws {
+    static func recordLicense(of id: String, at now: Instant, in transaction: any Transaction) throws {
         try transaction.run(recordLicense, [.text(id), .instant(now)])
         try GuestStore.remove(id, in: transaction)
     }
@@ -282,7 +282,7 @@ package enum PlayerStore {
     }
 
     /// A player by the digest of one of its certificates that has not expired, and that certificate in DER.
-    package static func player(
+    static func player(
         thumbprint: [UInt8],
         at now: Instant,
         in transaction: any Transaction
@@ -294,7 +294,7 @@ package enum PlayerStore {
     }
 
     /// Whether the nonce was not used before.
-    package static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
+    static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(useNonce, [.blob(nonce), .instant(end)]) > 0
     }
 

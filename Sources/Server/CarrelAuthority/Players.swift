@@ -49,7 +49,7 @@ package struct Players: Sendable {
             count += 1
             if let end = player.licensedUntil, now < end {
                 let until = end == Player.never ? nil : end
-                try PlayerStore.revokeRight("player", player.id, until: until, byStaff: byStaff, at: now, in: transaction)
+                try RevokedRight.player.revoke(player.id, until: until, byStaff: byStaff, at: now, in: transaction)
             }
             try note(.revoked(byStaff: byStaff), of: player, at: now, in: transaction)
         }
@@ -65,7 +65,7 @@ package struct Players: Sendable {
             guard let player = try PlayerStore.player(id: id, in: transaction) else { continue }
             if let revokedAt = player.revokedAt, try transaction.row(PlayerStore.leavesNothing, [.text(id)]) == nil {
                 for key in [player.signingKey, player.agreementKey] {
-                    try PlayerStore.revokeRight("key", key, until: nil, at: revokedAt, in: transaction)
+                    try RevokedRight.playerKey.revoke(key, until: nil, at: revokedAt, in: transaction)
                 }
             }
             try note(.removed, of: player, at: now, in: transaction)

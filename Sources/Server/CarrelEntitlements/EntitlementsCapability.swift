@@ -3,7 +3,7 @@
 import CarrelSubscription
 package import CarrelAccounts
 package import CarrelAudit
-package import CarrelBytes
+import CarrelBytes
 package import CarrelCatalog
 package import CarrelHTTP
 package import CarrelHome
@@ -57,31 +57,6 @@ package struct EntitlementsCapability: Capability {
             devicePolicy: devices,
             givesFeedPasswords: givesFeedPasswords
         )
-    }
-
-    /// The device limit of an account: staff's, else its plans', else the operator's.
-    ///
-    /// - Parameters:
-    ///   - policy: the operator's limit.
-    ///   - account: the account's id.
-    ///   - now: the time.
-    ///   - transaction: the transaction.
-    /// - Returns: the limit.
-    /// - Throws: the database's error.
-    package static func devicePolicy(
-        _ policy: DevicePolicy,
-        of account: String,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> DevicePolicy {
-        var policy = policy
-        if let own = try AccountStore.deviceLimit(of: account, in: transaction) {
-            policy.limit = own
-        } else {
-            let plans = try SubscriptionStore.subscriptions(of: account, in: transaction).filter { $0.isCurrent(at: now) }
-            policy.limit = plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
-        }
-        return policy
     }
 
     package static let tables: [String: PersonalData.Treatment] = [

@@ -48,7 +48,7 @@ struct LocalAccountSource: EntitlementSource {
 
     /// Registers the device and opens the session, in one transaction.
     private func start(
-        _ record: AccountStore.SignInRecord,
+        _ record: SignInRecord,
         _ device: Devices.Claim,
         rehash: String?,
         _ request: SignInRequest
@@ -63,7 +63,7 @@ struct LocalAccountSource: EntitlementSource {
             guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
                 return .passwordChanged
             }
-            let policy = try EntitlementsCapability.devicePolicy(devicePolicy, of: account.id, at: now, in: transaction)
+            let policy = try devicePolicy.applied(to: account.id, at: now, in: transaction)
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }
@@ -182,7 +182,7 @@ struct LocalAccountSource: EntitlementSource {
     }
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
-        guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else { return nil }
+        guard let account = try await database.read({ try Accounts.find(named: name, in: $0) }) else { return nil }
         let explanation = try await subscriptions.explain(productID, to: account)
         let (verdict, rule): (SourceExplanation.Verdict, String?) =
             switch explanation.verdict {

@@ -138,7 +138,7 @@ package struct Subscriptions: Sendable {
         of id: String,
         account: String,
         to end: Instant,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         by actor: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction

@@ -58,37 +58,4 @@ package struct MasterKeys: Sendable {
     package func held(by keyring: MasterKeyring) -> [Int64] {
         known.filter { keyring.fingerprint(of: $0.version) == $0.fingerprint }.map(\.version)
     }
-
-    /// Checks a keyring against a database, and lets it wrap under the version in use.
-    ///
-    /// A database without keys takes the keyring's, if they unwrap its secrets. Later versions that the database does not know
-    /// are kept for the next rotation.
-    ///
-    /// - Parameters:
-    ///   - keyring: the keys of the home.
-    ///   - database: the home's database.
-    ///   - now: the time.
-    /// - Returns: the keyring.
-    /// - Throws: ``ServerError`` `masterKey` if a key differs or is missing.
-    static func settle(_ keyring: MasterKeyring, in database: any Database, at now: Instant) async throws -> MasterKeyring {
-        var keys = try await database.read { try MasterKeyStore.known(in: $0) }
-        try keys.require(keyring)
-        let isFirst = keys.known.isEmpty
-        if isFirst {
-            for (_, secret) in try await database.read({ try SecretStore.secrets(in: $0) }) { _ = try keyring.unwrap(secret) }
-        }
-        let newest = keys.known.last?.version ?? 0
-        let fresh = keyring.versions.filter { $0 > newest }.compactMap { version in
-            keyring.fingerprint(of: version).map { Known(version: version, fingerprint: $0, isActive: isFirst) }
-        }
-        if !fresh.isEmpty {
-            keys = try await database.write { transaction in
-                for key in fresh { try MasterKeyStore.insert(key, at: now, in: transaction) }
-                // Another node may have been first: the database decides.
-                return try MasterKeyStore.known(in: transaction)
-            }
-            try keys.require(keyring)
-        }
-        return keyring.wrapping(under: keys.current)
-    }
 }

@@ -29,7 +29,7 @@ package struct ServiceContext: Sendable {
         self.database = database
         self.clock = clock
         self.metrics = metrics
-        let keyring = try await MasterKeys.settle(try MasterKeyring(of: home), in: database, at: clock.now)
+        let keyring = try await MasterKeyring(of: home).settled(in: database, at: clock.now)
         master = MasterKeyring.Shared(of: home, keyring)
         activity = Activity(clock: clock)
         expunging = Expunging(database)

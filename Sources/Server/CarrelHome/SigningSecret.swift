@@ -47,7 +47,19 @@ package struct SigningSecret: Sendable {
         try SecretStore.signing(purpose, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
     }
 
-    /// Creates the first secret of a purpose if there is none.
+    /// The secrets that nothing signed in the last while: a later one began to sign before it.
+    ///
+    /// - Parameters:
+    ///   - secrets: all secrets of a purpose.
+    ///   - life: how long what they signed is valid, with the delay until all nodes know a later secret.
+    ///   - now: the time.
+    /// - Returns: the secrets that verify nothing any more.
+    package static func dead(_ secrets: [SigningSecret], after life: Duration, at now: Instant) -> [SigningSecret] {
+        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > life }.map(\.0)
+    }
+
+    /// Makes the first secret of a purpose where there is none.
     package static func makeFirst(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,

@@ -131,7 +131,7 @@ final class CommunicationKeys: Sendable {
         let wrapped = try master.current.wrap(secret)
         let master = master
         try await database.write { transaction in
-            if let owner { try AccountStore.requireServiceKey(owner, in: transaction) }
+            if let owner { try Accounts.requireServiceKey(owner, in: transaction) }
             if let known = try LicenseStore.communicationKey(id, in: transaction) {
                 guard try master.unwrap(known.key) == secret, known.owner == owner else {
                     throw ServerError(.conflict, "another key has this id", conflictingID: id.uuid)

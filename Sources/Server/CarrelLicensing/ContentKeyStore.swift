@@ -52,7 +52,15 @@ enum ContentKeyStore {
         }
     }
 
-    /// Reads a key; returns nil if none is within the reach.
+    /// A key as lists have it.
+    struct Listed: Sendable {
+        let id: KeyID
+        let addedAt: Instant
+        /// The id of the back-office key that may name it; nil for every portal.
+        let owner: String?
+    }
+
+    /// A key; nil without one within the reach.
     static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
         guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)) else { return nil }
         return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
@@ -73,10 +81,10 @@ enum ContentKeyStore {
     }
 
     /// The ids of keys with the times at which they were added, in the order of the ids.
-    static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [ContentKeys.Listed] {
+    static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [Listed] {
         try transaction.rows(page, [.text(id?.hex ?? ""), .integer(Int64(limit))]).compactMap { row in
             let (addedAt, owner) = (try row.instant(1), try row.textIfPresent(2))
-            return KeyID(hex: try row.text(0)).map { ContentKeys.Listed(id: $0, addedAt: addedAt, owner: owner) }
+            return KeyID(hex: try row.text(0)).map { Listed(id: $0, addedAt: addedAt, owner: owner) }
         }
     }
 

@@ -24,14 +24,6 @@ struct ContentKeys: Sendable {
         (self.database, self.clock, self.master) = (database, clock, master)
     }
 
-    /// A key as lists have it.
-    struct Listed: Sendable {
-        let id: KeyID
-        let addedAt: Instant
-        /// The id of the back-office key that may name it; nil for every portal.
-        let owner: String?
-    }
-
     /// Live licenses that a refusal counts at most.
     private static let countLimit = 1000
 
@@ -50,7 +42,7 @@ struct ContentKeys: Sendable {
         let wrapped = try master.current.wrap(key)
         let master = master
         try await database.write { transaction in
-            guard try !PlayerStore.isRevoked(right: "kid", id.hex, in: transaction) else {
+            guard try !RevokedRight.key.isRevoked(id.hex, in: transaction) else {
                 throw ServerError(
                     .conflict,
                     "the id of the key was revoked: give the content a key with another id",
@@ -73,7 +65,7 @@ struct ContentKeys: Sendable {
 
     /// Refuses an unknown owner, and an owner of the key of a title, which opens the title for every portal.
     private func requirePortal(_ owner: String, _ id: KeyID) async throws {
-        try await database.read { try AccountStore.requireServiceKey(owner, in: $0) }
+        try await database.read { try Accounts.requireServiceKey(owner, in: $0) }
         guard try await !titleKeys().contains(id) else {
             throw ServerError(.forbidden, "the key of a title has no owner: staff add it with 'carrel content-key add'")
         }
@@ -84,7 +76,7 @@ struct ContentKeys: Sendable {
         let (now, found) = (clock.now, titles.find(0, at: clock.now))
         if let known = found.value, found.isFresh { return known }
         let ids = try await database.search { try TitleStore.allIDs(in: $0) }
-        let keys = Set(ids.map { KeyID(label: LicenseDesk.contentID(ofTitle: $0)) })
+        let keys = Set(ids.map { KeyID(label: TitleContent.id(ofTitle: $0)) })
         titles.insert(keys, for: 0, readAt: now, since: found)
         return keys
     }
@@ -96,7 +88,7 @@ struct ContentKeys: Sendable {
         guard !contents.isEmpty else { return }
         let areThere = try await database.read { transaction in
             try contents.allSatisfy { content in
-                guard try !PlayerStore.isRevoked(right: "kid", content.keyID.hex, in: transaction) else { return false }
+                guard try !RevokedRight.key.isRevoked(content.keyID.hex, in: transaction) else { return false }
                 return try content.key != nil
                     || ContentKeyStore.key(content.keyID, of: .portal(portal), in: transaction) != nil
             }
@@ -105,7 +97,7 @@ struct ContentKeys: Sendable {
     }
 
     /// Keys in the order of their ids.
-    func list(after id: KeyID?, limit: Int) async throws -> [Listed] {
+    func list(after id: KeyID?, limit: Int) async throws -> [ContentKeyStore.Listed] {
         try await database.read { try ContentKeyStore.list(after: id, limit: limit, in: $0) }
     }
 
@@ -138,7 +130,7 @@ struct ContentKeys: Sendable {
         try await database.write { transaction in
             // a key that was removed before can be revoked still
             guard try ContentKeyStore.remove(id, in: transaction) || isRevoked else { throw Self.unknown }
-            if isRevoked { try PlayerStore.revokeRight("kid", id.hex, until: nil, byStaff: true, at: now, in: transaction) }
+            if isRevoked { try RevokedRight.key.revoke(id.hex, until: nil, byStaff: true, at: now, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -6,7 +6,7 @@ import CarrelJSON
 
 /// A denied request of a player, from the audit log, with remedies.
 package struct LicenseDenial {
-    let entry: Audit.Entry
+    let entry: AuditEntry
 
     /// The maximum number of reported denials.
     static let limit = 20

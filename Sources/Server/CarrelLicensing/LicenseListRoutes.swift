@@ -24,15 +24,6 @@ struct LicenseListRoutes: Sendable {
 
     private static let redemptionLimit = 100
 
-    /// Distinguishes a player without records from an unknown player; records outlive their player.
-    ///
-    /// - Throws: ``ServerError`` `request.not-found`.
-    static func requirePlayer(_ id: String, in transaction: any Transaction) throws {
-        guard try PlayerStore.player(id: id, in: transaction) != nil else {
-            throw ServerError(.notFound, "there is no such player")
-        }
-    }
-
     func add(to router: inout Router) {
         router.on(.get, "v1/licenses") { request, _ in
             let account = try await callers.owner(request).account.id
@@ -40,7 +31,7 @@ struct LicenseListRoutes: Sendable {
             let found = try await database.read {
                 try LicenseLists.licenses(ofSubject: account, after: page.after, limit: page.limit, in: $0)
             }
-            return .json(.object(page.json("licenses", found, LicensingRoutes.json) { ($0.issuedAt, $0.id) })).unstored
+            return .json(.object(page.json("licenses", found, \.json) { ($0.issuedAt, $0.id) })).unstored
         }
         router.on(.delete, "v1/licenses/{license}") { request, parameters in
             let account = try await callers.owner(request).account.id
@@ -53,26 +44,26 @@ struct LicenseListRoutes: Sendable {
             let player = parameters["player"]
             let found = try await database.read { transaction in
                 let found = try LicenseLists.redemptions(of: player, limit: Self.redemptionLimit, in: transaction)
-                if found.isEmpty { try Self.requirePlayer(player, in: transaction) }
+                if found.isEmpty { try Players.require(player, in: transaction) }
                 return found
             }
-            return .json(["redemptions": .array(found.map(LicensingRoutes.json))]).unstored
+            return .json(["redemptions": .array(found.map(\.json))]).unstored
         }
         router.on(.get, "admin/v1/players/{player}/denials") { request, parameters in
             try await callers.require(request, .manageLicenses)
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             let player = parameters["player"]
             (filter.about, filter.action, filter.limit) = (player, "license.deny", LicenseDenial.limit)
             let entries = try await audit.list(filter)
-            if entries.isEmpty { try await database.read { try Self.requirePlayer(player, in: $0) } }
+            if entries.isEmpty { _ = try await database.read { try Players.require(player, in: $0) } }
             return .json(["denials": .array(entries.map { LicenseDenial(entry: $0).json })]).unstored
         }
         router.on(.get, "admin/v1/licenses/{license}/explanation") { request, parameters in
             try await callers.require(request, .manageLicenses)
             let (id, now) = (parameters["license"], clock.now)
             var explanation = try await database.read { [orders] in try LicenseExplanation(id, orders, at: now, in: $0) }
-            // entries of the license's player since it received the license
-            var filter = Audit.Filter()
+            // those of the license's player since it has the license
+            var filter = AuditFilter()
             (filter.about, filter.action, filter.limit) = (explanation.license.player, "license.deny", 5)
             filter.since = explanation.license.issuedAt
             explanation.denials = try await audit.list(filter).map { LicenseDenial(entry: $0) }

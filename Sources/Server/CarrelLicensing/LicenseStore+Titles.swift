@@ -52,8 +52,7 @@ extension LicenseStore {
         at now: Instant,
         in transaction: any Transaction
     ) throws {
-        try PlayerStore.revokeRight(
-            "license",
+        try RevokedRight.license.revoke(
             license.id,
             until: license.terms.notAfter,
             byStaff: byStaff,

@@ -64,7 +64,7 @@ package final class Tokens: Sendable {
                     signsFrom: from,
                     purpose,
                     known: known,
-                    dead: atOnce ? known : Self.dead(known, at: now),
+                    dead: atOnce ? known : SigningSecret.dead(known, after: Self.longestLife, at: now),
                     full: "255 secrets of tokens are in use, and tokens may last ten years: end all tokens with --at-once",
                     in: transaction
                 )
@@ -76,12 +76,6 @@ package final class Tokens: Sendable {
         cache.invalidateAll()
         communicationKeys.forgetOwn()
         return made
-    }
-
-    /// The secrets under which all tokens have ended: this long after a later secret began to seal.
-    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
-        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > longestLife }.map(\.0)
     }
 
     /// Seals rules under the newest secret.

@@ -135,23 +135,8 @@ package struct Listening: Sendable {
         }
     }
 
-    /// A place in a title.
-    package struct Position: Sendable, Equatable {
-        package let orderID: String
-        /// The end of the interval, not later than its arrival allows.
-        package let lastUpdated: Instant
-        package let seconds: Int64
-        /// The same position in milliseconds, if the client reported it.
-        package let milliseconds: Int64?
-        package let deviceID: String?
-        package let deviceName: String?
-
-        /// The most exact figure there is.
-        package var exactMilliseconds: Int64 { milliseconds ?? seconds * 1000 }
-    }
-
     /// The position of an order's listener; nil without a report.
-    package func latest(_ orderID: String) async throws -> Position? {
+    package func latest(_ orderID: String) async throws -> ListeningPosition? {
         try await database.read { transaction in
             guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
             return try ListeningStore.latest(order: orderID, in: transaction)
@@ -159,7 +144,7 @@ package struct Listening: Sendable {
     }
 
     /// The position of an account in a title, across its orders: borrowing again keeps the position.
-    package func latest(account: String, title: String) async throws -> Position? {
+    package func latest(account: String, title: String) async throws -> ListeningPosition? {
         try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
     }
 

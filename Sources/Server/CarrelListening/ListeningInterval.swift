@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelBytes
-package import CarrelJSON
 import CarrelOrders
 import CarrelWebAPI
 
@@ -66,26 +65,7 @@ package struct ListeningInterval: Sendable, Hashable {
     /// Tolerance for clocks of devices that are ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
 
-    /// Reads one element of a report, in the form of existing apps: member names in any case, numbers also as strings.
-    package init(json: JSON) throws(Refusal) {
-        guard let element = ReportElement(json) else { throw .malformed(nil) }
-        self.init(
-            orderID: try element.orderID("id"),
-            startUTC: try element.instant("startUtc"),
-            endUTC: try element.instant("endUtc"),
-            startPosition: try element.seconds("startPosition"),
-            endPosition: try element.seconds("endPosition")
-        )
-        endPositionMS = element.whole("positionMs")
-        deviceID = try element.label("deviceId")
-        deviceName = try element.label("deviceName")
-        if let told = element.number("speed"), told > 0 { speed = told }
-        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
-            endPositionMS = nil
-        }
-    }
-
-    /// Performs the checks that do not need the order.
+    /// Checks what can be checked without the order.
     package func validate() throws(Refusal) {
         guard endUTC >= startUTC else { throw .timeReversed }
         guard endUTC - startUTC <= Self.longest else { throw .tooLong }

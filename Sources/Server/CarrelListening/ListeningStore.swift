@@ -102,7 +102,7 @@ package enum ListeningStore {
         return false
     }
 
-    static func latest(order: String, in transaction: any Transaction) throws -> Listening.Position? {
+    static func latest(order: String, in transaction: any Transaction) throws -> ListeningPosition? {
         try transaction.row(latest, [.text(order)]).map(position)
     }
 
@@ -111,12 +111,12 @@ package enum ListeningStore {
         try transaction.rows(titlesHeard, [.text(account)]).map { try $0.text(0) }
     }
 
-    static func latest(account: String, title: String, in transaction: any Transaction) throws -> Listening.Position? {
+    static func latest(account: String, title: String, in transaction: any Transaction) throws -> ListeningPosition? {
         try transaction.row(latestOfTitle, [.text(account), .text(title)]).map(position)
     }
 
-    private static func position(_ row: Row) throws -> Listening.Position {
-        Listening.Position(
+    private static func position(_ row: Row) throws -> ListeningPosition {
+        ListeningPosition(
             orderID: try row.text(0),
             lastUpdated: try row.instant(1),
             seconds: try row.integer(2),

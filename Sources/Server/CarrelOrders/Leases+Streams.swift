@@ -3,29 +3,6 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// A stream that counts towards a subject's limit like a listener.
-package struct CountedStream: Sendable, Equatable {
-    package let id: String
-    package let since: Instant
-    /// The end of its lease, if it is not renewed.
-    package let until: Instant
-
-    package init(id: String, since: Instant, until: Instant) {
-        self.id = id
-        self.since = since
-        self.until = until
-    }
-}
-
-/// The streams of a higher capability, which count like listeners.
-package protocol StreamLedger: Sendable {
-    /// The streams of a subject whose leases last, the oldest first.
-    func streams(of subject: String, at now: Instant) async throws -> [CountedStream]
-
-    /// Ends streams that lost their place.
-    func end(_ streams: [String], of subject: String, at now: Instant) async throws
-}
-
 extension Leases {
     /// A place for a stream that is being written: it counts from the decision on, and is in the ledger once it is committed.
     package struct Reservation: Sendable {

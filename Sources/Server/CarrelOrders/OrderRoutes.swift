@@ -73,7 +73,7 @@ struct OrderRoutes {
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await callers.require(request, .readOrders)
-        var filter = Orders.Filter(
+        var filter = OrderFilter(
             account: request.query["account"],
             titleID: request.query["title"],
             number: request.query["orderNumber"]

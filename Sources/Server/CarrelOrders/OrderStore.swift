@@ -153,7 +153,7 @@ package enum OrderStore {
         _ = try transaction.run(activate, [.text(id), .instant(now)])
     }
 
-    static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
+    static func list(_ filter: OrderFilter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
         let values: [SQLValue] = [
             .text(filter.titleID ?? ""), .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
             .integer(Int64(filter.limit)),

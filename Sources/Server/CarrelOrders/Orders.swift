@@ -83,7 +83,7 @@ package final class Orders: Sendable {
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
     ///   belongs to a different order).
     package func place(_ request: Request, by actor: AuditActor = .operator) async throws -> (order: Order, created: Bool) {
-        let accountName = try Accounts.checkedName(request.account)
+        let accountName = try Account.checkedName(request.account)
         if let start = request.start, let end = request.end, end <= start {
             throw ServerError(.invalid, "an order ends after it starts")
         }
@@ -105,7 +105,7 @@ package final class Orders: Sendable {
                 return (order, false)
             }
             let title = try wanted.titleID(in: transaction)
-            let account = try AccountStore.findOrInsert(Account(id: accountID, name: accountName), at: now, in: transaction)
+            let account = try Accounts.findOrCreate(Account(id: accountID, name: accountName), at: now, in: transaction)
             let order = Order(
                 id: orderID,
                 number: request.number,
@@ -181,25 +181,8 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// Criteria for listing orders.
-    package struct Filter: Sendable {
-        package var account: String?
-        package var titleID: String?
-        package var number: String?
-        /// The last order of the page before, by creation time and id.
-        package var after: (Instant, String)?
-        package var limit: Int
-
-        package init(account: String? = nil, titleID: String? = nil, number: String? = nil, limit: Int = 100) {
-            self.account = account
-            self.titleID = titleID
-            self.number = number
-            self.limit = limit
-        }
-    }
-
     /// The orders that pass the filter, oldest first, with the names of their accounts.
-    package func list(_ filter: Filter) async throws -> [(order: Order, account: String)] {
+    package func list(_ filter: OrderFilter) async throws -> [(order: Order, account: String)] {
         try await database.read { try OrderStore.list(filter, in: $0) }
     }
 

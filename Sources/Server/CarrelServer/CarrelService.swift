@@ -57,8 +57,8 @@ package final class CarrelService: Sendable {
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
         package var players = Personalizations.Settings()
-        package var licenses = Licenses.Settings()
-        /// Host and port of the listener that requests player certificates, if its port is known beforehand.
+        package var licenses = LicenseSettings()
+        /// Host and port of the listener that asks players for their certificate, where its port is known beforehand.
         package var rightsListener: String?
         /// Maximum sign-in attempts per minute and network; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
@@ -130,7 +130,7 @@ package final class CarrelService: Sendable {
         var players = settings.players
         players.publicURL = settings.stream.publicURL
         let authority = try await AuthorityCapability(context, players, accounts) {
-            try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
+            try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing

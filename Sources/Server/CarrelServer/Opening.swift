@@ -3,6 +3,7 @@
 package import CarrelBytes
 package import CarrelHome
 package import CarrelStore
+package import CarrelWebAPI
 import Glibc
 
 // How a home's database and service are opened.
@@ -24,19 +25,21 @@ extension CarrelService {
     /// Opens the service of a home.
     ///
     /// - Parameters:
-    ///   - home: the home with media and keys.
-    ///   - database: nil for the embedded database in the home.
-    ///   - missing: whether to create missing folders, database and master key.
-    ///   - settings: the operator's settings.
-    ///   - clock: the clock.
-    /// - Returns: the service, ready to serve requests.
+    ///   - home: where media and keys are.
+    ///   - database: nil for the embedded one, which is in the home too.
+    ///   - missing: whether folders, database and master key are created where they are missing.
+    ///   - settings: what the operator decided.
+    ///   - clock: tells the time.
+    ///   - isLeftOut: whether a capability is left out, with its routes, jobs, metrics and personal data.
+    /// - Returns: the service, ready to answer.
     /// - Throws: ``ServerError`` for the home and its keys, `StoreError` for the database.
     package static func open(
         _ home: Home,
         database: (any Database)? = nil,
         missing: Home.Missing = .refuse,
         settings: Settings = Settings(),
-        clock: any WallClock = SystemClock()
+        clock: any WallClock = SystemClock(),
+        leavingOut isLeftOut: (any Capability) -> Bool = { _ in false }
     ) async throws -> CarrelService {
         if missing == .create { try home.make() }
         if database == nil, missing == .create, !home.hasDatabase {
@@ -47,7 +50,14 @@ extension CarrelService {
             try await prepareMasterKey(home, state, missing: missing)
             let blobs = try DirectoryBlobStore(path: home.blobsPath)
             try await Installation.pair(state, blobs, at: clock.now)
-            return try await CarrelService(home: home, database: state, blobs: blobs, settings: settings, clock: clock)
+            return try await CarrelService(
+                home: home,
+                database: state,
+                blobs: blobs,
+                settings: settings,
+                clock: clock,
+                leavingOut: isLeftOut
+            )
         } catch {
             if database == nil { await state.close() }
             throw error

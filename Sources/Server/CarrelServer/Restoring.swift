@@ -21,9 +21,8 @@ extension CarrelService {
         package let carriedOver: [String: Int]?
         /// The reason why nothing was carried over; nil otherwise.
         package let problem: String?
-        /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that
-        /// opens.
-        package let lost: [Audit.Entry]?
+        /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that opens.
+        package let lost: [AuditEntry]?
         /// Whether the database has secrets that nothing unwraps, because the home has no master key.
         package let needsMasterKey: Bool
     }

@@ -124,7 +124,7 @@ struct SignOn: Sendable {
         if let known = try SignOnStore.account(issuer: issuer, subject: subject, in: transaction) { return known }
         for candidate in fresh {
             // An existing account belongs to another user, whatever its name.
-            let account = try AccountStore.findOrInsert(candidate, at: now, in: transaction)
+            let account = try Accounts.findOrCreate(candidate, at: now, in: transaction)
             guard account.id == candidate.id else { continue }
             let isNew = try SignOnStore.link(
                 issuer: issuer,

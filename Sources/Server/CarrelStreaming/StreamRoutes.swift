@@ -33,7 +33,7 @@ struct StreamRoutes {
         router.on(.get, "\(order)/{ticket}/{file}", secret: ["order", "ticket"]) { request, parameters in
             do {
                 return try await file(request, parameters)
-            } catch let error as HTTPError where error.status == .forbidden {
+            } catch let error as RuleError where error.kind == .forbidden {
                 activity.refuse(error.code.identifier)
                 throw error
             }
@@ -100,11 +100,11 @@ struct StreamRoutes {
         let purpose: Tickets.Purpose = suffix == "key" ? .key : .segment
         let tickets = try await streaming.tickets.tickets(at: now)
         guard tickets.verify(parameters["ticket"], purpose, order: grant.order.id, at: now) else {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "ticket.invalid",
                 "this address is no longer valid: fetch the playlist again",
-                extra: [("reason", .text("ticket"))]
+                facts: [("reason", .text("ticket"))]
             )
         }
         try Streaming.requireLive(grant, at: now)

@@ -48,46 +48,46 @@ package final class Streaming: Sendable {
     }
 
     /// Refuses an order that is not live, or whose account is suspended, with the reason.
-    static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(HTTPError) {
+    static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(RuleError) {
         let order = grant.order
         let availability = order.availability(at: now)
         if availability == .live, grant.isSuspended {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "order.suspended",
                 "the account of this order is suspended",
-                extra: [("reason", .text("suspended"))]
+                facts: [("reason", .text("suspended"))]
             )
         }
         let detail: String
-        var extra: [(String, HTTPError.Value)] = [("reason", .text(availability.rawValue))]
+        var facts: [(String, HTTPError.Value)] = [("reason", .text(availability.rawValue))]
         switch availability {
         case .live: return
         case .notStarted:
             detail = "this order has not started yet"
-            if let start = order.startsAt { extra.append(("startsAt", .text(start.description))) }
+            if let start = order.startsAt { facts.append(("startsAt", .text(start.description))) }
         case .expired:
             detail = "this order has expired"
-            if let end = order.endsAt { extra.append(("endedAt", .text(end.description))) }
+            if let end = order.endsAt { facts.append(("endedAt", .text(end.description))) }
         case .returned: detail = "this title has been returned"
         case .revoked: detail = "this order has been revoked"
         case .cancelled: detail = "this order has been cancelled"
         }
-        throw HTTPError(.forbidden, HTTPError.Code("order.\(availability.rawValue)"), detail, extra: extra)
+        throw RuleError(.forbidden, "order.\(availability.rawValue)", detail, facts: facts)
     }
 
     /// Takes or renews the listener's lease, or refuses.
     func requireLease(_ subject: String, _ listener: String, at now: Instant) async throws {
         guard case .refused(let seconds) = try await leases.take(subject, listener, at: now) else { return }
-        throw HTTPError(
+        throw RuleError(
             .forbidden,
             "order.concurrency",
             "too many concurrent listeners: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
-            extra: [
+            facts: [
                 ("reason", .text("concurrency")), ("limit", .number(Int64(settings.concurrency))),
                 ("retryAfter", .number(seconds)),
             ],
-            headers: ["Retry-After": String(seconds)]
+            retryAfter: seconds
         )
     }
 

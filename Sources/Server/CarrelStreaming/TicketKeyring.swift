@@ -121,10 +121,9 @@ package final class TicketKeyring: Sendable {
     ) throws -> [UInt8] {
         let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
         let secrets = try SigningSecret.all(.ticket, master, in: transaction)
-            .sorted { $0.signsFrom < $1.signsFrom }
         // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
         let held = Tickets.Window.length(life: longest) + longest + 120_000
-        return zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }.map(\.0.id)
+        return SigningSecret.dead(secrets, after: .milliseconds(held), at: now).map(\.id)
     }
 
     private func reload(at now: Instant, afterChange: Bool = false) async throws -> Tickets {

@@ -13,12 +13,12 @@ package enum SameOrigin {
     ///
     /// - Parameter request: the request, whatever its method.
     /// - Throws: 403 `request.other-origin`.
-    package static func require(_ request: HTTPRequest) throws(HTTPError) {
+    package static func require(_ request: HTTPRequest) throws(RuleError) {
         guard !request.method.isSafe else { return }
         let (site, origin) = (request.headers["Sec-Fetch-Site"], request.headers["Origin"])
         let isOwn = site.map { $0 == "same-origin" } ?? (origin != nil)
         guard isOwn, origin.map(request.isOwnOrigin) ?? true else {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "request.other-origin",
                 "with a cookie, only pages of this server can do this; programs must send a token in the Authorization header"

@@ -138,7 +138,7 @@ struct OwnerRoutes {
         _ action: String,
         _ session: Session,
         _ request: HTTPRequest
-    ) async throws -> AccountStore.SignInRecord {
+    ) async throws -> SignInRecord {
         var attempt = PasswordCheck.Attempt(
             name: session.account.name,
             password: password,

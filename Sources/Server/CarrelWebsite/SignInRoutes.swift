@@ -111,9 +111,12 @@ struct SignInRoutes {
         } catch let error as ServerError where error.code == .unauthenticated {
             activity.refuse("notrecognised")
             return try again(Self.notRecognised, .unauthorized)
-        } catch let error as HTTPError where error.status == .serviceUnavailable {
+        } catch let error as RuleError where error.kind == .unavailable {
             activity.refuse("busy")
-            var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
+            var response = try again(
+                "Too many people are signing in at the moment. Try again in a few seconds.",
+                .serviceUnavailable
+            )
             response.headers["Retry-After"] = "5"
             return response
         }

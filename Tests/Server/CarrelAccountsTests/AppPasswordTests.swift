@@ -118,7 +118,7 @@ struct `An app password` {
         #expect(try await self.account(test, order, text) != nil)
         try await passwords.revoke(made.id, of: account, by: operatorActor)
         #expect(try await self.account(test, order, text) == nil)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.about = account.id
         let actions = try await test.service.audit.list(filter).map(\.action)
         #expect(

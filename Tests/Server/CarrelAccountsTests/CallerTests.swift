@@ -37,7 +37,7 @@ struct `Who calls` {
         #expect(try await page.call(.post, "/admin/v1/accounts", ["name": "three"]).status == 201)
         #expect(try await page.call(.post, "\(account)/reset-links", [:]).status == 201)
         func actor(_ action: String, of name: String) async throws -> String? {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             (filter.action, filter.about) = (action, try await test.service.accounts.find(named: name)?.id)
             return try await test.service.audit.list(filter).first?.actor
         }

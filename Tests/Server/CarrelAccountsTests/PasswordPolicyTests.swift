@@ -19,7 +19,7 @@ struct `A chosen password` {
     }
 
     private func service() async throws -> TestService {
-        try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
     }
 
     @Test func `has 8 to 256 characters, and is not among the most common`() async throws {

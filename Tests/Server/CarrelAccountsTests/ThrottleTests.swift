@@ -20,7 +20,7 @@ struct `A password guesser` {
     private enum Answer: Equatable { case token, wrong, throttled, busy, other(String) }
 
     private func service(cost: Argon2id.Parameters = .init(memory: 64, passes: 1)) async throws -> TestService {
-        let test = try await TestService { $0.passwordCost = cost }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = cost }
         _ = try await test.service.desk.create("alice", password: password, by: staff)
         return test
     }
@@ -43,8 +43,8 @@ struct `A password guesser` {
         return .other(reply.xml)
     }
 
-    private func refusals(_ test: TestService, _ reason: String) async throws -> [Audit.Entry] {
-        var filter = Audit.Filter()
+    private func refusals(_ test: TestService, _ reason: String) async throws -> [AuditEntry] {
+        var filter = AuditFilter()
         filter.action = "session.start"
         filter.outcome = .refused
         filter.limit = 1000
@@ -126,7 +126,7 @@ struct `A password guesser` {
     }
 
     @Test func `over many names is slowed down as the operator says: a school may share an address`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.signInNetworkLimit = 90
         }
@@ -135,7 +135,7 @@ struct `A password guesser` {
         test.clock.advance(by: .milliseconds(667))
         #expect(try await attempt(test, "x", name: "one more") == .wrong)
         #expect(try await attempt(test, "x", name: "another") == .throttled)
-        let strict = try await TestService {
+        let strict = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.signInNetworkLimit = 1
         }
@@ -321,7 +321,7 @@ struct `A password guesser` {
         #expect(try await clear(test, ["all": true]).status == 200)
         #expect(try await count(test) == 0)
         #expect(try await attempt(test, "z", name: "carol", from: "203.0.113.1") == .wrong)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "throttle.clear"
         let entries = try await test.service.audit.list(filter)
         #expect(entries.map(\.reason).sorted() == ["account", "all", "network", "network"])

@@ -133,7 +133,7 @@ struct `A session's token` {
         try await theirs.end(family, of: bob, isOwner: true, by: operatorActor)
         let statuses = [try await status(test, token), try await status(test, other), try await status(test, bobs)]
         #expect(statuses == [200, 200, 401])
-        let ends = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "session.end" }
+        let ends = try await test.service.audit.list(AuditFilter()).filter { $0.action == "session.end" }
         #expect(ends.map(\.subject) == [family])
         await #expect(throws: ServerError.self) { try await theirs.end(family, of: bob, isOwner: true, by: operatorActor) }
     }

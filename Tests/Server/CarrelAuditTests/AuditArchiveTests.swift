@@ -22,7 +22,7 @@ struct `An archive of the audit log` {
 
     /// A log of ten entries, a day apart, and a page.
     private func service() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(with: .administration)
         try await fill(test, "a")
         for number in 0..<100 {
             let actor = AuditActor("someone", requestID: "request-\(number)")
@@ -68,16 +68,16 @@ struct `An archive of the audit log` {
         let corpus = try #require(Fixtures.bytes(at: "\(Repository.path)/Fuzz/AuditArchiveFuzz/corpus/archive"))
         let lines = try lines(corpus)
         #expect(lines.count == 4 && lines[0]["format"]?.string == AuditArchive.format)
-        #expect(AuditArchive.mark(lines[0]["after"])?.number == 4)
-        let rows = lines[1...2].compactMap { AuditArchive.Row($0) }
+        #expect(AuditHead.Mark(lines[0]["after"])?.number == 4)
+        let rows = lines[1...2].compactMap { SealedAuditRow($0) }
         #expect(rows.map(\.json) == Array(lines[1...2]))
-        #expect(AuditArchive.mark(lines[3]["end"]) == rows.last?.mark)
+        #expect(AuditHead.Mark(lines[3]["end"]) == rows.last?.mark)
         let page = try #require(lines[2]["page"]?["entries"]?.string.flatMap { CarrelBytes.Base64.decode($0) })
         let entries = try AuditPage.entries(in: page, of: lines[2]["id"]?.string ?? "")
         #expect(entries.map(\.actor) == ["alice", "bob"])
         let key = HMACSHA256(key: Secret([UInt8](repeating: 7, count: 32)))
         let chain = AuditChain(key: key, head: AuditHead(path: "/nonexistent"))
-        for row in rows { #expect(try chain.count(row, after: AuditArchive.mark(lines[0]["after"])) == nil) }
+        for row in rows { #expect(try chain.count(row, after: AuditHead.Mark(lines[0]["after"])) == nil) }
     }
 
     /// The end of a file.
@@ -170,7 +170,7 @@ struct `An archive of the audit log` {
         #expect(second[0]["after"] == place)
         let found = try await verify(second, test)
         #expect(found["intact"] == true && found["joins"] == true)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "audit.prune"
         #expect(try await audit.list(filter).map(\.reason) == [String(archived)])
     }

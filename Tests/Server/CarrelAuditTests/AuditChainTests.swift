@@ -17,7 +17,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `The chain of the audit log` {
     private func service() async throws -> TestService {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .administration)
         for name in ["alice", "bob", "carol", "dave"] {
             _ = try await test.service.orders.place(Orders.Request(account: name, titleID: test.title.id))
             _ = try await test.call(.post, "/admin/v1/accounts", body: ["name": .string("\(name)-2")], peer: .local(userID: 0))

@@ -403,7 +403,7 @@ struct `The audit log` {
             let body = Array(answer.text.utf8)
             let json = body.isEmpty ? JSON.null : try JSON.parse(body.rawSpan)
             for name in ["key", "token", "password", "path"] { if let secret = json[name]?.string { secrets.insert(secret) } }
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.limit = 1000
             let entries = try await test.service.audit.list(filter).filter { $0.requestID == "request-\(number)" }
             #expect(entries.map(\.action) == [act.action], "\(act.route)")
@@ -414,7 +414,7 @@ struct `The audit log` {
             test.clock.advance(by: .milliseconds(1))
         }
 
-        var all = Audit.Filter()
+        var all = AuditFilter()
         all.limit = 1000
         for entry in try await test.service.audit.list(all) {
             let text = "\(entry)"

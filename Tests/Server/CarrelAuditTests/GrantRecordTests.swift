@@ -41,7 +41,7 @@ struct `The record of issued credentials` {
         }
 
         func recorded() async throws -> [String] {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.action = "edition.credentials"
             return try await test.service.audit.list(filter).filter { $0.outcome == .allowed }.map(\.subject).reversed()
         }
@@ -85,7 +85,9 @@ struct `The record of issued credentials` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.administration, .editionDelivery]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         for number in 1...4 { try await test.add(product: "issue-\(number)") }
         let (staff, service) = (AuditActor("operator"), test.service)
         let alice = try await service.desk.create("alice", password: "correct horse battery", by: staff)

@@ -23,7 +23,7 @@ struct `An audio ingest` {
     }
 
     @Test func `knows contents that it has, whatever they are called`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let first = try await ingest(test, test.directory.write("a.mp3", SilentMP3.frames(300)))
         #expect(first.created)
         let blobs = try test.blobCount()
@@ -39,7 +39,7 @@ struct `An audio ingest` {
     }
 
     @Test func `knows a folder that it has`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         for folder in ["one", "two"] {
             unsafe mkdir(test.directory.file(folder), 0o700)
             test.directory.write("\(folder)/1.mp3", SilentMP3.frames(100))
@@ -54,7 +54,7 @@ struct `An audio ingest` {
 
     /// Two concurrent ingests of the same content: one title, and its blobs still exist.
     @Test func `creates one playable title from two concurrent ingests of one source`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
         let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
             for path in paths { group.addTask { try await ingest(test, path) } }
@@ -81,12 +81,12 @@ struct `An audio ingest` {
         entries: [StoredZip.Entry],
         why: String
     ) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         try await refuse(test, test.directory.write("hostile.zip", StoredZip.write(entries)), .archive, .notAudio, why)
     }
 
     @Test func `omits entries of an archive that lead elsewhere or are not audio`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([
             .init("../notes.txt", "x"), .init("1.mp3", bytes: SilentMP3.frames(100)), .init("__MACOSX/../1.mp3", "x"),
             .init("../cover.jpg", "x"),
@@ -97,7 +97,7 @@ struct `An audio ingest` {
     }
 
     @Test func `refuses an archive bomb and leaves no blobs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zeros = test.directory.write("1.mp3", [UInt8](repeating: 0, count: 64 << 20))
         let path = test.directory.file("bomb.zip")
         try await checkProcess([try requirePeer("zip"), "-qj9", path, zeros])
@@ -106,7 +106,7 @@ struct `An audio ingest` {
     }
 
     @Test func `refuses an archive that unpacks beyond the limit and leaves no blobs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([.init("1.mp3", bytes: SilentMP3.frames(500)), .init("2.mp3", bytes: SilentMP3.frames(500))])
         try await refuse(test, test.directory.write("large.zip", zip), .archive, .archive, "150000") {
             $0.archiveLimit = 150_000
@@ -115,7 +115,7 @@ struct `An audio ingest` {
 
     /// The sound itself is in the store already when the picture turns out to be none.
     @Test func `refuses an invalid cover and leaves no blobs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let path = test.directory.write("a.mp3", SilentMP3.frames(300))
         try await refuse(test, path, .malformed, .malformed, "is not a JPEG, PNG, GIF or WebP picture") {
             $0.overrides.coverPath = path
@@ -124,7 +124,7 @@ struct `An audio ingest` {
 
     /// Blobs of a valid part are removed together with the refused one.
     @Test func `refuses a folder with a FairPlay or truncated part and leaves no blobs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         let folder = test.directory.file("book")
         unsafe mkdir(folder, 0o700)
         let ffmpeg = [

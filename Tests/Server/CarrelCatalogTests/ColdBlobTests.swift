@@ -47,7 +47,7 @@ struct `A disk that does not answer` {
     }
 
     @Test func `blocks only clients that request its content`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let home = try Home(at: test.directory.path)
         let blobs = GatedBlobs(try DirectoryBlobStore(path: home.blobsPath))
         let service = try await CarrelService(home: home, database: test.service.database, blobs: blobs, clock: test.clock)

@@ -230,7 +230,7 @@ struct `The canned users` {
     private func service(
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.sleep = sleep
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -238,7 +238,7 @@ struct `The canned users` {
     }
 
     @Test func `know of the products that the configuration says`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.cannedIssues = .init(prefix: "org.example.daily-", numbers: 7...10)
         }
@@ -377,7 +377,7 @@ struct `The canned users` {
 
     /// Signing in as one takes no password: what readers pay for stays shut to them, also if the environment is live.
     @Test func `open the canned products, and no edition that readers pay for`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.editions.feedsNeedSignIn = true
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -404,7 +404,7 @@ struct `The canned users` {
     }
 
     @Test func `do not exist unless the configuration says so`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.feeds, .administration]) { $0.passwordCost = .init(memory: 64, passes: 1) }
         #expect(unknown.matches(try await test.ask("sign_in", ["username": "activeall"])))
         let asked = try await test.ask("edition_credentials", ["token": "llaevitca", "product_id": "x"])
         #expect(notRecognised.matches(asked))

@@ -26,7 +26,7 @@ struct `A download of an edition` {
     private let life = Duration.seconds(24 * 3600)
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }
@@ -259,7 +259,7 @@ struct `A reader of feeds` {
     private let password = "correct horse battery"
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

@@ -21,7 +21,7 @@ struct `An edition that changes` {
     private let product = "com.example.7"
 
     private func service() async throws -> TestService {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         try await test.ingest(EditionFiles.folder(test.directory), product, samples: ["pages/2.html"])
         return test
     }

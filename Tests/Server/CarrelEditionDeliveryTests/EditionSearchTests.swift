@@ -55,7 +55,7 @@ struct `The index of the catalog` {
     ]
 
     private func filled() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         for (number, title) in Self.titles.enumerated() {
             var metadata = TitleMetadata(title: title)
             metadata.authors = number % 2 == 0 ? ["Ann Bahnsen"] : ["李明"]
@@ -91,7 +91,7 @@ struct `The index of the catalog` {
     }
 
     @Test func `finds every part of made-up texts that a scan finds`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         var random = SplitMix(seed: 7)
         let letters = Array("aab ßé京都.-'%_!\"\\ 😀Ж9".unicodeScalars)
         func text(_ count: Int) -> String {
@@ -136,7 +136,7 @@ struct `The index of the catalog` {
     }
 
     @Test func `follows each change of an edition in its own transaction, and forgets what is withdrawn`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         let path = EditionFiles.folder(test.directory)
         var terms = Edition.Terms(productID: "p")
         terms.isDraft = true
@@ -242,7 +242,7 @@ struct `The queue of searches` {
     }
 
     @Test func `has an eighth of its places for one network, and leaves pages without words alone`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         try await test.add(["p1": "eisenbahn", "p2": "zoo"])
         let isOpen = Locked(false)
         let occupation = await occupy(test.service.database, until: isOpen)
@@ -286,7 +286,7 @@ struct `Fifty clients that search a catalog of 5,000 editions` {
     )
 
     @Test func `leave other reads quick`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         var random = SplitMix(seed: 3)
         let words = (0..<2000).map { _ in
             String(

@@ -30,7 +30,7 @@ struct `What is known of credentials` {
     }
 
     private func stand() async throws -> Stand {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let (counting, service) = try await test.counted()
         return Stand(test: test, counting: counting, service: service)
     }

@@ -51,7 +51,7 @@ struct `Issued credentials` {
     }
 
     private func newsstand() async throws -> Newsstand {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         let other = try await test.another()
         try await test.add(product: "issue-1")
         try await test.add(product: "issue-2")
@@ -207,7 +207,7 @@ struct `Issued credentials` {
     }
 
     @Test func `keep their secret until the last of them is dead`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let keyring = test.service.credentials
         #expect(try await keyring.rotate(atOnce: false, by: staff).forgotten == 0)
         test.clock.advance(by: EditionCredentials.longestLife + .seconds(10))
@@ -228,12 +228,12 @@ struct `Issued credentials` {
     }
 
     @Test func `are in the audit log when their secret changes, and how`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         for atOnce in [false, true] {
             test.clock.advance(by: .seconds(1))
             _ = try await test.service.credentials.rotate(atOnce: atOnce, by: staff)
         }
-        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "credentials.rotate" }
+        let entries = try await test.service.audit.list(AuditFilter()).filter { $0.action == "credentials.rotate" }
         #expect(entries.map(\.reason) == ["at once", ""], "the newest first")
     }
 
@@ -276,7 +276,7 @@ struct `Issued credentials` {
         ] {
             #expect(try await status(revoke, body, headers) == 400)
         }
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "credentials.revoke"
         let entries = try await stand.test.service.audit.list(filter)
         #expect(entries.map(\.subject) == [stand.alice.id] && entries.map(\.reason) == ["account"])

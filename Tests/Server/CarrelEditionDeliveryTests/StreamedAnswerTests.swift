@@ -51,7 +51,7 @@ struct `An answer of 50,000 issues` {
     }
 
     @Test func `comes in small pieces, and is one document with all of them in order`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         try await add(Self.ids, to: test)
         let staff = AuditActor("operator")
         let account = try await test.service.desk.create("alice", password: "correct horse battery", by: staff)

@@ -43,8 +43,8 @@ struct `What is remembered of an account` {
     }
 
     private func stand() async throws -> Stand {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        // Not the same object twice: the changes of one must be visible to the other.
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
+        // Not the same one twice: what one tells of, the other must find.
         let second: any Database =
             if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else {
                 try CarrelService.openDatabase(test.service.home)
@@ -87,7 +87,7 @@ struct `What is remembered of an account` {
         let stand = try await stand()
         for _ in 0..<20 { #expect(try await stand.credentials().pair != nil) }
         try await stand.service.audit.finish()
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         (filter.action, filter.actor) = ("edition.credentials", stand.alice.id)
         let entries = try await stand.service.audit.list(filter)
         #expect(entries.reduce(0) { $0 + $1.unfolded.count } == 21)

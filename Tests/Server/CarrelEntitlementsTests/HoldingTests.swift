@@ -42,15 +42,15 @@ struct `A plan of an account` {
             try await test.service.subscriptions.entitlement(of: alice).subscriptions
         }
 
-        func entries(_ action: String, about: String? = nil, by actor: String? = nil) async throws -> [Audit.Entry] {
-            var filter = Audit.Filter()
+        func entries(_ action: String, about: String? = nil, by actor: String? = nil) async throws -> [AuditEntry] {
+            var filter = AuditFilter()
             (filter.about, filter.actor) = (about, actor)
             return try await test.service.audit.list(filter).filter { $0.action == action }
         }
     }
 
     private func shop(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> Shop {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

@@ -12,7 +12,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `Stored statements of an upstream system` {
     private func service(_ upstream: ScriptedUpstream, _ policy: FailPolicy) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: .editionDelivery) {
             var settings = upstream.settings
             settings.policy = policy
             $0.subscription.sources = [.upstream(settings), .accounts]

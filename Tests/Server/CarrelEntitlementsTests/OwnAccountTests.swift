@@ -39,7 +39,9 @@ struct `Carrel's own accounts as a source` {
 
     private func stand(_ devices: DevicePolicy = DevicePolicy()) async throws -> Stand {
         let upstream = ToldUpstream()
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         var settings = CarrelService.Settings()
         settings.passwordCost = .init(memory: 64, passes: 1)
         settings.subscription.sources = [.upstream(upstream.settings()), .accounts]

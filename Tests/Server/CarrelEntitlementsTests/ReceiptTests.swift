@@ -28,7 +28,7 @@ struct `Purchases in an app store` {
         init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
             let store = try await TestStore()
             self.store = store
-            test = try await TestService { settings in
+            test = try await TestService(with: [.editionDelivery, .administration]) { settings in
                 if let root = try? Certificate(der: store.root), let roots = try? CertificateRoots([root]) {
                     settings.receipts.verifier = TransactionVerifier(roots: roots, bundleIDs: ["com.example.reader"])
                 }
@@ -85,8 +85,8 @@ struct `Purchases in an app store` {
             try await test.service.subscriptions.explain(product, to: account).verdict
         }
 
-        func audited(_ action: String) async throws -> [Audit.Entry] {
-            var filter = Audit.Filter()
+        func audited(_ action: String) async throws -> [AuditEntry] {
+            var filter = AuditFilter()
             filter.action = action
             return try await test.service.audit.list(filter).map(\.self)
         }

@@ -47,7 +47,7 @@ struct `What is remembered of holdings` {
     }
 
     private func stand(isListening: Bool = true) async throws -> Stand {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let database = CountingDatabase(test.service.database)
         let known = EntitlementCache(database: database, clock: test.clock)
         if isListening { try await known.begin() }

@@ -28,7 +28,7 @@ struct `A plan or product that is granted twice` {
         func held() async throws -> Entitlement { try await test.service.subscriptions.entitlement(of: alice) }
 
         func entries(_ action: String) async throws -> Int {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.action = action
             return try await test.service.audit.list(filter).count
         }
@@ -37,7 +37,7 @@ struct `A plan or product that is granted twice` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService()
+        let test = try await TestService(with: .administration)
         for name in ["gold", "silver"] {
             try await test.service.subscriptions.createPlan(Plan(name: name, scope: .everything), by: .operator)
         }

@@ -24,7 +24,7 @@ struct `Sources that are asked in order` {
     }
 
     private func service(_ first: ScriptedUpstream, _ second: ScriptedUpstream) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: .editionDelivery) {
             var (one, other) = (first.settings, second.settings)
             (one.name, other.name) = ("first", "second")
             // Each question is asked, however many failed.
@@ -109,7 +109,7 @@ struct `Sources that are asked in order` {
         let granted = Array(repeating: "granted", count: 5)
         let refused = ["notentitled", "notentitled", "notentitled", "notrecognised", "notrecognised", "notrecognised"]
         #expect(answers == granted + refused)
-        let records = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let records = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         #expect(records.count == 8, "strangers' tokens leave no record")
     }
 

@@ -57,7 +57,7 @@ struct `A failing upstream system` {
         timeout: Duration = .seconds(20),
         _ change: (inout UpstreamSettings) -> Void = { _ in }
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy
             settings.timeout = timeout
@@ -142,7 +142,7 @@ struct `A failing upstream system` {
         #expect(try await Self.verify(test, token) == "inactive")
 
         // what was granted without asking is on record
-        let grants = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let grants = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         let reasons = grants.filter { $0.outcome == .allowed }.map(\.reason).sorted()
         let metrics = test.service.metrics.text()
         func standIns(_ call: String, _ policy: String) -> String? {
@@ -306,7 +306,7 @@ struct `A failing upstream system` {
         let well = try await Self.health(test)
         #expect(well["state"] == "available" && well["answeredAt"]?.string == test.clock.now.description && well["asking"] == 0)
         #expect(try await test.send(.get, "/readyz").status == 200)
-        let entries = try await test.service.audit.list(Audit.Filter())
+        let entries = try await test.service.audit.list(AuditFilter())
         #expect(entries.count { $0.action == "upstream.unavailable" && $0.subject == "bureau" } == 1)
         #expect(entries.count { $0.action == "upstream.available" && $0.subject == "bureau" } == 1)
     }
@@ -315,7 +315,7 @@ struct `A failing upstream system` {
     @Test(arguments: Policy.allCases)
     func `is waited for no longer than the default settings say`(policy: Policy) async throws {
         let upstream = ScriptedUpstream()
-        let test = try await TestService {
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy.value
             $0.subscription.sources = [.upstream(settings), .accounts]
@@ -379,7 +379,7 @@ struct `A failing upstream system` {
 
     @Test func `is not asked without encryption anywhere else`() async throws {
         await #expect(throws: UpstreamError.self) {
-            try await TestService {
+            try await TestService(with: [.editionDelivery, .administration]) {
                 let endpoints = SubscriptionEndpoints(base: "http://subs.example.org/")
                 $0.subscription.sources = [.upstream(UpstreamSettings(name: "bureau", .calls(endpoints)))]
             }

@@ -46,7 +46,7 @@ import Testing
         /// The result of signing in at a service that queries the system and trusts an authority; nil trusts the machine's
         /// authorities.
         func signIn(trusting authority: String?) async throws -> (status: Int, xml: String, failure: String?) {
-            let test = try await TestService {
+            let test = try await TestService(with: [.editionDelivery, .administration]) {
                 var settings = UpstreamSettings(
                     name: "bureau",
                     .calls(SubscriptionEndpoints(base: "https://localhost:\(port)"))

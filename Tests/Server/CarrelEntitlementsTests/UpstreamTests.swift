@@ -27,7 +27,7 @@ struct `An upstream system as a source` {
         _ policy: FailPolicy = .closed,
         accountsFirst: Bool = false
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy
             settings.timeout = .seconds(20)
@@ -68,7 +68,7 @@ struct `An upstream system as a source` {
         )
         #expect(upstream.calls().isEmpty)
         #expect(try await test.ask("edition_credentials", ["token": "T-reader+", "product_id": "p2"]).xml.contains("<userid>"))
-        let actions = try await test.service.audit.list(Audit.Filter()).map { "\($0.action) \($0.outcome) \($0.reason)" }
+        let actions = try await test.service.audit.list(AuditFilter()).map { "\($0.action) \($0.outcome) \($0.reason)" }
         for entry in [
             "session.start allowed upstream bureau", "edition.credentials allowed upstream bureau",
             "edition.credentials refused notentitled", "session.renew allowed upstream bureau", "session.end allowed ",
@@ -289,7 +289,7 @@ struct `A webhook as a source` {
             }
         }
         let url = "http://127.0.0.1:\(server.port)/"
-        let test = try await TestService {
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
             let secret = Secret([UInt8](repeating: 7, count: 32))
             $0.subscription.sources = [.upstream(UpstreamSettings(name: "hook", .webhook(url: url, secret: secret)))]
         }
@@ -307,7 +307,7 @@ struct `A webhook as a source` {
 /// One Carrel in front of another, whose canned users show every case.
 struct `Carrel in front of Carrel` {
     @Test func `says what the other says`() async throws {
-        let inner = try await TestService {
+        let inner = try await TestService(with: [.editionDelivery, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.passwordCost = .init(memory: 64, passes: 1)
         }
@@ -315,7 +315,7 @@ struct `Carrel in front of Carrel` {
         configuration.workers = 1
         let server = HTTPServer(configuration: configuration, router: inner.service.router)
         let port = try #require(try server.start().first?.port)
-        let outer = try await TestService {
+        let outer = try await TestService(with: [.editionDelivery, .administration]) {
             let endpoints = SubscriptionEndpoints(base: "http://127.0.0.1:\(port)")
             $0.subscription.sources = [.upstream(UpstreamSettings(name: "inner", .calls(endpoints)))]
         }

@@ -43,7 +43,7 @@ struct `Statements of an upstream system` {
         _ configure: (inout UpstreamSettings, inout CarrelService.Settings) -> Void = { _, _ in }
     ) async throws -> TestService {
         kept.withLock { $0 += upstreams }
-        return try await TestService(.silence) { settings in
+        return try await TestService(.silence, with: [.feeds, .administration]) { settings in
             settings.passwordCost = .init(memory: 64, passes: 1)
             settings.subscription.sources = accountsFirst ? [.accounts] : []
             for (number, upstream) in upstreams.enumerated() {
@@ -220,7 +220,7 @@ struct `Statements of an upstream system` {
     @Test func `without a status is on record as an error`() async throws {
         let test = try await service([ToldUpstream(["edition_credentials": refusing(nil)])])
         #expect(try await credentials(test, "T") == "<credentials><error message=\"No\"/></credentials>")
-        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let entries = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         #expect(entries.map(\.reason) == ["error"])
     }
 
@@ -363,7 +363,7 @@ struct `Statements of an upstream system` {
         upstream.fail()
         #expect(try await verify(test, "B").contains("Gold"))
         #expect(try await credentials(test, "B") == "granted")
-        let entries = try await test.service.audit.list(Audit.Filter())
+        let entries = try await test.service.audit.list(AuditFilter())
         let readers = entries.filter { $0.action.hasPrefix("session.") || $0.action == "edition.credentials" }.map(\.actor)
         #expect(readers.count == 4 && Set(readers).count == 1, "all of one account")
     }
@@ -375,7 +375,7 @@ struct `Statements of an upstream system` {
         settings.policy = .lastKnownGood(.seconds(3600))
         var all = CarrelService.Settings()
         all.subscription.sources = [.upstream(settings)]
-        let test = try await TestService()
+        let test = try await TestService(with: [.feeds, .administration])
         let (counting, service) = try await test.counted(all)
         #expect(try await test.ask("verify_subscription", ["token": "T"], at: service).xml.contains("Gold"))
         let before = counting.writes

@@ -29,7 +29,7 @@ struct Portal {
     ]
 
     init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        test = try await TestService(.silence, configure)
+        test = try await TestService(.silence, with: [.licensing, .administration], configure)
         let id = try #require(KeyID(uuid: "11111111-2222-3333-4444-555555555555"))
         key = try LicenseMessage.CommunicationKey(id: id, secret: Secret(Array(0..<32)))
         let answer = try await add("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")

@@ -66,7 +66,7 @@ import Testing
 
     /// Runs the listener of a service whose clock is near the machine's, which judges certificates too.
     private static func withSite(at start: Instant = .now() - .seconds(60), _ body: (Site) async throws -> Void) async throws {
-        let test = try await TestService(at: start)
+        let test = try await TestService(with: .licensing, at: start)
         var configuration = ServerConfiguration()
         configuration.workers = 1
         configuration.headerDeadline = .seconds(60)
@@ -113,7 +113,7 @@ import Testing
             let unknown = "401 license.not-personalized"
             let without = try await site.code(token)
             #expect(without == unknown)
-            let foreign = try await TestPlayer().personalized(by: try await TestService(at: .now()))
+            let foreign = try await TestPlayer().personalized(by: try await TestService(with: .licensing, at: .now()))
             let stranger = try await site.code(token, site.files(foreign))
             #expect(stranger == unknown)
             let (certificate, key) = (site.folder.file("self.pem"), site.folder.file("self.key"))
@@ -162,7 +162,7 @@ import Testing
             }
             let right = try await site.code(token, ["-H", try await proof()])
             #expect(right == "200")
-            let foreign = try await TestPlayer().personalized(by: try await TestService(at: .now()))
+            let foreign = try await TestPlayer().personalized(by: try await TestService(with: .licensing, at: .now()))
             let mixed = try await site.code(token, site.files(foreign) + ["-H", try await proof()])
             #expect(mixed == "401 license.not-personalized")
         }
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test func `is all that the listener serves`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let routes = test.service.rightsRouter.routes.map { "\($0.method) \($0.pattern)" }
         #expect(routes == ["GET hms/ms3/rights{/}", "POST hms/ms3/rights{/}"])
     }

@@ -22,7 +22,7 @@ private struct Household {
     let session: HTTPFields
 
     init(_ limit: Int, _ mode: Leases.Mode) async throws {
-        test = try await TestService(.silence) {
+        test = try await TestService(.silence, with: [.licensing, .streaming]) {
             $0.stream.access = .session
             $0.stream.concurrency = limit
             $0.stream.mode = mode
@@ -101,7 +101,7 @@ private struct Household {
         #expect(try await home.renew(second, by: player) == nil)
         #expect(try await home.listen(1) == 403)
         #expect(try await home.streams() == (1, 1))
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "license.evict"
         #expect(try await home.test.service.audit.list(filter).map(\.subject) == [first.id])
         home.test.clock.advance(by: Leases.life)

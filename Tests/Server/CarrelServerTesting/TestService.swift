@@ -15,7 +15,7 @@ package import CarrelServer
 import CarrelStore
 package import CarrelTesting
 
-/// A service on a home of its own, with a clock that the test moves.
+/// A service on a home of its own, with a clock that the test moves: all of it, or the capabilities that the test is about.
 package struct TestService {
     /// The initial contents of the catalog.
     package enum Contents {
@@ -41,6 +41,7 @@ package struct TestService {
 
     package init(
         _ contents: Contents = .nothing,
+        with capabilities: Capabilities = .all,
         at start: Instant = Instant(milliseconds: 1_800_000_000_000),
         _ configure: (inout CarrelService.Settings) -> Void = { _ in }
     ) async throws {
@@ -52,7 +53,14 @@ package struct TestService {
         try home.make()
         address = try await PreparedDatabase.place(in: home)
         let database = try Self.database(home, address)
-        service = try await CarrelService.open(home, database: database, missing: .create, settings: settings, clock: clock)
+        service = try await CarrelService.open(
+            home,
+            database: database,
+            missing: .create,
+            settings: settings,
+            clock: clock,
+            leavingOut: capabilities.leavesOut
+        )
         silence = contents == .silence ? try await Self.ingestSilence(in: service, directory) : nil
     }
 

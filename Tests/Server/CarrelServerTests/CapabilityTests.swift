@@ -6,6 +6,7 @@ import CarrelBytes
 import CarrelFeeds
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelLicensing
 import CarrelListening
 import CarrelMetrics
 import CarrelServer
@@ -89,7 +90,7 @@ struct `A capability` {
         (AuditCapability.self, .get, ""), (SignOnCapability.self, .get, "/admin/v1/accounts/x/identities"),
         (FeedsCapability.self, .get, "/opds/v1"), (WebsiteCapability.self, .get, "/sign-in"),
         (ListeningCapability.self, .get, "/admin/v1/accounts/x/history"),
-        (StreamingCapability.self, .get, "/v1/stream/hls/x/playlist.m3u8"),
+        (StreamingCapability.self, .get, "/v1/stream/hls/x/playlist.m3u8"), (LicensingCapability.self, .get, "/v1/licenses"),
     ]
 
     @Test(arguments: leaves.indices)

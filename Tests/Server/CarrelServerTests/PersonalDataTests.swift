@@ -385,7 +385,7 @@ struct `Personal data` {
             return
         }
         #expect(count > 5)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "account.erase"
         #expect(try await test.service.audit.list(filter).map(\.subject) == [account.id])
         let dump = try await dump(test)

@@ -114,7 +114,7 @@ struct `An account that becomes staff` {
         let identities = "/admin/v1/accounts/\(account.id)/identities"
         #expect(try await test.call(.post, identities, body: identity, peer: local).status == 201)
         _ = try await promote(account, to: "support", test)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.about = account.id
         let actions = try await test.service.audit.list(filter).map(\.action)
         #expect(Set(actions) == ["account.create", "identity.link", "identity.unlink", "staff.role"])

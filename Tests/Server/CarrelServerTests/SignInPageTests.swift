@@ -171,7 +171,7 @@ struct `The doors` {
             #expect(try await test.send(.get, used).status == 403)
             #expect(try await post(test, used, [("password", password), ("again", password)]).status == 403)
         }
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "account.password"
         #expect(try await test.service.audit.list(filter).first?.reason == "reset")
     }
@@ -195,8 +195,8 @@ struct `The doors` {
 
     // MARK: Links that sign in
 
-    private func audit(_ test: TestService, _ action: String) async throws -> [Audit.Entry] {
-        var filter = Audit.Filter()
+    private func audit(_ test: TestService, _ action: String) async throws -> [AuditEntry] {
+        var filter = AuditFilter()
         filter.action = action
         return try await test.service.audit.list(filter)
     }

@@ -313,7 +313,7 @@ struct `Signing in at a provider` {
         #expect(!found.hasPlan && found.role == .admin)
         test.clock.advance(by: .seconds(2))
         #expect(await test.opening(pair, "issue-1") != .opens, "what the group gave is over")
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.actor = found.account.id
         let entries = try await test.service.audit.list(filter).filter { $0.action.hasPrefix("subscription.") }
         #expect(

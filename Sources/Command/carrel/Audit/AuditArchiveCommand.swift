@@ -40,10 +40,10 @@ struct AuditArchiveCommand: HomeCommand {
             }
             try syncFolder(of: path)
             guard let end = found.end else { throw ServerError(.conflict, "the audit log has no entry to archive") }
-            _ = try await client.call(.post, "/admin/v1/audit/archived", AuditArchive.json(end))
+            _ = try await client.call(.post, "/admin/v1/audit/archived", end.json)
             if options.json {
                 let answer: JSON = [
-                    "archive": .string(path), "entries": .integer(found.entries), "end": AuditArchive.json(end),
+                    "archive": .string(path), "entries": .integer(found.entries), "end": end.json,
                 ]
                 return console.print(answer)
             }
@@ -130,7 +130,7 @@ struct AuditArchiveFile {
             header["format"]?.string == AuditArchive.format
         else { throw ServerError(.invalid, "\(path) is not an archive of an audit log") }
         var found = Verified()
-        found.start = AuditArchive.mark(header["after"])
+        found.start = AuditHead.Mark(header["after"])
         found.end = found.start
         var meetsLast = last == nil || found.start == last
         var (batch, isComplete): ([UInt8], Bool) = ([], false)
@@ -142,7 +142,7 @@ struct AuditArchiveFile {
             }
             if row["end"] == nil {
                 if let last, row["number"]?.int == Int(last.number) {
-                    guard AuditArchive.mark(row) == last else { throw broken(last.number) }
+                    guard AuditHead.Mark(row) == last else { throw broken(last.number) }
                     meetsLast = true
                 }
                 if batch.count + line.count > Self.batch { try await verify(&batch, &found, client) }
@@ -150,7 +150,7 @@ struct AuditArchiveFile {
                 batch.append(UInt8(ascii: "\n"))
             } else {
                 try await verify(&batch, &found, client)
-                guard AuditArchive.mark(row["end"]) == found.end else {
+                guard AuditHead.Mark(row["end"]) == found.end else {
                     throw ServiceProblem.unsealed("\(path) does not match its last line")
                 }
                 isComplete = true
@@ -165,11 +165,11 @@ struct AuditArchiveFile {
 
     private func verify(_ batch: inout [UInt8], _ found: inout Verified, _ client: HomeClient) async throws {
         guard !batch.isEmpty else { return }
-        let head: JSON = ["after": found.end.map(AuditArchive.json) ?? .null]
+        let head: JSON = ["after": found.end.map(\.json) ?? .null]
         let body = head.write() + [UInt8(ascii: "\n")] + batch
         batch.removeAll(keepingCapacity: true)
         let answer = try await client.call(.post, "/admin/v1/audit/archive/verify", contentType: "application/x-ndjson", body)
-        guard answer["intact"]?.bool == true, let end = AuditArchive.mark(answer["end"]) else {
+        guard answer["intact"]?.bool == true, let end = AuditHead.Mark(answer["end"]) else {
             throw broken(Int64(answer["firstBroken"]?.int ?? 0))
         }
         found.end = end

@@ -181,7 +181,7 @@ struct RestoreCommand: HomeCommand {
     /// Entries that are shown at most.
     private static let shown = 100
 
-    private static func json(_ entry: Audit.Entry) -> JSON {
+    private static func json(_ entry: AuditEntry) -> JSON {
         [
             "at": .string(entry.at.description), "action": .string(entry.action), "subject": .string(entry.subject),
             "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),

@@ -24,8 +24,6 @@ package final class OpenIDClient: Sendable {
         var keys: (value: JWKSet, at: Instant)?
     }
 
-    /// The maximum size of a provider's response, in bytes.
-    static let maxAnswerBytes = 256 << 10
     private static let life = Duration.seconds(3600)
     private static let keyPause = Duration.seconds(60)
 
@@ -42,7 +40,7 @@ package final class OpenIDClient: Sendable {
     ) {
         self.configuration = configuration
         self.clock = clock
-        exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Int64(Self.maxAnswerBytes))
+        exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Int64(OpenIDProvider.maxAnswerBytes))
     }
 
     /// The values that one sign-in sends to the provider and expects back.
@@ -135,7 +133,9 @@ package final class OpenIDClient: Sendable {
         }
         request.body = .bytes(Array(Self.form(fields).utf8))
         let bytes = try await exchange.send(request)
-        guard let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: Self.maxAnswerBytes)).object,
+        guard
+            let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: OpenIDProvider.maxAnswerBytes))
+                .object,
             let token = answer["id_token"]?.string
         else { throw UpstreamError(.answer, "the provider gave no ID token") }
         return token

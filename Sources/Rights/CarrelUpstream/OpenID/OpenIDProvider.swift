@@ -5,6 +5,9 @@ import CarrelJSON
 
 /// The endpoints of a provider, from its metadata (OpenID Connect Discovery 1.0 §3).
 struct OpenIDProvider: Sendable {
+    /// The longest response of a provider that is read, in bytes.
+    static let maxAnswerBytes = 256 << 10
+
     let authorizationEndpoint: String
     let tokenEndpoint: String
     let keySetAddress: String
@@ -22,7 +25,7 @@ struct OpenIDProvider: Sendable {
     ///   `upstream.unsupported` if the provider lacks a required feature.
     init(_ bytes: [UInt8], of issuer: String) throws(UpstreamError) {
         guard
-            let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 16, byteCount: OpenIDClient.maxAnswerBytes))
+            let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 16, byteCount: Self.maxAnswerBytes))
                 .object
         else { throw UpstreamError(.answer, "the provider's description is no JSON object") }
         guard object["issuer"]?.string == issuer else {

@@ -43,7 +43,7 @@ package struct AppPasswords: Sendable {
         )
         let entry = actor.entry("app-password.create", on: account.id, at: now, reason: password.id)
         try await database.write { transaction in
-            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw AccountAdministration.unknown }
+            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw Account.unknown }
             guard try AppPasswordStore.passwords(of: account.id, in: transaction).count < Self.limit else {
                 throw ServerError(.conflict, "an account has at most \(Self.limit) app passwords: revoke one first")
             }

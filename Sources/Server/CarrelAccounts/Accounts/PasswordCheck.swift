@@ -2,6 +2,7 @@
 
 import CarrelAudit
 import CarrelBytes
+import CarrelPasswords
 import CarrelStore
 package import CarrelThrottling
 
@@ -47,13 +48,13 @@ package struct PasswordCheck: Sendable {
         case throttled(Duration)
         /// Unknown account, no password, or a wrong password.
         case wrong
-        /// The right password; store `rehash` if the stored hash has a too low cost.
-        case right(AccountStore.SignInRecord, rehash: String?)
+        /// The right one; `rehash` is to be kept where the kept hash costs less than it should.
+        case right(SignInRecord, rehash: String?)
     }
 
     package func run(_ attempt: Attempt) async throws -> Outcome {
-        let name = try? Accounts.checkedName(attempt.name)
-        var record: AccountStore.SignInRecord?
+        let name = try? Account.checkedName(attempt.name)
+        var record: SignInRecord?
         if let name { record = try await database.readBriefly { try AccountStore.signInRecord(named: name, in: $0) } }
         let network = SignInThrottle.network(of: attempt.address)
         let key = refused.key(name: attempt.name, password: attempt.password, network: network)
@@ -90,7 +91,7 @@ package struct PasswordCheck: Sendable {
 
     /// Throws when the account's password is another one by now: looking at it took a while.
     static func requireUnchanged(
-        _ record: AccountStore.SignInRecord,
+        _ record: SignInRecord,
         in transaction: any Transaction,
         orElse error: () -> any Error
     ) throws {
@@ -99,7 +100,7 @@ package struct PasswordCheck: Sendable {
     }
 
     /// The device, if the account has signed in on it before.
-    private func knownDevice(_ attempt: Attempt, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
+    private func knownDevice(_ attempt: Attempt, _ record: SignInRecord?) async throws -> [UInt8]? {
         guard let device = attempt.deviceKeyHash else { return nil }
         return try await database.readBriefly {
             try throttle.knownDevice(device, of: attempt.name, account: record?.account.id, in: $0)

@@ -80,7 +80,7 @@ package struct Sessions: Sendable {
 
     private static func endStolen(
         _ session: Session,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         by caller: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -249,7 +249,7 @@ package struct Sessions: Sendable {
     private static func end(
         _ family: String,
         of account: String,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         in transaction: any Transaction
     ) throws -> Bool {
         let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)

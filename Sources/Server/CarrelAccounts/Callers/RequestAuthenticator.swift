@@ -28,7 +28,7 @@ package struct RequestAuthenticator: Sendable {
     enum Caller: Sendable {
         /// A client of the home's own socket.
         case `operator`
-        case key(Accounts.ServiceKey)
+        case key(ServiceKey)
         case member(StaffSession)
 
         var role: Role {
@@ -66,20 +66,20 @@ package struct RequestAuthenticator: Sendable {
     }
 
     /// The back-office key that the request came with; nil for staff and the operator.
-    package func backOfficeKey(_ request: HTTPRequest) async throws -> Accounts.ServiceKey? {
+    package func backOfficeKey(_ request: HTTPRequest) async throws -> ServiceKey? {
         guard case .key(let key) = try await caller(request) else { return nil }
         return key
     }
 
     /// Refuses what the administrator's page would not have sent.
-    func requirePage(_ request: HTTPRequest) throws(HTTPError) {
+    func requirePage(_ request: HTTPRequest) throws(RuleError) {
         guard isConfidential(request) else {
-            throw HTTPError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
+            throw RuleError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
         }
         guard !request.method.isSafe else { return }
         try SameOrigin.require(request)
         guard request.headers[Self.staffField] != nil else {
-            throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
+            throw RuleError(.forbidden, "request.other-origin", "only a page of this server can do this")
         }
     }
 

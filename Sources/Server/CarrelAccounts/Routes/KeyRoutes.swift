@@ -77,7 +77,7 @@ struct KeyRoutes {
         ]
     }
 
-    private static func json(_ key: Accounts.ServiceKey) -> JSONObject {
+    private static func json(_ key: ServiceKey) -> JSONObject {
         [
             "id": .string(key.id), "name": .string(key.name), "role": .string(key.role.rawValue),
             "createdAt": .string(key.createdAt.description), "revokedAt": .init(key.revokedAt),

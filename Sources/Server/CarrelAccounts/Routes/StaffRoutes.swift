@@ -91,7 +91,7 @@ package struct StaffRoutes {
             )
             activity.count(.browserSignIns)
             return answer(session, token, request)
-        } catch let error as HTTPError {
+        } catch let error as RuleError {
             activity.refuse(error.code.identifier)
             throw error
         }

@@ -3,8 +3,8 @@
 package import CarrelAudit
 package import CarrelBytes
 import CarrelCrypto
-import CarrelHTTP
 import CarrelHome
+import CarrelPasswords
 import CarrelStore
 import CarrelWebAPI
 
@@ -40,14 +40,14 @@ package struct Staff: Sendable {
         requestID: String
     ) async throws -> (session: StaffSession, token: String) {
         let attempt = PasswordCheck.Attempt(name: name, password: password, address: address, requestID: requestID)
-        let (record, rehash): (AccountStore.SignInRecord, String?)
+        let (record, rehash): (SignInRecord, String?)
         switch try await check.run(attempt) {
         case .throttled(let wait):
-            throw HTTPError(
-                .tooManyRequests,
+            throw RuleError(
+                .throttled,
                 "staff.throttled",
                 "too many attempts: try again in \(PasswordCheck.words(for: wait))",
-                headers: ["Retry-After": String(max(1, wait.components.seconds))]
+                retryAfter: max(1, wait.components.seconds)
             )
         case .wrong: throw Self.notRecognised
         case .right(let found, let hash): (record, rehash) = (found, hash)
@@ -72,8 +72,8 @@ package struct Staff: Sendable {
         return (session, token.text)
     }
 
-    private static let notRecognised = HTTPError(
-        .unauthorized,
+    private static let notRecognised = RuleError(
+        .unauthenticated,
         "staff.not-recognised",
         "wrong name or password, or the account has no staff role"
     )
@@ -146,7 +146,7 @@ package struct Staff: Sendable {
         guard let link = OpaqueToken(link, prefix: Self.linkPrefix) else { throw Self.deadLink }
         let checking = clock.now
         guard try await database.read({ try StaffStore.hasLink(link.hash, at: checking, in: $0) }) else { throw Self.deadLink }
-        let account = Account(id: Random.uuid(), name: try Accounts.checkedName(name))
+        let account = Account(id: Random.uuid(), name: try Account.checkedName(name))
         if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
         let hash = try await passwords.hash(password)
         let (session, token, family) = fresh(account, .owner)
@@ -165,7 +165,7 @@ package struct Staff: Sendable {
         return (session, token.text)
     }
 
-    static let deadLink = HTTPError(
+    static let deadLink = RuleError(
         .forbidden,
         "staff.link",
         "this setup link was used or has expired: create another with 'carrel admin setup-link'"
@@ -197,11 +197,9 @@ package struct Staff: Sendable {
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
         let token = AccountAdministration.freshResetToken()
         return try await lifecycle.write(in: database) { transaction, changes in
-            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountAdministration.unknown }
+            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw Account.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
-            if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
-                throw ServerError(.conflict, "this is the last owner: appoint another one first")
-            }
+            if before == .owner { try LastOwner.requireOne(in: transaction) }
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)
             guard role.isStaff, !before.isStaff else { return nil }

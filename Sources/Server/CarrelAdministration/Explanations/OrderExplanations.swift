@@ -36,7 +36,7 @@ struct OrderExplanations: Sendable {
     func explain(_ titles: [Title], to name: String) async throws -> SourceExplanation? {
         let now = clock.now
         let found = try await database.read { transaction -> (account: Account, orders: [Order], unnamed: Int)? in
-            guard let account = try AccountStore.account(named: name, in: transaction) else { return nil }
+            guard let account = try Accounts.find(named: name, in: transaction) else { return nil }
             var (orders, unnamed): ([Order], Int) = ([], 0)
             for title in titles {
                 let (some, count) = try OrderStore.explaining(

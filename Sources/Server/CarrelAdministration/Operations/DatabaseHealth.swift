@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
-import CarrelHTTP
 import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
@@ -26,13 +24,12 @@ struct DatabaseHealth: Sendable {
 
         var canRead: Bool { self != .away }
 
-        /// The problem, in words; nil if there is none.
-        var detail: String? {
+        /// The problem that `/readyz` answers, in words.
+        var detail: String {
             switch self {
-            case .available: nil
             case .readOnly: "the database is read-only"
             case .full: "the disk of the database is full"
-            case .away: "the database does not respond"
+            case .available, .away: "the database does not respond"
             }
         }
 
@@ -72,7 +69,7 @@ struct DatabaseHealth: Sendable {
     /// The problem of a database that does not answer.
     static let away = problem(.away)
 
-    static func problem(_ state: State) -> HTTPError {
-        HTTPError(.serviceUnavailable, HTTPError.Code(state.code), state.detail, headers: ["Retry-After": "10"])
+    static func problem(_ state: State) -> RuleError {
+        RuleError(.unavailable, state.code, state.detail, retryAfter: 10)
     }
 }

@@ -32,7 +32,7 @@ package struct PersonalExport: Sendable {
         let (head, persons) = try await database.write { [lifecycle] transaction -> (JSON, [PersonalData.Person]) in
             guard let head = try AccountStore.exported(account.id, in: transaction),
                 let details = try AccountStore.details(id: account.id, in: transaction)
-            else { throw AccountAdministration.unknown }
+            else { throw Account.unknown }
             try AuditStore.append(entry, in: transaction)
             let others = try lifecycle.accounts(besides: account.id, in: transaction).compactMap {
                 try AccountStore.details(id: $0, in: transaction)

@@ -151,6 +151,8 @@ struct SubscriptionRoutes {
             }
         } catch let error as SourceFailure {
             return error.problem.response(requestID: request.id)
+        } catch let error as RuleError {
+            return error.problem.response(requestID: request.id)
         } catch let error as HTTPError {
             return error.response(requestID: request.id)
         }

@@ -20,6 +20,8 @@ package final class CredentialKeyring: Sendable {
     package static let life = Duration.seconds(1)
     /// From the making of a secret to its first signature.
     static let notice = Duration.seconds(5)
+    /// From the start of a later secret to the end of the last pair.
+    private static let held = EditionCredentials.longestLife + notice
 
     private struct Known: Sendable {
         var credentials: EditionCredentials
@@ -166,8 +168,8 @@ package final class CredentialKeyring: Sendable {
         let now = clock.now
         let entry = actor.entry("credentials.revoke", on: revocation.subject, at: now, reason: revocation.kind)
         try await database.write { transaction in
-            if case .account(let id) = revocation, try AccountStore.account(id: id, in: transaction) == nil {
-                throw AccountAdministration.unknown
+            if case .account(let id) = revocation, try Accounts.find(id: id, in: transaction) == nil {
+                throw Account.unknown
             }
             try RevocationStore.revoke(revocation, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
@@ -193,7 +195,7 @@ package final class CredentialKeyring: Sendable {
         let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
         let made = try await database.write { transaction -> SigningSecret.Rotation in
             let known = try SigningSecret.all(.credential, master, in: transaction)
-            let dead = atOnce ? known : Self.dead(known, at: now)
+            let dead = atOnce ? known : SigningSecret.dead(known, after: Self.held, at: now)
             _ = try RevocationStore.advance(in: transaction)
             try AuditStore.append(entry, in: transaction)
             return try SigningSecret.replace(
@@ -209,13 +211,6 @@ package final class CredentialKeyring: Sendable {
         }
         try await refresh()
         return made
-    }
-
-    /// The secrets under which all pairs have expired: this long after a later secret began to sign.
-    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
-        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-        let held = EditionCredentials.longestLife + notice
-        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > held }.map(\.0)
     }
 
     // MARK: Keeping up

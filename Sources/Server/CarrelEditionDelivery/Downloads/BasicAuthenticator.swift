@@ -38,7 +38,7 @@ final class BasicAuthenticator: Sendable {
         guard let (user, password) = request.basicCredentialsAtFirstColon else { return nil }
         let key = fingerprint.authenticate(Array("\(user.utf8.count):\(user):\(password)".utf8).rawSpan)
         let now = clock.now
-        if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Accounts.checkedName(user),
+        if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Account.checkedName(user),
             let record = try await database.readBriefly({ try AccountStore.signInRecord(named: name, in: $0) }),
             record.password == known.passwordHash
         {

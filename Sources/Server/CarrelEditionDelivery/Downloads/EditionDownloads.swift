@@ -2,12 +2,12 @@
 
 import CarrelBytes
 import CarrelCatalog
-package import CarrelHTTP
+import CarrelHTTP
 package import CarrelHome
 import CarrelIngest
 import CarrelStore
 import CarrelSubscription
-import CarrelWebAPI
+package import CarrelWebAPI
 
 /// Downloads of editions: resources, the package of all, the manifest that apps read first, the cover.
 package struct EditionDownloads: Sendable {
@@ -46,11 +46,11 @@ package struct EditionDownloads: Sendable {
         for _ in 0..<3 {
             do { return try await findOnce(productID, path) } catch is OpenEditionCache.Changed { continue }
         }
-        throw HTTPError(
-            .serviceUnavailable,
+        throw RuleError(
+            .unavailable,
             "edition.changing",
             "the edition is being updated: retry in 1 s",
-            headers: ["Retry-After": "1"]
+            retryAfter: 1
         )
     }
 
@@ -166,6 +166,6 @@ package struct EditionDownloads: Sendable {
         return headers
     }
 
-    package static let gone = HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
+    package static let gone = RuleError(.gone, "edition.withdrawn", "this edition was withdrawn")
     package static let missing = ServerError(.notFound, "there is no such edition, or no resource at this path")
 }

@@ -18,9 +18,6 @@ package struct ReceiptSource: EntitlementSource {
     package let receipts: Receipts
     let products: ProductCatalogCache
 
-    /// Marks credentials of who has no account.
-    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
-
     /// The most transactions in one token.
     static let maxCount = 20
 
@@ -119,7 +116,7 @@ package struct ReceiptSource: EntitlementSource {
                 let known = try ReceiptStore.known(one, in: transaction)
                 let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
                 let owner = try ReceiptStore.owner(of: one, in: transaction)
-                let tag = owner?.id ?? Self.tag(of: one)
+                let tag = owner?.id ?? Receipts.tag(of: one)
                 let index = found.firstIndex { $0.tag == tag } ?? found.endIndex
                 if index == found.endIndex {
                     found.append(EntitlementSnapshot(tag: tag, isSuspended: owner?.isSuspended ?? false))

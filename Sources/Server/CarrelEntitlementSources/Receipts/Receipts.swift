@@ -4,7 +4,6 @@ package import CarrelAccounts
 package import CarrelAudit
 package import CarrelBytes
 import CarrelEntitlements
-import CarrelHTTP
 package import CarrelHome
 package import CarrelReceipts
 package import CarrelStore
@@ -27,6 +26,9 @@ package struct Receipts: Sendable {
         self.settings = settings
         self.lifecycle = lifecycle
     }
+
+    /// The tag of credentials of a purchase without an account.
+    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
 
     /// Maximum number of transactions per request.
     static let maxCount = 100
@@ -78,11 +80,11 @@ package struct Receipts: Sendable {
         do {
             return try await threads.runUnlessCancelled(check)
         } catch is QueueFull {
-            throw HTTPError(
-                .serviceUnavailable,
+            throw RuleError(
+                .unavailable,
                 "receipts.busy",
                 "too many receipts are being checked: try again",
-                headers: ["Retry-After": "5"]
+                retryAfter: 5
             )
         }
     }
@@ -187,9 +189,9 @@ package struct Receipts: Sendable {
             if let owner { try apply(said, news, to: owner.id, by: actor, at: now, changes, in: transaction) }
             // Who has no account was given credentials without our having heard of the purchase.
             if said.revokedAt != nil || said.isUpgraded {
-                try RevocationStore.revoke(.account(ReceiptSource.tag(of: said)), at: now, in: transaction)
+                try RevocationStore.revoke(.account(Self.tag(of: said)), at: now, in: transaction)
             }
-            let subject = owner?.id ?? ReceiptSource.tag(of: said)
+            let subject = owner?.id ?? Self.tag(of: said)
             try AuditStore.append(actor.entry("receipt.change", on: subject, at: now, reason: notification.type), in: transaction)
         }
     }

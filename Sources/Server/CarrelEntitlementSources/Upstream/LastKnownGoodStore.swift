@@ -42,7 +42,7 @@ final class LastKnownGoodStore: Sendable {
     }
 
     /// Records a sign-in and its account, with the name as a keyed hash.
-    func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
+    func signedIn(_ name: String, token: String, _ audit: (String) -> AuditEntry) async throws {
         let subject = subject(named: name)
         let (hash, now, entry) = (hash(of: token), clock.now, audit(subject))
         try await database.write { [source] transaction in
@@ -51,8 +51,8 @@ final class LastKnownGoodStore: Sendable {
         }
     }
 
-    /// Records a token's successor, which belongs to the same account. The old token keeps its state until the system changes it.
-    func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> Audit.Entry) async throws
+    /// A token got a successor, which is the same account's. The old one stays what it is until the system says otherwise.
+    func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> AuditEntry) async throws
     {
         let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, entry) = (hash(of: fresh), clock.now, audit(subject))

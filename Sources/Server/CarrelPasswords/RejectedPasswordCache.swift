@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 import CarrelThreads
 
 /// A cache of recently rejected passwords: an app that keeps sending an old password is refused without hashing it.
 ///
-/// Entries are in memory, as HMACs under a random key, so that no password can be read from them. Names without an account are
-/// cached like all others.
-final class RejectedPasswordCache: Sendable {
+/// Kept in the memory of this process, as HMACs under a key of its own, so that no password can be read from it. Names without
+/// an account are cached like all others.
+package final class RejectedPasswordCache: Sendable {
     private struct Refused: Sendable {
         /// The account's password hash at that time; nil without an account or without a password.
         let passwordHash: String?
@@ -16,7 +16,7 @@ final class RejectedPasswordCache: Sendable {
     }
 
     /// The cache key of an attempt.
-    struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         fileprivate let bytes: [UInt8]
     }
 
@@ -25,19 +25,21 @@ final class RejectedPasswordCache: Sendable {
     private let fingerprint = HMACSHA256(key: Secret.random(count: 32))
     private let refused = Locked(LRUCache<Key, Refused>(limit: 16_384))
 
-    /// The key includes the network: only the same network learns that a guess was wrong before.
-    func key(name: String, password: String, network: String) -> Key {
+    package init() {}
+
+    /// The key has the network in it: that a guess was wrong before is told only to who made it.
+    package func key(name: String, password: String, network: String) -> Key {
         var message: [UInt8] = []
         for part in [name, network, password] { message += "\(part.utf8.count):\(part)".utf8 }
         return Key(bytes: Array(fingerprint.authenticate(message.rawSpan).prefix(16)))
     }
 
-    /// Whether the attempt was wrong, and the account's password is unchanged since.
-    func holds(_ key: Key, passwordHash: String?, at now: Instant) -> Bool {
+    /// Whether it was wrong, and the account's password is what it was then.
+    package func holds(_ key: Key, passwordHash: String?, at now: Instant) -> Bool {
         refused.withLock { $0[key] }.map { now < $0.until && $0.passwordHash == passwordHash } ?? false
     }
 
-    func insert(_ key: Key, passwordHash: String?, at now: Instant) {
+    package func insert(_ key: Key, passwordHash: String?, at now: Instant) {
         let refused = Refused(passwordHash: passwordHash, until: now + Self.memory)
         self.refused.withLock { $0.insert(refused, for: key, cost: 1) }
     }

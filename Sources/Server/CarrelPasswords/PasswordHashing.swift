@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCrypto
-import CarrelHTTP
 package import CarrelPasswordHash
 import CarrelThreads
-import CarrelWebAPI
+package import CarrelWebAPI
 import Glibc
 import Synchronization
 
 /// A pool of one thread per core that hashes and verifies passwords, so that a flood of sign-ins blocks no other work.
 package final class PasswordHashing: Sendable {
     /// The result of a verification.
-    struct Verdict: Sendable, Equatable {
-        let isRight: Bool
-        /// A new hash to store if the stored hash has a too low cost.
-        var rehash: String?
+    package struct Verdict: Sendable, Equatable {
+        package let isRight: Bool
+        /// A new hash to keep, where the kept one costs less than it should.
+        package var rehash: String?
     }
 
     /// Maximum number of waiting jobs; further jobs are refused with a retry.
@@ -38,13 +37,13 @@ package final class PasswordHashing: Sendable {
     }
 
     /// Number of jobs that wait for a thread, or have one.
-    var waiting: Int { queued.load(ordering: .relaxed) }
+    package var waiting: Int { queued.load(ordering: .relaxed) }
 
     /// The number of hashed passwords: the cost of sign-ins, independent of the machine.
     package var hashCount: Int { hashed.load(ordering: .relaxed) }
 
     /// A place in the queue, held until it is destroyed.
-    struct Place: ~Copyable, Sendable {
+    package struct Place: ~Copyable, Sendable {
         fileprivate let passwords: PasswordHashing
 
         deinit { passwords.queued.wrappingSubtract(1, ordering: .relaxed) }
@@ -53,22 +52,22 @@ package final class PasswordHashing: Sendable {
     /// Reserves a place before anything is written for a request that would be refused anyway.
     ///
     /// - Throws: 503 `sign-in.busy` when too many wait.
-    func place() throws(HTTPError) -> Place {
+    package func place() throws(RuleError) -> Place {
         let place = Place(passwords: self)
         guard queued.wrappingAdd(1, ordering: .relaxed).oldValue <= Self.queueLimit else {
             threads.countRefusal()
-            throw HTTPError(
-                .serviceUnavailable,
+            throw RuleError(
+                .unavailable,
                 "sign-in.busy",
                 "too many sign-ins at the moment: try again",
-                headers: ["Retry-After": "5"]
+                retryAfter: 5
             )
         }
         return place
     }
 
     /// The PHC string of a password.
-    func hash(_ password: String) async throws -> String {
+    package func hash(_ password: String) async throws -> String {
         let (secret, parameters) = (Secret(Array(password.utf8)), parameters)
         let place = try place()
         let text = try await threads.run { [self] in try made(Argon2id.hash(secret, parameters)).text }
@@ -77,7 +76,7 @@ package final class PasswordHashing: Sendable {
     }
 
     /// Checks a password, at the same cost whether or not there is a hash to check it against.
-    func verify(_ password: String, against text: String?, in place: consuming Place) async throws -> Verdict {
+    package func verify(_ password: String, against text: String?, in place: consuming Place) async throws -> Verdict {
         let (secret, parameters, decoy) = (Secret(Array(password.utf8)), parameters, decoy)
         let verdict = try await threads.run { [self] () -> Verdict in
             guard let text, let hash = Argon2id.Hash(text) else {

@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelHTTP
 package import CarrelIngest
+import CarrelJSON
 import CarrelThreads
 import CarrelWebAPI
 import Glibc
@@ -15,7 +16,7 @@ extension IngestService {
     static let uploads = BlockingThreadPool(name: "upload", count: 2)
 
     /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
-    func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
+    private func receive(_ request: HTTPRequest, limit: Int64) async throws -> String {
         if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
         let path = try work.scratch.newName()
         var received: Int64 = 0
@@ -34,6 +35,28 @@ extension IngestService {
             throw error
         }
         return path
+    }
+
+    /// Works on the body of a request, which is in a file meanwhile.
+    ///
+    /// - Parameters:
+    ///   - request: the upload.
+    ///   - limit: bytes of the body at most.
+    ///   - work: called with the path of the file.
+    /// - Returns: what `work` returns.
+    /// - Throws: ``HTTPError`` if the upload is refused; what `work` throws.
+    func withUpload<Result>(
+        _ request: HTTPRequest,
+        limit: Int64 = uploadLimit,
+        _ work: (_ path: String) async throws -> Result
+    ) async throws -> Result {
+        let path = try await receive(request, limit: limit)
+        defer { unsafe unlink(path) }
+        do {
+            return try await work(path)
+        } catch let error as IngestError {
+            throw HTTPError(upload: error)
+        }
     }
 
     private static func tooLarge(_ limit: Int64) -> HTTPError {
@@ -69,6 +92,22 @@ extension HTTPError {
             .init(error.code),
             error.code == .full ? "there is no disk space for the upload" : "the upload \(error.reason)",
             extra: hint.map { [("hint", .text($0))] } ?? []
+        )
+    }
+}
+
+extension IngestPipeline.Outcome {
+    /// The response to an upload.
+    ///
+    /// - Parameter entry: the entry of the catalog as JSON.
+    /// - Returns: 201 for a new entry, else 200.
+    func response(_ entry: JSONObject) -> HTTPResponse {
+        .json(
+            [
+                "titles": [.object(entry)], "created": .bool(created), "replaced": .bool(change == .replaced),
+                "warnings": .array(warnings.map { .string($0) }),
+            ],
+            status: created ? .created : .ok
         )
     }
 }
