@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelPresentation
 import CarrelProxy
 
 /// Whatever the query of a segment's address says, what it names lies in the bounds that a presentation expects, and is written as it is

@@ -7,6 +7,8 @@ import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelLoopback
 public import CarrelMedia
+public import CarrelMediaSource
+import CarrelPresentation
 public import CarrelReader
 import CarrelThreads
 
@@ -168,9 +170,14 @@ public final class PlaylistProxy: Sendable {
             clock: clock,
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
-            rights: redeemed
+            hasRights: redeemed != nil
         )
-        let session = ProxySession(SessionContent(SessionSource(name: source, origin: place, type: type), settings, share))
+        let content = SessionContent(
+            SessionSource(name: source, origin: place, type: type, rights: redeemed),
+            settings,
+            share
+        )
+        let session = ProxySession(content)
         let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
             let ended = options.isSingleSession ? Array(state.sessions.values) : []
             if options.isSingleSession { state.sessions = [:] }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMediaPackaging
 import CarrelBytes
 import CarrelCrypto
 import CarrelDCF
@@ -8,9 +7,11 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaPackaging
+@testable import CarrelMediaSource
 @testable import CarrelProxy
-import CarrelTesting
 import CarrelTS
+import CarrelTesting
 import CarrelThreads
 import ProtectedMedia
 import Testing

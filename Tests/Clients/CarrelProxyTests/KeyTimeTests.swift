@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+@testable import CarrelMediaSource
 @testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads

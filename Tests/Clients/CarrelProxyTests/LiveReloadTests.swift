@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Testing
 
 struct `A live DASH source of a made origin` {

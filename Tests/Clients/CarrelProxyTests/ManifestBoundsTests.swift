@@ -6,6 +6,8 @@ import CarrelHTTPClient
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The bounds of a manifest` {

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia

@@ -6,9 +6,10 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
-import CarrelTesting
 import CarrelReader
+import CarrelTesting
 import CarrelThreads
 import Testing
 

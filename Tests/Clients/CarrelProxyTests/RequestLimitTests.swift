@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import CarrelProxy
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
+@testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing

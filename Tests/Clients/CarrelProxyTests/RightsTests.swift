@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelThreads
 
 /// Ends the responses of all sessions of a proxy at the time at which a key of theirs ends, whether their bytes move or not.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 
 /// The keys of a session: requests wait for a license as the proxy's options say.
 final class SessionKeys: ContentKeySource {
@@ -23,9 +24,6 @@ final class SessionKeys: ContentKeySource {
         keepsOutputControls = policy == .seed && keys is GivenKeys
     }
 
-    /// The keys that threads ask for on behalf of no response in particular.
-    let use = KeyUse()
-
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         let limit: Duration =
             switch wait {
@@ -43,10 +41,10 @@ final class SessionKeys: ContentKeySource {
                 await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
                 if keepsOutputControls { grant.relaxesOutput = false }
-                (KeyUse.current ?? use).note(answer)
+                KeyUse.current?.note(answer)
                 return .granted(grant)
             default:
-                (KeyUse.current ?? use).note(answer)
+                KeyUse.current?.note(answer)
                 return answer
             }
         }

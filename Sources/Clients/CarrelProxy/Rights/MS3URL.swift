@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+public import CarrelMediaSource
 import CarrelRights
 import CarrelTokens
 

@@ -3,6 +3,7 @@
 import CarrelHTTP
 package import CarrelHTTPClient
 package import CarrelMedia
+import CarrelMediaSource
 
 /// The requests that redeem a token: by TLS alone, and to private networks only where the caller's address names them or they are allowed.
 package struct RightsHTTPClient: MediaHTTPClient {

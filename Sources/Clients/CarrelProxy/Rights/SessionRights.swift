@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelThreads
 
 /// The rights of a session with an MS3 address: redeemed with its first request, once.

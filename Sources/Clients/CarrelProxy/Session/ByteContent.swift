@@ -5,6 +5,8 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// The content of a DCF as a plain stream of bytes with ranges.
@@ -89,52 +91,4 @@ struct ByteContent: Sendable {
             for: request
         )
     }
-}
-
-/// The bytes of an origin, by ranges of one version of the resource.
-struct OriginSource: MediaSource {
-    /// The version that was read first, as far as the server names it.
-    private struct Version: Sendable {
-        var validator: String?
-        var length: Int64?
-    }
-
-    private let origin: MediaOrigin
-    private let version = Locked(Version())
-
-    init(_ origin: MediaOrigin) {
-        self.origin = origin
-    }
-
-    func open() async throws -> MediaSourceInformation {
-        let length = try await origin.length()
-        version.withLock { $0.length = length }
-        return MediaSourceInformation(length: length)
-    }
-
-    func read(_ range: Range<Int64>) async throws -> [UInt8] {
-        guard !range.isEmpty else { return [] }
-        let stream = try await origin.open(origin.address, range: range, isWhole: true)
-        guard isSame(stream) else {
-            stream.cancel()
-            throw ProxyError(.unavailable, "\(stream.name) has changed while it was read")
-        }
-        let bytes = try await stream.rest(limit: range.count)
-        guard bytes.count == range.count else {
-            throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.address)) is cut off")
-        }
-        return bytes
-    }
-
-    /// Whether a response is one of the version that was read first: bytes of two make no stream.
-    private func isSame(_ stream: OriginStream) -> Bool {
-        let (validator, length) = (stream.validator, stream.totalLength)
-        return version.withLock { version in
-            defer { version = Version(validator: version.validator ?? validator, length: version.length ?? length) }
-            return (validator ?? version.validator) == (version.validator ?? validator)
-                && (length ?? version.length) == (version.length ?? length)
-        }
-    }
-
-    func close() {}
 }

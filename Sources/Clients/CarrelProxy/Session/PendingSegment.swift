@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// A segment that is being opened until its first bytes for the player are made.

@@ -2,6 +2,8 @@
 
 import CarrelHTTP
 import CarrelLoopback
+import CarrelMediaSource
+import CarrelPresentation
 
 /// A source that is served at an address of its own.
 final class ProxySession: Sendable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelReader
 
 /// The things that all sessions of a proxy share.
@@ -32,4 +33,6 @@ struct SessionSource: Sendable {
     let name: String
     let origin: MediaOrigin
     let type: MediaSourceType
+    /// The rights of an MS3 address; nil for a source of another kind.
+    let rights: SessionRights?
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// The segments of a session that are open before a player takes them, one of each rendition: the next one, opened before its request, and one

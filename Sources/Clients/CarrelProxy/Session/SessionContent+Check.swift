@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
+import CarrelPresentation
 
 extension SessionContent {
     /// Looks into the source as a player's first requests do: its playlists, and the beginning of its first segments, which needs their keys.

@@ -6,6 +6,8 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelLoopback
 import CarrelMedia
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelReader
 import CarrelThreads
 
@@ -36,6 +38,7 @@ final class SessionContent: Sendable {
     private let share: ProxyShare
     private let state = Locked(State())
     private let ahead: SegmentsAhead
+    private let watch: ResponseWatch
     /// The key of encrypted output.
     private let outputKey = Secret(Random.bytes(16))
 
@@ -47,6 +50,7 @@ final class SessionContent: Sendable {
         self.settings = settings
         self.share = share
         ahead = SegmentsAhead(share.prefetch)
+        watch = ResponseWatch(share.watch, settings.clock, report: share.report) { [state] in state.withLock { $0.isEnded } }
     }
 
     private func report(_ error: ProxyError) { share.report(error) }
@@ -61,10 +65,10 @@ final class SessionContent: Sendable {
         Task { if case .presentation(let presentation) = try await task?.value { presentation.end() } }
         ahead.end()
         settings.threads.end()
-        settings.rights?.end()
+        source.rights?.end()
     }
 
-    func released() async { await settings.rights?.released() }
+    func released() async { await source.rights?.released() }
 
     /// How far the player has come since the first call.
     func progress() -> SessionProgress {
@@ -87,8 +91,8 @@ final class SessionContent: Sendable {
     /// - Throws: ``ProxyError``.
     func prepared(_ use: KeyUse) async throws -> Prepared {
         // the rights decide, over clear content too
-        if let rights = try await settings.rights?.redeemed() {
-            use.note(rights)
+        if let rights = try await source.rights?.redeemed() {
+            use.limit(to: rights.end, renewedEnd: rights.renewedEnd)
             try use.check(at: settings.clock.now)
         }
         let task = try state.withLock { state throws(ProxyError) in
@@ -106,18 +110,14 @@ final class SessionContent: Sendable {
     }
 
     private func prepare() async throws -> Prepared {
-        switch source.type {
-        case .dash: return .presentation(DASHPresentation(origin, settings))
-        case .hls: return .presentation(HLSPresentation(origin, settings))
-        case .singleFile:
-            switch try await FileSourceKind(origin, settings) {
-            case .container(let content):
-                guard !options.encryptsOutput else {
-                    throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
-                }
-                return .bytes(content)
-            case .presentation(let presentation): return .presentation(presentation)
+        switch try await OpenedSource(source.type, origin, settings) {
+        case .presentation(let presentation): return .presentation(presentation)
+        case .container:
+            let content = try await ByteContent(origin, settings)
+            guard !options.encryptsOutput else {
+                throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
             }
+            return .bytes(content)
         }
     }
 
@@ -145,11 +145,8 @@ final class SessionContent: Sendable {
             }
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key counts when the source is looked into again
-            if error.code == .expiredKey {
-                // playlists hold no keys, and the numbers of live segments go on
-                if source.type == .singleFile { state.withLock { $0.preparing = nil } }
-                (settings.keys as? SessionKeys)?.use.renew()
-            }
+            // playlists hold no keys, and the numbers of live segments go on
+            if error.code == .expiredKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             var refusal = HTTPError(error.status, error.code.identifier, error.message)
@@ -194,7 +191,7 @@ final class SessionContent: Sendable {
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
-            return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
+            return try await content.response(to: request.http, WatchedBody(watch: watch, use: use, cut: request.cut))
         case .presentation where path == "player.html":
             // a source that cannot be played is told on the page
             _ = try await summary(use)
@@ -241,19 +238,19 @@ final class SessionContent: Sendable {
         case "segment.ts", "segment.m4s", "text.vtt", "segment.aac", "segment.mp3", "segment.ac3", "segment.ec3":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
-            let response = try await inTime(use) { [self] in
+            let response = try await watch.open(use) { [self] in
                 try await served(try await ahead.take(name, of: presentation, use, settings.clock), name, use, request)
             }
             ahead.open(after: name, of: presentation)
             return response
         case "init.mp4":
             let name = try SegmentName(request.http.query)
-            return try await inTime(use) { [self] in
+            return try await watch.open(use) { [self] in
                 try await served(try await presentation.openInitialization(name), nil, use, request)
             }
         case "track.mp4":
             let name = try SegmentName(request.http.query)
-            return try await inTime(use) { [self] in
+            return try await watch.open(use) { [self] in
                 try await part(of: name, request, presentation, use)
             }
         default: throw SegmentName.unknown
@@ -334,7 +331,7 @@ final class SessionContent: Sendable {
         try use.check(at: settings.clock.now)
         let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
             var count = 0
-            try await WatchedBody(content: self, use: use, cut: cut).send {
+            try await WatchedBody(watch: watch, use: use, cut: cut).send {
                 var next = first.withLock { $0.take() }
                 while let size = next?.count {
                     count += size
@@ -357,44 +354,6 @@ final class SessionContent: Sendable {
             )
         }
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
-    }
-
-    // MARK: - Keys that end
-
-    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
-    private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        let task = Task { try await open() }
-        let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
-        defer { share.watch.remove(watching) }
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
-            }
-        } catch {
-            if !Task.isCancelled { try use.check(at: settings.clock.now) }
-            throw error
-        }
-    }
-
-    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
-    fileprivate func watched(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ send: () async throws -> Void) async throws {
-        let watching = share.watch.add(use, settings.clock) { [self] error in
-            report(error)
-            cut()
-        }
-        do {
-            try await KeyUse.$current.withValue(use) { try await send() }
-        } catch {
-            // one that was cut has been reported
-            let isWatched = share.watch.remove(watching)
-            if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
-                report(use.explained(error))
-            }
-            throw error
-        }
-        share.watch.remove(watching)
     }
 
     // MARK: - Subtitles beside the source
@@ -436,23 +395,6 @@ final class SessionContent: Sendable {
         let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
         return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }
-}
-
-/// The body of a response, which is cut when a key of it ends.
-struct WatchedBody: Sendable {
-    fileprivate let content: SessionContent
-    /// The keys of the response.
-    let use: KeyUse
-    /// Closes the connection.
-    fileprivate let cut: @Sendable () -> Void
-
-    /// Sends the body, or a part of it.
-    func send(_ body: () async throws -> Void) async throws { try await content.watched(use, cut: cut, body) }
-}
-
-extension Trace.Channel {
-    /// The playlist proxy.
-    static let proxy = Trace.Channel("proxy")
 }
 
 extension RenditionName {

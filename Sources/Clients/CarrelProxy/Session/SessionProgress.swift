@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelPresentation
+
 /// How far the player of a session has come, by the segments that it took.
 ///
 /// A proxy sees requests and not the screen: what the player has in its buffer is what it took since it last jumped, less the time since then.

@@ -2,6 +2,7 @@
 
 import CarrelCommandLine
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 
 /// How servers of a stream may be asked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCommandLine
+import CarrelMediaSource
 import CarrelProxy
 
 /// A track as a person names it: by its place among those of its kind, from 0, or by its id.

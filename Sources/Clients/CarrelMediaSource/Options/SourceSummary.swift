@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CarrelMedia
+
+/// The facts of a source that was looked into: what a player gets of it.
+public struct SourceSummary: Sendable {
+    /// The kind of a source, as its bytes have it.
+    @nonexhaustive
+    public enum Kind: String, Sendable, Hashable {
+        /// A DASH manifest.
+        case dash
+        /// An HLS playlist.
+        case hls
+        /// One MP4 file.
+        case mp4
+        /// One transport stream.
+        case transportStream = "transport-stream"
+        /// A DCF, whose content goes out as it is.
+        case dcf
+    }
+
+    /// Tracks at one bit rate.
+    public struct Variant: Sendable, Hashable {
+        /// Bits a second, at most.
+        public var bandwidth: Int
+        /// The codecs (RFC 6381); nil where they are not known.
+        public var codecs: String?
+        /// Pixels of the pictures; nil where they are not known, and of audio alone.
+        public var width: Int?
+        /// Pixels of the pictures; nil where they are not known, and of audio alone.
+        public var height: Int?
+
+        package init(bandwidth: Int, codecs: String?, width: Int?, height: Int?) {
+            self.bandwidth = bandwidth
+            self.codecs = codecs
+            self.width = width
+            self.height = height
+        }
+    }
+
+    /// Audio or subtitles beside the pictures.
+    public struct Rendition: Sendable, Hashable {
+        /// The name that players show.
+        public var name: String
+        /// The language (BCP 47, or ISO 639-2 of files); nil where it is not known.
+        public var language: String?
+        /// Whether players choose it by themselves.
+        public var isDefault: Bool
+
+        package init(name: String, language: String?, isDefault: Bool) {
+            self.name = name
+            self.language = language
+            self.isDefault = isDefault
+        }
+    }
+
+    /// The kind of the source.
+    public var kind: Kind
+    /// Whether segments come and go.
+    public var isLive = false
+    /// How long it is; nil where that is not known, and of a live source.
+    public var duration: Duration?
+    /// The variants, as the top playlist has them; none of a DCF.
+    public var variants: [Variant] = []
+    /// Audio beside the pictures; of audio that goes out with them every language that the source has, the first of which is sent.
+    public var audio: [Rendition] = []
+    /// Subtitles.
+    public var texts: [Rendition] = []
+    /// How the source is protected; none where it is clear, or where its segments alone know.
+    public var protections: [MediaProtection] = []
+    /// Requests of the caller that the source cannot meet, each a lower-case sentence.
+    public var warnings: [String] = []
+
+    package init(_ kind: Kind) {
+        self.kind = kind
+    }
+}

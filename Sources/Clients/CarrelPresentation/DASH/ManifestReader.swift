@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelDASH
+import CarrelHTTP
+import CarrelMediaSource
+import CarrelThreads
+
+/// Reads an MPD, and a dynamic one again when that is due and a player wants its playlist. Concurrent calls share one request.
+actor ManifestReader {
+    private let origin: MediaOrigin
+    private let threads: SessionThreads
+    /// Finds when the tracks that are played should have a segment that a manifest does not have.
+    private let spentTime: @Sendable (Manifest) async -> Instant?
+    private var held: Manifest?
+    private var running: Task<Manifest, any Error>?
+    /// When the MPD was asked for last, and whether that failed.
+    private var asked: ContinuousClock.Instant?
+    private var failure: (any Error)?
+    private var clock = ManifestClock()
+    /// Since when every MPD that came was published before the one that is held.
+    private var olderSince: ContinuousClock.Instant?
+    private let longestReturn: Duration
+    private var isEnded = false
+    /// When a clock is asked again.
+    private var clockDue = ContinuousClock.now
+
+    /// A clock that was read is read again after this: those of machines drift and jump.
+    private static let clockPeriod = Duration.seconds(300)
+    /// Bytes of an MPD, at most.
+    private static let limit = 16 << 20
+    /// An MPD is not read again before this, also where it wants to, or the origin fails.
+    private static let leastPeriod = Duration.seconds(1)
+    /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
+    private static let earlyDivisor = 4
+    /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
+    private static let patience = Duration.seconds(2)
+    private static let clockPatience = Duration.seconds(3)
+    /// Servers that are asked for the time, at most, and the time that they take together: the playlist waits for them.
+    private static let clockLimit = 4
+    private static let clocksPatience = Duration.seconds(6)
+
+    /// - Parameters:
+    ///   - origin: has the MPD.
+    ///   - threads: read it.
+    ///   - longestReturn: an older MPD that comes for this long is the one that counts: an encoder has set its clock.
+    ///   - spentTime: finds when the tracks that are played should have a segment that a manifest does not have.
+    init(
+        _ origin: MediaOrigin,
+        _ threads: SessionThreads,
+        longestReturn: Duration = .seconds(30),
+        spentTime: @escaping @Sendable (Manifest) async -> Instant? = { _ in nil }
+    ) {
+        self.origin = origin
+        self.threads = threads
+        self.longestReturn = longestReturn
+        self.spentTime = spentTime
+    }
+
+    /// Ends what is being read, and reads no more.
+    func end() {
+        isEnded = true
+        running?.cancel()
+    }
+
+    /// The time by the MPD's clock.
+    var now: Instant { clock.now }
+
+    /// The MPD as it is now, or as it was less than its update period ago.
+    ///
+    /// The last MPD goes on to be played while the origin is away.
+    /// - Parameter isList: whether a player wants a list of segments: an MPD that has none for the next moments is read before its update
+    ///   period is over.
+    /// - Returns: the MPD, and where it was found.
+    /// - Throws: ``ProxyError``.
+    func current(isList: Bool = false) async throws -> Manifest {
+        if let held, !(await isDue(held, isList: isList)) { return self.held ?? held }
+        if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
+        let task = try running ?? start()
+        guard let held else { return try await task.value }
+        return ((try? await within(Self.patience) { try await task.value }) ?? nil) ?? self.held ?? held
+    }
+
+    /// The MPD that was read last; the first one is read.
+    ///
+    /// - Throws: ``ProxyError``.
+    func known() async throws -> Manifest {
+        if let held { return held }
+        return try await current()
+    }
+
+    /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
+    private func isDue(_ manifest: Manifest, isList: Bool) async -> Bool {
+        guard let asked else { return true }
+        let age = asked.duration(to: .now)
+        guard age >= Self.leastPeriod else { return false }
+        switch manifest.mpd.reload {
+        case .never: return false
+        case .whenNeeded: return isList
+        case .after(let period):
+            if age >= period { return true }
+            guard isList, age >= period / Self.earlyDivisor, let time = await spentTime(manifest), time <= now else {
+                return false
+            }
+            // another call may have begun to read it meanwhile
+            return running != nil || self.asked == asked
+        }
+    }
+
+    private func start() throws(ProxyError) -> Task<Manifest, any Error> {
+        guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
+        asked = .now
+        let task = Task { try await self.reload() }
+        running = task
+        return task
+    }
+
+    private func reload() async throws -> Manifest {
+        defer { running = nil }
+        do {
+            let new = try await read(held.map { $0.mpd.location(url: $0.url) } ?? origin.address)
+            if new.mpd.kind == .dynamic { await readClock(new) }
+            failure = nil
+            // what was published before is not newer, unless nothing else comes any more
+            if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old {
+                let since = olderSince ?? .now
+                olderSince = since
+                if since + longestReturn > .now { return held }
+            }
+            olderSince = nil
+            held = new
+            return new
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func read(_ url: String) async throws -> Manifest {
+        let requested = ContinuousClock.now
+        let (bytes, address) = try await origin.load(url, limit: Self.limit)
+        // two manifests at a time, and what was made of one
+        held?.evict()
+        return try await threads.compute { [origin] in
+            let (whole, refused) = try await RemoteElements.inserted(into: bytes, of: address, origin)
+            do throws(Malformed) {
+                var manifest = Manifest(try MPD.parse(whole.rawSpan, limit: Self.limit), url: address, requested: requested)
+                manifest.refusedElements = refused
+                return manifest
+            } catch {
+                throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+            }
+        }
+    }
+
+    /// Asks the first clock that answers (ISO/IEC 23009-1 §5.8.5.7). Until one does, this machine's time counts.
+    ///
+    /// The time in the MPD itself costs nothing: each MPD tells it.
+    private func readClock(_ manifest: Manifest) async {
+        let isDue = clockDue <= .now
+        var room = Self.clockLimit
+        let deadline = ContinuousClock.now + Self.clocksPatience
+        for clock in manifest.mpd.clocks {
+            if let time = clock.time { return self.clock.take(time, at: manifest.requested) }
+            guard isDue else { continue }
+            for server in clock.servers where [.httpDate, .httpISO, .httpNTP, .httpHead].contains(clock.method) {
+                guard room > 0, deadline > .now else { break }
+                room -= 1
+                let address = origin.resolve(server, against: manifest.url)
+                let origin = origin
+                let asked = ContinuousClock.now
+                let answer = try? await cancelling(after: Self.clockPatience) {
+                    try await Self.time(of: clock, at: address, origin)
+                }
+                guard let time = answer ?? nil else { continue }
+                // the server looked at its clock in the middle of the exchange
+                self.clock.set(time, at: asked + asked.duration(to: .now) / 2)
+                clockDue = .now + Self.clockPeriod
+                return
+            }
+            clockDue = .now + .seconds(30)
+        }
+    }
+
+    /// The time that a server tells.
+    private static func time(of clock: MPDClock, at address: String, _ origin: MediaOrigin) async throws -> Instant? {
+        guard clock.method == .httpHead else {
+            return clock.time(inBody: try await origin.load(address, limit: 1024).bytes)
+        }
+        let stream = try await origin.open(address)
+        defer { stream.cancel() }
+        // the field has whole seconds: in the middle the time is wrong by half of one at most
+        return stream.date.map { $0 + .milliseconds(500) }
+    }
+}

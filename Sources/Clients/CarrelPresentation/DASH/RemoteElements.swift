@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelDASH
+import CarrelMediaSource
+
+/// Elements of an MPD that lie elsewhere (xlink, ISO/IEC 23009-1 §5.5.3): each is loaded once, from the origin of the MPD alone.
+enum RemoteElements {
+    /// Elements that are loaded, at most, bytes of one, and of all.
+    private static let countLimit = 100
+    private static let limit = 8 << 20
+    private static let totalLimit = 16 << 20
+    /// All are loaded within this time: a player waits for its playlist.
+    private static let patience = Duration.seconds(20)
+
+    /// The MPD with its remote elements.
+    ///
+    /// - Parameters:
+    ///   - bytes: the MPD.
+    ///   - url: its address.
+    ///   - origin: loads elements.
+    /// - Returns: the MPD; an element that cannot be loaded is left out, as the specification wants it. And the addresses of other origins,
+    ///   from which nothing is loaded.
+    /// - Throws: `proxy.manifest` when the result is not an MPD.
+    static func inserted(into bytes: [UInt8], of url: String, _ origin: MediaOrigin) async throws(ProxyError) -> (
+        bytes: [UInt8], refused: [String]
+    ) {
+        do throws(Malformed) {
+            let references = try MPDReferences(bytes, url: url)
+            guard !references.list.isEmpty else { return (bytes, []) }
+            guard references.list.count <= countLimit else {
+                throw Malformed("MPD has more than \(countLimit) remote elements", at: 0)
+            }
+            var resolutions: [MPDResolution] = []
+            var refused: [String] = []
+            var room = totalLimit
+            let deadline = ContinuousClock.now + patience
+            for reference in references.list {
+                guard let address = reference.url else {
+                    resolutions.append(.content([]))
+                    continue
+                }
+                let isSame = origin.isSameOrigin(address, url)
+                if !isSame { refused.append(address) }
+                guard isSame, let content = await content(at: address, deadline, origin) else {
+                    resolutions.append(.failed)
+                    continue
+                }
+                guard content.count <= room else {
+                    throw Malformed("remote elements of the MPD have more than \(totalLimit) bytes", at: 0)
+                }
+                room -= content.count
+                resolutions.append(.content(content))
+            }
+            return (try references.resolved(resolutions), refused)
+        } catch {
+            throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+        }
+    }
+
+    private static func content(at address: String, _ deadline: ContinuousClock.Instant, _ origin: MediaOrigin) async -> [UInt8]?
+    {
+        let time = ContinuousClock.now.duration(to: deadline)
+        guard time > .zero else { return nil }
+        return try? await cancelling(after: time) { try await origin.load(address, limit: limit).bytes }
+    }
+}

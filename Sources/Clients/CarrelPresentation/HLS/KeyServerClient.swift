@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelMedia
+import CarrelMediaSource
+
+/// The requests to key servers of playlists: one that fails for a moment is asked again, as origins of segments are.
+struct KeyServerClient: MediaHTTPClient {
+    let client: OriginHTTPClient
+
+    /// Before the second and the third request.
+    private static let pauses: [Duration] = [.milliseconds(200), .milliseconds(800)]
+
+    func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        for pause in Self.pauses {
+            do {
+                let response = try await client.get(url, fields: fields, limit: limit)
+                guard response.status >= 500 || response.status == 429 else { return response }
+            } catch let error as ProxyError where error.isTransient {}
+            try await Task.sleep(for: pause)
+        }
+        return try await client.get(url, fields: fields, limit: limit)
+    }
+
+    func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        try await client.post(url, body: body, fields: fields, limit: limit)
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelHLS
+import CarrelMediaSource
+
+/// Loads playlists of a source. Concurrent calls for one share a request.
+actor PlaylistLoader {
+    private let origin: MediaOrigin
+    private let threads: SessionThreads
+    private var running: [String: Task<(playlist: Playlist, url: String), any Error>] = [:]
+
+    /// Bytes of a playlist, at most.
+    private static let limit = 16 << 20
+
+    /// - Parameters:
+    ///   - origin: has the playlists.
+    ///   - threads: read them.
+    init(_ origin: MediaOrigin, _ threads: SessionThreads) {
+        self.origin = origin
+        self.threads = threads
+    }
+
+    /// The playlist at an address, as it is now. An origin that fails for a moment is asked again.
+    ///
+    /// - Parameters:
+    ///   - url: resolved.
+    ///   - patience: how long.
+    /// - Returns: the playlist, and its address behind redirects.
+    /// - Throws: ``ProxyError``.
+    func playlist(at url: String, patience: Duration = .seconds(6)) async throws -> (playlist: Playlist, url: String) {
+        if let task = running[url] { return try await task.value }
+        var opening = SegmentOpening(origin: origin)
+        opening.patience = patience
+        let task = Task { [opening, threads] () async throws -> (playlist: Playlist, url: String) in
+            let (bytes, address) = try await opening.resource(url, limit: Self.limit)
+            return try await threads.compute {
+                do throws(Malformed) {
+                    return (try Playlist.read(bytes, strictness: .lenient, url: address).playlist, address)
+                } catch {
+                    throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
+                }
+            }
+        }
+        running[url] = task
+        defer { running[url] = nil }
+        return try await task.value
+    }
+
+    /// Cancels the requests that are under way: their session has ended.
+    func end() {
+        for task in running.values { task.cancel() }
+    }
+}

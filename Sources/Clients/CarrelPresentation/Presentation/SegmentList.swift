@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The segments of a rendition.
+package struct SegmentList: Sendable {
+    package struct Segment: Sendable {
+        package var name: SegmentName
+        /// Its beginning in the presentation, where that is known.
+        package var start = Duration.zero
+        package var duration: Duration
+        /// Whether nothing goes on from the segment before.
+        package var isDiscontinuity = false
+        /// Whether there is no media.
+        package var isGap = false
+        /// Whether the initialization segment changes here.
+        package var hasInitialization = false
+        /// Whether its place in the source changes when others leave it, so that it does not name it.
+        package var hasMovingPlace = false
+        /// The name of its initialization segment, where that is not its own.
+        package var initialization: SegmentName?
+        /// Its part of the file of its rendition and period, where the origin has one file too.
+        package var byteRange: Range<Int64>?
+        /// When its first sample was made (RFC 3339).
+        package var date: String?
+
+        package init(name: SegmentName, start: Duration = .zero, duration: Duration) {
+            self.name = name
+            self.start = start
+            self.duration = duration
+        }
+    }
+
+    package var segments: [Segment] = []
+    package var mediaSequence: UInt64 = 0
+    package var discontinuitySequence: UInt64 = 0
+    /// Whether no segment follows.
+    package var isEnded = true
+    /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
+    package var isTransportStream = false
+    /// The format of audio without a container.
+    package var packedAudio: PackedFormat?
+    /// Whether segments are found by their times.
+    package var hasTimes = false
+    /// Whether a period has one initialization segment for each rendition, so that these name it.
+    package var hasInitializationsOfPeriods = false
+    /// At least this target duration, in seconds: that of a live list never changes.
+    package var leastTarget: UInt64 = 0
+
+    package init() {}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelMediaSource
+import CarrelThreads
+
+/// Opens segments at an origin that fails for a moment: nothing was sent to the player yet, so that it does not notice.
+struct SegmentOpening: Sendable {
+    let origin: MediaOrigin
+    /// Until when a segment of a live source that the origin does not have yet is asked for again; nil for never.
+    var deadline: ContinuousClock.Instant?
+
+    /// Before the second and the third request.
+    private static let pauses: [Duration] = [.milliseconds(200), .milliseconds(800)]
+    /// Before requests to an origin that has too many of them: at first, added each time, and at most.
+    private static let busyPause: Duration = .milliseconds(50)
+    private static let longestBusyPause: Duration = .milliseconds(400)
+    /// An origin that has taken this long is not asked again; one that has refused few requests may take three times as long.
+    var patience = Duration.seconds(6)
+    private static let busyLimit = 12
+    /// Between requests for a segment that is not there yet: at first, and at most.
+    private static let firstWait = Duration.milliseconds(50)
+    private static let longestWait = Duration.milliseconds(800)
+
+    /// Opens a segment, and waits for its first bytes.
+    ///
+    /// - Parameters:
+    ///   - url: resolved.
+    ///   - range: the part that is wanted; nil for all.
+    /// - Returns: the bytes.
+    /// - Throws: ``ProxyError``; `CancellationError`.
+    func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {
+        try await retrying { () async throws(ProxyError) in
+            try await FirstBytes(try await origin.open(url, range: range))
+        }
+    }
+
+    /// Reads a small resource whole.
+    ///
+    /// - Parameters:
+    ///   - url: resolved.
+    ///   - range: the part that is wanted; nil for all.
+    ///   - limit: bytes at most.
+    /// - Returns: the bytes, and the address behind redirects.
+    /// - Throws: ``ProxyError``; `CancellationError`.
+    func resource(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
+        try await retrying { () async throws(ProxyError) in try await origin.load(url, range: range, limit: limit) }
+    }
+
+    private func retrying<Result>(_ request: () async throws(ProxyError) -> Result) async throws -> Result {
+        let began = ContinuousClock.now
+        var pauses = Self.pauses[...]
+        var busyPause = Self.busyPause
+        var refusals = 0
+        var wait = Self.firstWait
+        while true {
+            do throws(ProxyError) {
+                return try await request()
+            } catch {
+                try Task.checkCancellation()
+                switch error.code {
+                case .missing:
+                    guard let deadline, .now + wait < deadline else { throw error }
+                    try await Task.sleep(for: wait)
+                    wait = min(wait * 2, Self.longestWait)
+                case _ where error.isTransient && error.pause != nil:
+                    // requests that were refused together do not come together again
+                    let pause = max(error.pause ?? .zero, busyPause * Double.random(in: 0.75...1.25))
+                    refusals += 1
+                    let limit = refusals < Self.busyLimit ? patience * 3 : patience
+                    guard .now + pause < began + limit else { throw error }
+                    busyPause = min(busyPause + Self.busyPause, Self.longestBusyPause)
+                    try await Task.sleep(for: pause)
+                case _ where error.isTransient && began + patience > .now:
+                    guard let pause = pauses.popFirst() else { throw error }
+                    try await Task.sleep(for: pause)
+                default: throw error
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelMP4
+import CarrelMedia
+import CarrelMediaSource
+import CarrelThreads
+
+/// A segment on its way: the origin's segments are opened, decrypted and made into one for the player, as its bytes are taken.
+struct SegmentRequest: Sendable {
+    var sources: [SegmentSource]
+    var opening: SegmentOpening
+    var settings: SessionSettings
+    /// Of the segment.
+    var number: Int
+    /// Whether other segments of the list have pictures, and this one has none.
+    var lacksPictures = false
+
+    /// One transport stream of all sources.
+    func transportStream() async throws -> ServedMedia {
+        let (streams, described) = try await opened()
+        return ServedMedia(
+            contentType: "video/mp2t",
+            bytes: RemuxedBytes(
+                streams,
+                described,
+                name: streams.map(\.name).joined(separator: ", "),
+                number: number,
+                hasTags: sources.contains(where: \.hasTags),
+                reserved: lacksPictures ? 1 : 0,
+                keys: settings.keys
+            )
+        )
+    }
+
+    /// Opens all sources side by side.
+    private func opened() async throws -> ([FirstBytes], [SegmentRemux.Stream]) {
+        var described: [SegmentRemux.Stream] = []
+        for source in sources {
+            do {
+                described.append(
+                    try await SegmentRemux.Stream(initialization: source.initialization, shift: source.shift, keys: settings.keys)
+                )
+            } catch {
+                throw ProxyError(error, in: MediaOrigin.shown(source.url))
+            }
+        }
+        let streams = try await withThrowingTaskGroup(of: (Int, FirstBytes).self) { group in
+            for (place, source) in sources.enumerated() {
+                group.addTask { (place, try await opening.open(source.url, range: source.range)) }
+            }
+            var opened: [Int: FirstBytes] = [:]
+            for try await (place, stream) in group { opened[place] = stream }
+            return sources.indices.compactMap { opened[$0] }
+        }
+        return (streams, described)
+    }
+
+    /// The first sync picture of the first source.
+    ///
+    /// - Parameter duration: how long it is shown.
+    /// - Returns: the picture as a segment of its own.
+    /// - Throws: ``ProxyError``: `proxy.missing` when the segment has none.
+    func picture(_ duration: Duration) async throws -> ServedMedia {
+        guard let source = sources.first else { throw SegmentName.unknown }
+        let stream = try await opening.open(source.url, range: source.range)
+        do {
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            if settings.output == .fragments { decrypter.shift = source.fragmentShift }
+            let request = PictureRequest(
+                stream: stream,
+                form: settings.output == .fragments ? .fragment : .transportStream,
+                duration: duration,
+                shift: source.shift,
+                number: number
+            )
+            return try await request.media(decrypter)
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+    }
+
+    /// The clear fragments of the first source.
+    func fragments() async throws -> ServedMedia {
+        guard let source = sources.first else { throw SegmentName.unknown }
+        let stream = try await opening.open(source.url, range: source.range)
+        do {
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            decrypter.shift = source.fragmentShift
+            return ServedMedia(contentType: "video/mp4", bytes: DecryptedBytes(stream, decrypter))
+        } catch {
+            throw ProxyError(error, in: stream.name)
+        }
+    }
+}
