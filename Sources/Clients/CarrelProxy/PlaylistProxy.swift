@@ -12,7 +12,7 @@ import CarrelPresentation
 public import CarrelReader
 import CarrelThreads
 
-/// Serves protected media of this machine or of a server to any player of this machine, as plain HLS or as a plain stream of bytes.
+/// Serves protected media, from this machine or a server, to any player on this machine, as clear HLS or as a clear byte stream.
 ///
 /// ```swift
 /// let proxy = try PlaylistProxy(expectedMajor: 1)
@@ -22,7 +22,7 @@ import CarrelThreads
 /// await proxy.stop()
 /// ```
 ///
-/// An address holds 256 random bits; requests without them, and those of other users of the machine, get 403.
+/// The address of a session contains 256 random bits; requests without them, or from other users of the machine, get 403.
 public final class PlaylistProxy: Sendable {
     /// The version of the interface.
     public struct Version: Sendable, Hashable, CustomStringConvertible {
@@ -48,7 +48,7 @@ public final class PlaylistProxy: Sendable {
     public typealias Rules = ProxyOptions.Rules
     /// Which sources are taken.
     public typealias Policy = ProxyOptions.Policy
-    /// The clients that are answered.
+    /// The permitted clients.
     public typealias Clients = ProxyOptions.Clients
     /// Whether a request waits for a license that is not there yet.
     public typealias LicenseWait = ProxyOptions.LicenseWait
@@ -57,7 +57,7 @@ public final class PlaylistProxy: Sendable {
         var hasStarted = false
         var origin: String?
         var sessions: [ObjectIdentifier: ProxySession] = [:]
-        /// Sessions that have ended, until their rights are given back.
+        /// Sessions that have ended, until their rights are released.
         var ended: [ObjectIdentifier: ProxySession] = [:]
         var lastError: ProxyError?
     }
@@ -69,14 +69,14 @@ public final class PlaylistProxy: Sendable {
     private let share: ProxyShare
     private let state = Locked(State())
 
-    /// A proxy that does not listen yet: no thread and no port is there.
+    /// Creates a proxy; call ``start()`` to listen.
     ///
     /// - Parameters:
     ///   - expectedMajor: the major version that the app was written for.
-    ///   - options: what all sessions share.
-    ///   - listener: gets every error, because players stand between the proxy and the app; must not wait.
-    ///   - trace: gets an event for each request and each segment; must not wait.
-    /// - Throws: `proxy.version` when this library has another major version.
+    ///   - options: the settings of all sessions.
+    ///   - listener: gets every error, because players stand between the proxy and the app; must not block.
+    ///   - trace: gets an event for each request and each segment; must not block.
+    /// - Throws: `proxy.version` if this library has another major version.
     public init(
         expectedMajor: Int = PlaylistProxy.version.major,
         options: Options = Options(),
@@ -119,18 +119,18 @@ public final class PlaylistProxy: Sendable {
         state.withLock { $0.origin = origin }
     }
 
-    /// Makes an address for a source, and begins a session.
+    /// Starts a session for a source and returns its address.
     ///
-    /// Nothing is requested before a player asks for the address.
+    /// Nothing is loaded until a player requests the address.
     /// - Parameters:
     ///   - source: the path of a file, or an address.
-    ///   - type: its kind.
-    ///   - parameters: what the caller knows about it.
-    ///   - keys: has its keys; not asked for those of an MS3 address, which `rights` brings.
+    ///   - type: the kind of source.
+    ///   - parameters: what the caller knows about the source.
+    ///   - keys: the key source; unused for MS3 addresses, whose keys `rights` provides.
     ///   - rights: redeems the token of an MS3 address.
-    ///   - clock: tells the time at which keys end.
+    ///   - clock: the clock by which keys expire.
     /// - Returns: the session with its address.
-    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` when there are too many sessions.
+    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` if there are too many sessions.
     public func makeURL(
         _ source: String,
         _ type: SourceType,
@@ -146,7 +146,7 @@ public final class PlaylistProxy: Sendable {
         permissions.privateNetworks = options.allowsPrivateNetworks
         let address = MS3URL.seems(source) ? try MS3URL(source) : nil
         let redeemed = try sessionRights(address, rights)
-        // the token goes nowhere but to the source of rights
+        // the token is sent to the rights source only
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
         permissions.loadTime = options.limits.loadTime
@@ -212,14 +212,14 @@ public final class PlaylistProxy: Sendable {
         return SessionRights(address, source, client)
     }
 
-    /// The kind of the content: that of the address where it says it.
+    /// The kind of the content, from the MS3 address if it declares one.
     private static func type(_ type: SourceType, of address: MS3URL?) throws(ProxyError) -> SourceType {
         guard let address, address.isPlaylist else { return type }
         guard type != .dash else { throw ProxyError(.usage, "the MS3 address leads to an HLS playlist, not to DASH") }
         return .hls
     }
 
-    /// The origin of subtitles beside the source: that of the source, unless one is on a server and the other is a file.
+    /// The origin of a separate subtitle file: the source's, unless only one of them is on a server.
     private func subtitleOrigin(
         _ parameters: MediaSourceParameters,
         _ source: MediaOrigin,
@@ -233,7 +233,7 @@ public final class PlaylistProxy: Sendable {
 
     /// A source that is being served.
     public final class Session: Sendable {
-        /// The address for the player. Who knows it can play the source.
+        /// The address for the player. Anyone with this URL can play the source.
         public let url: String
         /// The token in the address, or for `Authorization: Bearer`.
         public let authToken: String
@@ -257,9 +257,9 @@ public final class PlaylistProxy: Sendable {
         /// - Throws: the error that a player would get.
         public func check() async throws(ProxyError) -> SourceSummary { try await session.check() }
 
-        /// How far the player has come since this was called for the first time.
+        /// Returns how far the player has come since the first call.
         ///
-        /// - Returns: what went out so far.
+        /// - Returns: what was sent so far.
         public func progress() -> SessionProgress { session.progress() }
 
         /// Ends the session: its address is refused from here on, and running responses are cut.
@@ -294,7 +294,7 @@ public final class PlaylistProxy: Sendable {
     /// The longest time that the end of a proxy waits for rights services.
     private static let releaseLimit = Duration.seconds(5)
 
-    /// Returns when the rights of all sessions were given back, or that took too long: an app's own client may not listen.
+    /// Returns once the rights of all sessions are released, or after a time limit: an app's own client may ignore cancellation.
     private static func release(_ sessions: [ProxySession]) async {
         let (waiting, ended) = AsyncStream<Void>.makeStream()
         let releasing = Task {
@@ -308,7 +308,7 @@ public final class PlaylistProxy: Sendable {
             releasing.cancel()
             ended.finish()
         }
-        // also where the caller was cancelled
+        // even if the caller was cancelled
         await Task { for await _ in waiting {} }.value
         timer.cancel()
     }
@@ -321,17 +321,17 @@ public final class PlaylistProxy: Sendable {
         }
     }
 
-    /// Lets requests go on that wait for a license.
+    /// Resumes requests that wait for a license.
     ///
-    /// - Parameter name: the key that has come; nil for all.
+    /// - Parameter name: the key that arrived; nil for all.
     public func unblock(_ name: ContentKeyName? = nil) { gate.open { name == nil || $0 == name } }
 
-    /// Lets requests go on that wait for a license of which a token is known.
+    /// Resumes requests that wait for a license with a known token.
     ///
     /// - Parameters:
     ///   - kind: the kind of the license.
-    ///   - token: of the license. Sources of keys that are ``LicenseTokenReceiver`` get that of ``LicenseKind/token`` before they are asked
-    ///     again.
+    ///   - token: the token of the license. A key source that is a ``LicenseTokenReceiver`` gets the token of a
+    ///     ``LicenseKind/token`` before its keys are requested again.
     public func unblock(_ kind: LicenseKind, _ token: String) {
         switch kind {
         case .key:

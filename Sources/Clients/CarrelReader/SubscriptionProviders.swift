@@ -2,7 +2,7 @@
 
 /// The providers that an app gets editions from, in the order in which they were added.
 ///
-/// The first that claims a product, by its last answer, is asked for it; the last one where none does.
+/// A product is requested from the first provider whose last response lists it, or from the last provider if none does.
 public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
@@ -13,7 +13,7 @@ public struct SubscriptionProviders: Sendable {
         self.clients = clients
     }
 
-    /// The provider to ask for a product.
+    /// The provider for a product.
     public func provider(for product: String) async -> SubscriptionClient {
         for client in clients where await client.claims(product) { return client }
         return clients[clients.count - 1]
@@ -29,7 +29,7 @@ public struct SubscriptionProviders: Sendable {
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
-    /// - Returns: the provider, and its answer about the account.
+    /// - Returns: the provider, and its response about the account.
     /// - Throws: the first refusal with a reason other than "not recognised", or else the last error.
     public func signIn(
         name: String,

@@ -23,7 +23,7 @@ public struct Trace: Sendable, CustomStringConvertible {
     public struct Field: Sendable, Hashable, CustomStringConvertible {
         /// A word in lower camel case.
         public let name: String
-        /// The value as it is shown.
+        /// The value to show.
         public let value: Value
 
         /// - Parameters:
@@ -61,8 +61,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// The identifier of an error, without its message.
         public static func code(of error: some CodedError) -> Value { Value(shown: error.code.identifier) }
 
-        /// A name that content gives to a part of itself, such as a codec or the id of a representation: its first 64 characters. Parts that could be
-        /// a key or a token are left out.
+        /// A name from content, such as a codec or the ID of a representation: its first 64 characters. Parts that could be a key
+        /// or a token are redacted.
         public static func name(_ name: String) -> Value { Value(shown: TraceRedaction.name(name)) }
 
         /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could be a token, are

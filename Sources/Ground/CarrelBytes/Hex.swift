@@ -13,7 +13,7 @@ public enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The bytes, or nil when the text has an odd length or another character than 0–9, a–f, A–F.
+    /// The bytes, or nil if the text has an odd length or another character than 0–9, a–f, A–F.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         var high: UInt8?

@@ -49,7 +49,7 @@ extension RawSpan {
         return offset
     }
 
-    /// Whether the bytes at `offset` are these ASCII characters; false when they do not fit.
+    /// Whether the bytes at `offset` are these ASCII characters; false if they do not fit.
     @inlinable
     public func matches(_ text: StaticString, at offset: Int) -> Bool {
         let count = text.utf8CodeUnitCount

@@ -8,10 +8,11 @@ package import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// The audit log in a file: lines of JSON, the first of which says behind which row it begins, the last where it ends.
+/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last has the number of its
+/// final row.
 ///
-/// A line holds a row as the chain seals it, with the bytes of its page where it stands for one. So the file is verified by itself, and
-/// its end is found in the log, which it joins.
+/// A line holds a row as the chain seals it, with the bytes of its page if it refers to one. So the file can be verified by
+/// itself, and its end joins it to the log.
 package struct AuditArchive: Sendable {
     package static let format = "carrel.audit/1"
     /// Bytes of a line, at most: a page of the log in base 64.
@@ -25,7 +26,7 @@ package struct AuditArchive: Sendable {
 
     /// Writes the sealed rows that the log has, in their order.
     ///
-    /// - Throws: ``ServerError`` `conflict` where a row is not what was sealed; what the database and `write` throw.
+    /// - Throws: ``ServerError`` `conflict` if a row is not what was sealed; what the database and `write` throw.
     package func write(_ write: (JSON) async throws -> Void) async throws {
         let start = try await database.read { [chain] in try chain.mark(.checkpoint, in: $0) }
         try await write(["format": .string(Self.format), "after": start.map(Self.json) ?? .null])
@@ -86,7 +87,7 @@ package struct AuditArchive: Sendable {
     ///
     /// - Parameters:
     ///   - lines: of rows.
-    ///   - start: the row before the first; nil where that is the first of all.
+    ///   - start: the row before the first; nil if that is the first of all.
     /// - Returns: whether they are what was sealed.
     /// - Throws: ``ServerError`` `invalid` for lines that are not rows.
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {

@@ -86,7 +86,7 @@ package final class AuditBatchWriter: Sendable {
         if let failure = state.withLock(\.failure) { throw failure.error }
     }
 
-    /// Records an entry; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry; for the parameters, see ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -140,7 +140,7 @@ package final class AuditBatchWriter: Sendable {
         }
     }
 
-    /// Writes what has come; false when there is nothing any more.
+    /// Writes what has come; false if there is nothing any more.
     private func writeGroup() async -> Bool {
         let (failure, isAwaited) = state.withLock { ($0.failure, !$0.next.waiters.isEmpty) }
         if let failure {
@@ -187,8 +187,8 @@ package final class AuditBatchWriter: Sendable {
 
     /// Writes a group, and seals it if that delays no other writer.
     ///
-    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, it waits for
-    /// ``Audit/seal()``, which says what is wrong.
+    /// In PostgreSQL, where other nodes change the log at the same time, and if no valid chain exists, sealing is left to
+    /// ``Audit/seal()``, which reports what is wrong.
     private func write(_ group: Group, again: Bool) async throws {
         let (chain, isAlone) = (chain, database.engine == .sqlite)
         let (gathered, waiting) = (group.page?.rows ?? [], group.waiters.compactMap(\.entry).map { AuditRow(entry: $0) })

@@ -6,10 +6,10 @@ import CarrelThreads
 /// Folds what an account repeats within a minute into two entries: the first immediately, and one that counts the others at the
 /// minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
 ///
-/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by the
-/// account that was to be signed in to. An account has
-/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit`` are
-/// not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
+/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by
+/// the account that was to be signed in to. An account has
+/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit``
+/// are not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
 package final class AuditFold: Sendable {
     /// Time for which repeats of an entry are counted.
     package static let window = Duration.seconds(60)
@@ -127,7 +127,7 @@ package final class AuditFold: Sendable {
             }
         }
 
-        /// Ends minutes that are over, or all where `now` is nil; false where there may be more.
+        /// Ends minutes that are over, or all where `now` is nil; false if there may be more.
         mutating func end(at now: Instant?, limit: Int) -> Bool {
             for _ in 0..<limit {
                 guard head < queue.count else { break }
@@ -149,7 +149,7 @@ package final class AuditFold: Sendable {
 
     init(_ group: AuditBatchWriter) { self.group = group }
 
-    /// Records an entry, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry, or counts it; for the parameters, see ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -206,7 +206,7 @@ package final class AuditFold: Sendable {
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     func flush(at now: Instant) async throws { try await flush(now) }
 
-    /// Writes all counts, also those of running minutes.
+    /// Writes all counts, including the current minute's.
     ///
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     package func flushAll() async throws { try await flush(nil) }
@@ -275,8 +275,8 @@ extension Audit.Entry {
     /// The reason of an entry that stands for several of one reason.
     static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
 
-    /// The reason, and how many requests the entry stands for. One that stands for several has no request's id, and their number at
-    /// the end of its reason, behind " +".
+    /// The reason, and the number of requests that the entry represents. An entry for several requests has no request id, and its
+    /// reason ends with " +" and their number.
     package var unfolded: (reason: String, count: Int) {
         guard requestID.isEmpty, let end = reason.utf8.lastIndex(of: UInt8(ascii: "+")), end != reason.startIndex else {
             return (reason, 1)

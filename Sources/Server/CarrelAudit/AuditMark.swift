@@ -6,7 +6,7 @@ import CarrelStore
 /// A place in the chain of the audit log that the database remembers under a seal of its own: who can write to the database alone
 /// can neither move it nor make one.
 enum AuditMark: String {
-    /// Up to here everything was pruned: the chain goes on behind it.
+    /// The end of the pruned rows: the chain continues after it.
     case checkpoint
     /// Up to here everything is in a file that `carrel audit archive` wrote.
     case archived

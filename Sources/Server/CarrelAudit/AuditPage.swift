@@ -6,13 +6,13 @@ import CarrelWebAPI
 
 /// Many entries of the audit log in one row, and so in one link of its chain.
 ///
-/// Writing a row of its own for each entry, and changing the indexes by which it is found, takes more than half as long as all else
-/// that handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
-/// of it, and ``filter`` tells which pages may contain an id.
+/// Writing a row for each entry, and updating its indexes, takes more than half as long as the rest of issuing credentials. A
+/// page is one write. The chain seals ``AuditRow/Page/digest``, which covers every byte of it, and ``filter`` selects the pages
+/// that may contain an id.
 ///
-/// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
-/// place among ``Audit/Entry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
-/// big-endian) and its UTF-8.
+/// The bytes are the entries in order: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its index in
+/// ``Audit/Entry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes, big-endian) and its
+/// UTF-8.
 package struct AuditPage: Sendable {
     /// The action of the row that holds a page.
     static let action = "audit.page"

@@ -119,7 +119,7 @@ extension Instant {
 }
 
 extension Audit.Entry {
-    /// The newest first, those of one moment by their ids.
+    /// Orders by time, the newest first, then by id.
     static func isListedBefore(_ left: Self, _ right: Self) -> Bool { (right.at, left.id) < (left.at, right.id) }
 }
 

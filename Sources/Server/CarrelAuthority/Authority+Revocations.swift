@@ -33,7 +33,7 @@ extension Authority {
         return count
     }
 
-    /// A list as it is served.
+    /// A signed list, ready to serve.
     struct ListFile: Sendable {
         let bytes: [UInt8]
         /// Its entity tag (RFC 9110 §8.8.3).

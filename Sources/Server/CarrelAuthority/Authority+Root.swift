@@ -23,12 +23,13 @@ extension Authority {
         return text
     }
 
-    /// Deletes the private keys of all roots from the database. Nothing that needs the root can be done until the key is imported again.
+    /// Deletes the private keys of all roots from the database. Operations that need the root fail until the key is imported
+    /// again.
     ///
-    /// Before that, the root certifies an authority of TLS servers and the key for requests, which the service goes on using.
+    /// Before that, the root certifies an authority of TLS servers and the key for requests, which the service continues to use.
     ///
     /// - Parameters:
-    ///   - export: what ``exportRoot(passphrase:by:)`` returned, read back from where it is kept.
+    ///   - export: what ``exportRoot(passphrase:by:)`` returned, read back from its storage.
     ///   - passphrase: the passphrase.
     ///   - actor: the actor for the audit log.
     /// - Throws: `rights.key`, `rights.malformed`; ``ServerError`` `request.conflict` if the export is not the current root.
@@ -161,7 +162,7 @@ extension Authority {
         )
         try AuthorityStore.insert(row, in: transaction)
         try certify(rows, under: root, in: transaction)
-        // Players of this root have seen its documents, whose numbers may be those of seconds.
+        // Players of this root have seen its documents, whose numbers may be times in seconds.
         let number = max(known.number + 1, now.milliseconds / 1000)
         let document = try document(
             try AuthorityStore.keys(in: transaction),

@@ -9,7 +9,8 @@ import CarrelRights
 package import CarrelStore
 import CarrelThreads
 
-/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per database.
+/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per
+/// database.
 package final class Authority: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -21,14 +22,14 @@ package final class Authority: Sendable {
     /// The lists that are being made.
     let listBuild = Locked<Task<RevocationLists, any Error>?>(nil)
 
-    /// Reads the keys; those of a new database are made.
+    /// Reads the keys, or creates them in a new database.
     ///
     /// - Parameters:
     ///   - database: the database of one environment.
     ///   - master: unwraps the keys.
     ///   - clock: the time.
-    ///   - environment: that of the home; players belong to one.
-    /// - Throws: ``ServerError`` `server.home` when the database belongs to another environment.
+    ///   - environment: the home's environment; each player belongs to one.
+    /// - Throws: ``ServerError`` `server.home` if the database belongs to another environment.
     package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock, environment: ServiceEnvironment)
         async throws
     {
@@ -163,7 +164,7 @@ package final class Authority: Sendable {
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
-            // The newest key is the one made last, also where the clock went back or stands still.
+            // The newest key is the one made last, also if the clock went back or stands still.
             let order = max(now, (rows.map(\.createdAt).max() ?? now) + .seconds(1))
             guard let document = try AuthorityStore.document(in: transaction) else {
                 throw ServerError(.home, "the database has no keys of the certificate authority")

@@ -10,7 +10,7 @@ import CarrelWebAPI
 /// `/v1/device/code` and `/v1/device/token` (RFC 8628): linking a player by a code that a signed-in reader types.
 struct LinkCodeRoutes: Sendable {
     let links: LinkCodes
-    /// Of requests that are signed, along with those for personalization.
+    /// Limits signed requests, together with personalization requests.
     let limiter: TokenBucketLimiter
     let clock: any WallClock
     private let questions = TokenBucketLimiter(perMinute: 600)

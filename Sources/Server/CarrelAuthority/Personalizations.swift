@@ -16,7 +16,7 @@ import CarrelThrottling
 package struct Personalizations: Sendable {
     /// The operator's settings of players.
     package struct Settings: Sendable {
-        /// Whether a copy needs a signed-in reader to be personalised.
+        /// Whether a copy needs a signed-in reader to be personalized.
         package var needsAccount = false
         /// Players without an account that never got a license, at most; 0 refuses them.
         package var unlinkedLimit = 100_000
@@ -24,7 +24,7 @@ package struct Personalizations: Sendable {
         package var linkInterval = Duration.seconds(5)
         /// Codes for linking that wait at the same time: the oldest of the largest network gives way to another.
         package var linkLimit: Int64 = 10_000
-        /// The public URL of the server, without a slash at the end; nil: that of the request.
+        /// The public URL of the server, without a slash at the end; nil: the request's URL.
         package var publicURL: String?
 
         package init() {}
@@ -111,7 +111,7 @@ package struct Personalizations: Sendable {
         let staff: AuditActor?
         let requestID: String
         var address = ""
-        /// The time of the audit entry; nil: that of the certificate, a whole second.
+        /// The time of the audit entry; nil: the certificate's time, a whole second.
         var notedAt: Instant?
 
         func entry(_ action: String, _ player: Player, at now: Instant) -> Audit.Entry {

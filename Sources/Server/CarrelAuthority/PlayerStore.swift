@@ -82,7 +82,7 @@ package enum PlayerStore {
         WHERE account_id = $1
         """
     )
-    /// Players that nothing needs any longer: not the suspended ones, and not those of an account that may keep a license.
+    /// Players that are no longer needed: neither suspended, nor of an account that may keep a license.
     static let expired = SQL(
         """
         SELECT id FROM players
@@ -190,7 +190,7 @@ package enum PlayerStore {
         try transaction.run(renew, values)
     }
 
-    /// Keeps the link of a player as it is now.
+    /// Stores a player's current link.
     static func link(_ player: Player, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(player.id), SQLValue(player.account), SQLValue(player.device), .instant(player.linkExpiresAt),

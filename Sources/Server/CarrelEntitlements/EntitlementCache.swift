@@ -5,10 +5,10 @@ package import CarrelBytes
 package import CarrelStore
 import CarrelThreads
 
-/// Sessions that were used lately, with what their accounts hold, so that the database need not be asked again.
+/// A cache of recently used sessions with the entitlements of their accounts, which saves a database query.
 ///
-/// If the database reports row changes, changes of this process are evicted before they are acknowledged, and
-/// those of other processes within a second. If it does not, nothing is cached.
+/// If the database reports row changes, changes of this process are evicted before they are acknowledged, and changes of other
+/// processes within a second. Otherwise nothing is cached.
 package final class EntitlementCache: Sendable {
     /// A counter of changes, so that data read before a change is not cached after it.
     package struct Mark: Sendable {

@@ -3,8 +3,8 @@
 package import CarrelStore
 import CarrelThreads
 
-/// Removes what was deleted for good from the database's files, its log among them. A reader of an older snapshot keeps the log as it is,
-/// so that it may take more than one attempt.
+/// Removes deleted rows permanently from the database's files, including its log. A reader of an older snapshot blocks the log,
+/// so it may take several attempts.
 package final class Expunging: Sendable {
     private let database: any Database
     /// Numbers of deletions, and of those expunged from the database's files. A crash may have left some, so it starts with one.

@@ -61,15 +61,15 @@ package struct MasterKeys: Sendable {
 
     /// Checks a keyring against a database, and lets it wrap under the version in use.
     ///
-    /// A database that knows no keys yet takes those of the keyring, if they unwrap its secrets. Later versions that the database
-    /// does not know are kept for the next rotation.
+    /// A database without keys takes the keyring's, if they unwrap its secrets. Later versions that the database does not know
+    /// are kept for the next rotation.
     ///
     /// - Parameters:
     ///   - keyring: the keys of the home.
-    ///   - database: the database that they are for.
+    ///   - database: the home's database.
     ///   - now: the time.
     /// - Returns: the keyring.
-    /// - Throws: ``ServerError`` `masterKey` when a key differs or is missing.
+    /// - Throws: ``ServerError`` `masterKey` if a key differs or is missing.
     static func settle(_ keyring: MasterKeyring, in database: any Database, at now: Instant) async throws -> MasterKeyring {
         var keys = try await database.read { try MasterKeyStore.known(in: $0) }
         try keys.require(keyring)

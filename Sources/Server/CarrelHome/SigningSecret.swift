@@ -38,7 +38,7 @@ package struct SigningSecret: Sendable {
 
     /// Reads all secrets of a purpose.
     ///
-    /// - Throws: what the database throws; ``ServerError`` `server.master-key` where the master key does not unwrap them.
+    /// - Throws: the database's error; ``ServerError`` `server.master-key` where the master key does not unwrap them.
     package static func all(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,
@@ -81,14 +81,14 @@ package struct SigningSecret: Sendable {
         package let forgotten: Int
     }
 
-    /// Adds a new secret to those of its purpose, and deletes the expired ones.
+    /// Adds a new secret for its purpose, and deletes expired secrets.
     ///
     /// - Parameters:
     ///   - wrapped: the stored form of the new secret.
     ///   - signsFrom: when it starts signing.
     ///   - purpose: its purpose.
     ///   - known: all current secrets.
-    ///   - dead: the expired ones among them.
+    ///   - dead: the expired secrets among them.
     ///   - full: the error text if every id belongs to a secret that may still be needed.
     ///   - transaction: the transaction.
     /// - Returns: its id, and the number of deleted secrets.

@@ -42,7 +42,7 @@ struct ContentKeyRoutes: Sendable {
             try await keys.add(id, Secret(key), owner: owner, by: actor)
             return .empty(.noContent)
         }
-        // a portal that adds keys does not take away those of another
+        // a portal that may add keys must not delete another portal's
         router.on(.delete, "admin/v1/content-keys/{kid}") { request, parameters in
             let actor = try await callers.require(request, .manageKeys)
             let isForced = request.query["force"]

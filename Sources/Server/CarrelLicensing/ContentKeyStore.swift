@@ -5,7 +5,7 @@ import CarrelHome
 import CarrelRights
 import CarrelStore
 
-/// The SQL of content keys that are not those of orders.
+/// The SQL of content keys that do not belong to orders.
 enum ContentKeyStore {
     static let key = SQL("SELECT master_version, wrapped, owner FROM content_keys WHERE kid = $1")
     static let insert = SQL(
@@ -35,7 +35,7 @@ enum ContentKeyStore {
     enum Reach: Sendable {
         /// Those without an owner.
         case unowned
-        /// Those of a portal, and those without an owner.
+        /// The keys of one portal, and keys without an owner.
         case portal(String)
         /// All: for grants of the operator.
         case all

@@ -11,7 +11,8 @@ import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
 
-/// A reader's licenses; for staff an account's streams, a player's redemptions and its denials, and why a license is as it is.
+/// A reader's licenses; for staff an account's streams, a player's redemptions and its denials, and the reasons for a license's
+/// state.
 struct LicenseListRoutes: Sendable {
     let licenses: Licenses
     let database: any Database
@@ -70,7 +71,7 @@ struct LicenseListRoutes: Sendable {
             try await callers.require(request, .manageLicenses)
             let (id, now) = (parameters["license"], clock.now)
             var explanation = try await database.read { [orders] in try LicenseExplanation(id, orders, at: now, in: $0) }
-            // those of the license's player since it has the license
+            // entries of the license's player since it received the license
             var filter = Audit.Filter()
             (filter.about, filter.action, filter.limit) = (explanation.license.player, "license.deny", 5)
             filter.since = explanation.license.issuedAt
@@ -81,7 +82,7 @@ struct LicenseListRoutes: Sendable {
             try await callers.require(request, .readAccounts)
             let (account, now) = (parameters["account"], clock.now)
             let (held, limit, wait) = try await leases.usage(of: account, at: now)
-            // with order URLs the places of titles are those of their orders; they are the account's streams all the same
+            // with order URLs, titles count towards the streams of their orders; they are still the account's streams
             let streams = try await database.read {
                 try LicenseStore.streams(of: account, countsOrders: false, at: now, limit: 2000, in: $0).count
             }

@@ -31,18 +31,18 @@ package struct Licenses: Sendable {
     let clock: any WallClock
     let master: MasterKeyring.Shared
     let tokens: Tokens
-    /// The places of streams: those of licenses and of listeners together.
+    /// The limit of concurrent streams, shared by licenses and listeners.
     let leases: Leases
     let orders: Orders
     let audit: AuditFold
     let limiter: TokenBucketLimiter
     let settings: Settings
 
-    /// Answers a request for keys.
+    /// Issues the license for a key request.
     ///
     /// - Parameters:
-    ///   - text: as it came.
-    ///   - message: a license message that came beside it, as its token.
+    ///   - text: the request as received.
+    ///   - message: the token of a license message sent with it.
     ///   - requestID: for the audit log.
     /// - Returns: the signed license.
     /// - Throws: ``HTTPError`` with a code `license.…`.
@@ -144,7 +144,7 @@ package struct Licenses: Sendable {
     ///   - request: the wish.
     ///   - known: the player that sent it.
     ///   - grant: of the token; nil without one.
-    ///   - once: the request's number; nil where the client proved its key in the connection's handshake.
+    ///   - once: the request's number; nil if the client proved its key in the connection's handshake.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the license and its player.
@@ -183,7 +183,7 @@ package struct Licenses: Sendable {
             )
         }
         isCommitted = true
-        // an app may renew as often as it is answered: repeats fold
+        // an app may renew as often as it likes: repeats are folded
         if let entry = outcome.repeated {
             try await audit.record(entry.action, on: entry.subject, by: actor, at: now, reason: entry.reason)
         }
@@ -221,7 +221,7 @@ package struct Licenses: Sendable {
         return (version, nonce)
     }
 
-    /// The player as it is now, which is active, once for each nonce.
+    /// Reads the player, which must be active; each nonce is accepted once.
     func active(_ id: String, using nonce: Challenges.Nonce, in transaction: any Transaction) throws -> Player {
         guard let player = try PlayerStore.player(id: id, in: transaction) else { throw Self.nonce }
         try Personalizations.requireActive(player)

@@ -22,7 +22,7 @@ struct TitleTokens: Sendable {
     /// The grant that staff ask for.
     struct Request: Sendable {
         let title: String
-        /// The name of the account that gets the title; nil for that of the player.
+        /// The name of the account that gets the title; nil for the player's.
         let account: String?
         /// To own, or a rental.
         let rights: BusinessRules.Rights

@@ -3,7 +3,7 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// A stream that takes a place of a subject beside its listeners.
+/// A stream that counts towards a subject's limit like a listener.
 package struct CountedStream: Sendable, Equatable {
     package let id: String
     package let since: Instant
@@ -17,7 +17,7 @@ package struct CountedStream: Sendable, Equatable {
     }
 }
 
-/// The streams beside the listeners: those of a capability above.
+/// The streams of a higher capability, which count like listeners.
 package protocol StreamLedger: Sendable {
     /// The streams of a subject whose leases last, the oldest first.
     func streams(of subject: String, at now: Instant) async throws -> [CountedStream]
@@ -56,15 +56,16 @@ extension Leases {
         }
     }
 
-    /// Takes a place for a stream, in the transaction that writes it. A repeated attempt of the same reservation replaces the former.
+    /// Reserves a place for a stream, in the transaction that writes it. A repeated attempt of the same reservation replaces the
+    /// former.
     ///
     /// - Parameters:
     ///   - reservation: to be settled after the transaction.
     ///   - stream: its id.
-    ///   - subject: whose place it takes.
-    ///   - streams: those of the subject, as the transaction sees them.
+    ///   - subject: the subject whose limit applies.
+    ///   - streams: the subject's streams, as the transaction sees them.
     ///   - now: the time.
-    /// - Returns: whether there is a place.
+    /// - Returns: whether a place was free.
     package func reserve(
         _ reservation: Reservation,
         _ stream: String,
@@ -101,7 +102,8 @@ extension Leases {
     ///
     /// - Parameters:
     ///   - reservation: one that took a place, or none.
-    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places again.
+    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places
+    ///     again.
     package func settle(_ reservation: Reservation, isCommitted: Bool) {
         state.withLock { state in
             guard isCommitted else { return Self.restore(reservation, &state) }
@@ -131,7 +133,7 @@ extension Leases {
         }
     }
 
-    /// Takes the places of the oldest listeners and streams; nil where there are fewer than that.
+    /// Takes the places of the oldest listeners and streams; nil if there are fewer than that.
     static func evict(
         _ count: Int,
         _ state: inout State,

@@ -154,7 +154,7 @@ package final class Orders: Sendable {
             }
         }
 
-        /// The title that this is in the catalog as it is now.
+        /// The id of this title in the current catalog.
         func titleID(in transaction: any Transaction) throws -> String {
             switch self {
             case .title(let id):
@@ -265,7 +265,7 @@ package final class Orders: Sendable {
     package static let unknown = ServerError(.notFound, "there is no such order")
 }
 
-/// Stops the orders of a suspended account, and ends those of an erased one.
+/// Stops the orders of a suspended account, and ends the orders of an erased account.
 extension Orders: AccountParticipant {
     package func take(
         _ change: AccountChange,

@@ -26,10 +26,10 @@ import CarrelThrottling
 package import CarrelWebAPI
 import CarrelWebsite
 
-/// The service on one home: a list of capabilities, and the router that answers for them.
+/// The service on one home: a list of capabilities, and their router.
 ///
-/// The server runs it behind sockets; a command on a home where no server runs calls the router directly, so that both do the
-/// same thing in the same way.
+/// The server connects it to sockets; a command on a home without a running server calls the router directly, so both behave in
+/// the same way.
 package final class CarrelService: Sendable {
     private let context: ServiceContext
     package let blobs: any BlobStore

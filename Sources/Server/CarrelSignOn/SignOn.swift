@@ -13,7 +13,7 @@ import CarrelUpstream
 /// Single sign-on at an OpenID provider. A user is identified by issuer and subject together: neither a name nor an
 /// email address ever identifies an account.
 ///
-/// Nothing else depends on the provider: while it is down, sessions go on, and accounts with a password sign in with it.
+/// Nothing else depends on the provider: while it is down, sessions continue, and accounts with a password can sign in.
 struct SignOn: Sendable {
     let client: OpenIDClient
     let settings: SignOnSettings
@@ -49,7 +49,7 @@ struct SignOn: Sendable {
 
     /// Ends a sign-in: asks the provider who it was, and opens a session.
     ///
-    /// - Throws: `UpstreamError` when the provider is unreachable, or its response cannot be verified.
+    /// - Throws: `UpstreamError` if the provider is unreachable, or its response cannot be verified.
     func finish(_ answer: Answer, cookie: String?, redirect: String, requestID: String) async throws -> Outcome {
         let now = clock.now
         guard let attempt = cookie.flatMap({ SignOnAttempt(cookie: $0, key: key) }), now < attempt.expiresAt else {
@@ -150,7 +150,7 @@ struct SignOn: Sendable {
         return ["oidc:\(identity.subject)@\(host)", "oidc:\(digest)"].filter { $0.utf8.count <= 256 }
     }
 
-    /// Grants the plans of the identity's groups, ends those of groups it has left, and sets the role in the same way.
+    /// Grants the plans of the identity's groups, ends plans of groups it has left, and sets the role in the same way.
     private func apply(
         _ identity: OpenIDIdentity,
         to account: Account,

@@ -40,7 +40,7 @@ struct StreamRoutes {
         }
     }
 
-    /// The grant behind a request and the listener's place in the leases.
+    /// Returns the grant of a request and the listener's lease.
     private func admitted(
         _ request: HTTPRequest,
         _ parameters: PathParameters,

@@ -12,8 +12,8 @@ import CarrelPackager
 import CarrelThreads
 import CarrelWebAPI
 
-/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments made as they are asked for,
-/// keys for orders that are live.
+/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments generated on request, keys for
+/// active orders.
 package final class Streaming: Sendable {
     package let settings: StreamSettings
     package let orders: Orders
@@ -160,7 +160,7 @@ package final class Streaming: Sendable {
         return HKDF.sha256(secret: grant.key, salt: [], info: "carrel content key \(period)", count: 16)
     }
 
-    /// The encrypted segment; nil when the title has no such segment.
+    /// The encrypted segment; nil if the title has no such segment.
     func segment(_ grant: PlaybackGrantCache.Grant, number: Int, form: SegmentForm) async throws -> SegmentStream? {
         let index = grant.media.index
         guard number >= 0, number < index.segmentCount else { return nil }

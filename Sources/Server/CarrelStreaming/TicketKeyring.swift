@@ -8,11 +8,11 @@ package import CarrelHome
 package import CarrelStore
 import CarrelThreads
 
-/// The secrets that sign tickets: kept in the database under the master key, known here, replaced by a rotation.
+/// The secrets that sign tickets: stored in the database under the master key, cached here, replaced by a rotation.
 ///
-/// Every node of a database reads them again once a minute. A new secret begins to sign two minutes after it was made, with
-/// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
-/// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
+/// Every node of a database reads them again once a minute. A new secret starts signing two minutes after its creation, with the
+/// first window of tickets that opens then: by then every node knows it, and no playlist changes before its window ends. Earlier
+/// secrets remain valid for verification until the last ticket that they may have signed has expired.
 package final class TicketKeyring: Sendable {
     /// How long secrets are valid after a successful read of the database.
     static let life = Duration.seconds(60)
@@ -64,11 +64,11 @@ package final class TicketKeyring: Sendable {
     /// Adds a secret that signs from now on.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others on
-    ///     the same database within a minute.
+    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others
+    ///     on the same database within a minute.
     ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
-    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
@@ -92,9 +92,9 @@ package final class TicketKeyring: Sendable {
         return made
     }
 
-    /// Deletes the secrets whose last ticket has expired. For a server, which knows the lifetime of its tickets.
+    /// Deletes the secrets whose last ticket has expired. Called by a server, which knows the lifetime of its tickets.
     ///
-    /// - Parameter life: the configured lifetime of tickets in milliseconds; those of long titles live longer.
+    /// - Parameter life: the configured lifetime of tickets in milliseconds; tickets of long titles live longer.
     /// - Returns: the number of deleted secrets.
     /// - Throws: the database's error, or ``ServerError`` `masterKey`.
     @discardableResult

@@ -20,7 +20,7 @@ package protocol Capability: Sendable {
 
     func addRoutes(to router: inout Router)
     func addMetrics(to registry: MetricsRegistry)
-    /// Work beside the requests.
+    /// Background work.
     var jobs: [BackgroundJob] { get }
     /// Removal of rows past their time.
     var cleanups: [Cleanup] { get }
@@ -48,7 +48,7 @@ extension Capability {
     package func warnings(at now: Instant, within limit: Duration) async -> [String] { [] }
 }
 
-/// Work that a server repeats beside the requests.
+/// Work that a server repeats in the background.
 package struct BackgroundJob: Sendable {
     /// The time between two turns.
     package let interval: Duration

@@ -84,7 +84,7 @@ package enum PersonalData {
         }
     }
 
-    /// Items as they are exported, and where the next page starts; nil at the end.
+    /// Exported items, and the position of the next page; nil at the end.
     package struct Page: Sendable {
         package let items: [JSON]
         package let next: [SQLValue]?
@@ -100,10 +100,10 @@ package enum PersonalData {
         /// Reads a page.
         ///
         /// - Parameters:
-        ///   - statement: what to read; its last value is the number of rows.
-        ///   - values: the others.
-        ///   - transaction: to read in.
-        ///   - item: a row as it is exported, and the place after it.
+        ///   - statement: the query; its last parameter is the number of rows.
+        ///   - values: the other parameters.
+        ///   - transaction: the transaction.
+        ///   - item: returns a row's exported item, and the position after it.
         /// - Throws: what the database and `item` throw.
         package init(
             _ statement: SQL,

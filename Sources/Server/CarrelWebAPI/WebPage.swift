@@ -8,7 +8,7 @@ import CarrelWeb
 package enum WebPage {
     static let missing = ServerError(.notFound, "there is no such page")
 
-    /// A file as it is.
+    /// Returns a file unchanged.
     package static func file(_ name: String, _ request: HTTPRequest, status: HTTPStatus = .ok) throws -> HTTPResponse {
         guard let asset = WebAssets.named(name), !name.hasSuffix(partSuffix) else { throw missing }
         return file(asset, request, status: status)
@@ -77,7 +77,7 @@ package enum WebPage {
             Markup(text: "<input type=\"hidden\" name=\"\(escaped(name))\" value=\"\(escaped(value))\">")
         }
 
-        /// A way to go on that looks like a button.
+        /// A link that looks like a button.
         package static func link(_ words: String, to address: String) -> Markup {
             Markup(text: "<a class=\"button button-quiet\" href=\"\(escaped(address))\">\(escaped(words))</a>")
         }

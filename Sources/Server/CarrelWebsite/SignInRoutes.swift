@@ -175,7 +175,7 @@ struct SignInRoutes {
         next.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
 
-    /// Goes on with a session's cookie.
+    /// Redirects to a page with the session's cookie set.
     private static func open(_ session: String, _ place: String, _ request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse.redirect(to: place)
         response.headers["Set-Cookie"] = cookie(session, seconds: Session.life.components.seconds, request)

@@ -14,7 +14,7 @@ import CarrelThreads
 import ProtectedMedia
 import Testing
 
-/// Where a source is.
+/// The location of a source.
 enum SourcePlace: CaseIterable { case local, remote }
 
 struct `An HLS source` {

@@ -50,8 +50,9 @@ struct `Purchases in an app store` {
 
         var now: Instant { test.clock.now }
 
-        func month(_ changes: [String: JSON?] = [:]) async throws -> String { try await store.sign(TestStore.month(now, changes)) }
-
+        func month(_ changes: [String: JSON?] = [:]) async throws -> String {
+            try await store.sign(TestStore.month(now, changes))
+        }
         func single(_ changes: [String: JSON?] = [:]) async throws -> String {
             try await store.sign(TestStore.single(now, changes))
         }
@@ -69,7 +70,7 @@ struct `Purchases in an app store` {
             return answer.json["transactions"]?.array ?? []
         }
 
-        /// Tells what the store tells of its own accord.
+        /// Sends a notification of the store.
         func notify(_ type: String, _ transaction: String) async throws -> Int {
             let data: JSON = [
                 "bundleId": "com.example.reader", "environment": "Production", "signedTransactionInfo": .string(transaction),
@@ -297,7 +298,7 @@ struct `Purchases in an app store` {
         let bought = shop.now
         shop.test.clock.advance(by: day)
         try await shop.test.service.subscriptions.end("app-store/Production/2000000001", by: AuditActor("operator"))
-        // The same again, and the same signed anew.
+        // The same again, and the same signed again.
         let time = JSON.integer(Int(shop.now.milliseconds))
         let anew = try await shop.store.sign(TestStore.month(bought, ["signedDate": time]))
         _ = try await shop.bring([month, anew], as: shop.alice)

@@ -17,15 +17,15 @@ public struct ProxyError: CodedError {
     public let message: String
     /// Whether the same request may succeed a moment later.
     package var isTransient = false
-    /// The next step where the kind of failure does not tell it.
+    /// The next step, if it is not determined by the code.
     private let ownRecommendation: String?
-    /// The time after which the origin wants the request again, where it has too many of them.
+    /// The origin's `Retry-After` delay, after too many requests.
     package var pause: Duration?
 
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period.
-    ///   - recommendation: a sentence; nil for that of the code.
+    ///   - recommendation: a sentence; nil for the default of the code.
     package init(_ code: Code, _ message: String, recommendation: String? = nil) {
         self.code = code
         self.message = message
@@ -68,9 +68,9 @@ extension ErrorCode where Failure == ProxyError {
     public static var version: Self { Self("proxy.version") }
     /// A parameter is wrong, or the proxy has not started.
     public static var usage: Self { Self("proxy.usage") }
-    /// The content is not protected, and the policy wants it to be.
+    /// The content is not protected, but the policy requires protection.
     public static var clearContent: Self { Self("proxy.clear-content") }
-    /// The license asks for controls of the output that a plain stream does not have.
+    /// The license requires output controls that a plain stream does not have.
     public static var outputControl: Self { Self("proxy.output-control") }
     /// The origin does not serve byte ranges.
     public static var noRanges: Self { Self("proxy.no-ranges") }
@@ -84,7 +84,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var expiredKey: Self { Self("proxy.expired-key") }
     /// The protection or the coding is not known.
     public static var unsupported: Self { Self("proxy.unsupported") }
-    /// A resource has another length than was said.
+    /// A resource's length differs from the declared length.
     public static var wrongLength: Self { Self("proxy.wrong-length") }
     /// A segment is cut off or damaged, or its key is another.
     public static var damaged: Self { Self("proxy.damaged") }
@@ -92,7 +92,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var manifest: Self { Self("proxy.manifest") }
     /// An address may not be used.
     public static var address: Self { Self("proxy.address") }
-    /// The origin gives no answer, or an error.
+    /// The origin does not respond, or responds with an error.
     public static var unavailable: Self { Self("proxy.unavailable") }
     /// The origin has no such resource.
     public static var missing: Self { Self("proxy.missing") }

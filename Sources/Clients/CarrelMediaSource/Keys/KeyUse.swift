@@ -8,16 +8,16 @@ import CarrelThreads
 ///
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 package final class KeyUse: Sendable {
-    /// That of the response whose bytes this task makes.
+    /// The key use of the response that this task produces.
     @TaskLocal package static var current: KeyUse?
 
     private struct State {
         var end: Instant?
-        /// The end of the rights, which may be renewed meanwhile.
+        /// The end of the rights, which may be renewed during the response.
         var renewedEnd: (@Sendable () -> Instant?)?
         var isPending = false
         var refusal: ProxyError?
-        /// Others whose keys this response uses too.
+        /// Other key uses whose keys this response also uses.
         var joined: [KeyUse] = []
     }
 
@@ -25,7 +25,7 @@ package final class KeyUse: Sendable {
 
     package init() {}
 
-    /// Notes what a source of keys says.
+    /// Records a response of a key source.
     package func note(_ answer: ContentKeyAnswer) {
         state.withLock { state in
             switch answer {
@@ -36,7 +36,7 @@ package final class KeyUse: Sendable {
         }
     }
 
-    /// Notes the end of the rights by which the response goes out.
+    /// Records the expiry of the rights under which the response is sent.
     ///
     /// - Parameters:
     ///   - end: of the rights; nil if they do not end.
@@ -48,7 +48,7 @@ package final class KeyUse: Sendable {
         }
     }
 
-    /// Adds the keys that others asked for.
+    /// Adds the keys that other tasks requested.
     package func join(_ uses: [KeyUse]) { state.withLock { $0.joined += uses.filter { $0 !== self } } }
 
     /// When the first key ends; nil when none does.

@@ -4,19 +4,19 @@ import CarrelBytes
 import CarrelHLS
 public import CarrelHTTP
 
-/// The facts that a caller knows about a source, and its wishes. Everything may be left out.
+/// What a caller knows about a source, and its preferences. Every field is optional.
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {
         /// The one that the rules choose.
         case any
-        /// By the id of its adaptation set, its group or its track.
+        /// Selects by the id of the adaptation set, group or track.
         case id(String)
-        /// By its place among those of its kind, from 0.
+        /// Selects by the index among tracks of the same kind, from 0.
         case index(Int)
     }
 
-    /// A file of subtitles beside the source.
+    /// A separate subtitle file.
     public struct Subtitles: Sendable, Hashable {
         /// The name that players show.
         public var name: String
@@ -40,7 +40,7 @@ public struct MediaSourceParameters: Sendable {
     public var sourceContentType: String?
     /// The media type that players get for the content of a DCF; nil for the one that the file names.
     public var contentType: String?
-    /// How long the content is, in seconds; nil where that is not known.
+    /// The duration of the content in seconds; nil if unknown.
     public var durationSeconds: Double?
     /// Bits a second, by which lengths are estimated; 0 for 3,000,000.
     public var bitrateBitsPerSecond = 0
@@ -64,7 +64,7 @@ public struct MediaSourceParameters: Sendable {
     public var originFields: HTTPFields = [:]
     /// Header fields of every response to the player.
     public var playerFields: HTTPFields = [:]
-    /// Subtitles beside the source.
+    /// A separate subtitle file.
     public var subtitles: Subtitles?
 
     /// Nothing is known.
@@ -73,7 +73,7 @@ public struct MediaSourceParameters: Sendable {
     /// Bits a second, by which lengths are estimated.
     package var bitrate: Int { bitrateBitsPerSecond > 0 ? bitrateBitsPerSecond : 3_000_000 }
 
-    /// Checks what the caller gave.
+    /// Checks the caller's parameters.
     ///
     /// - Throws: `proxy.usage` with the parameter.
     package func check() throws(ProxyError) {
@@ -103,7 +103,7 @@ public struct MediaSourceParameters: Sendable {
         }
     }
 
-    /// Fields that say where a message ends, and how it goes on.
+    /// Header fields that control message framing and ranges.
     private static let framing: Set<String> = [
         "connection", "content-length", "content-range", "host", "keep-alive", "range", "te", "trailer", "transfer-encoding",
         "upgrade",

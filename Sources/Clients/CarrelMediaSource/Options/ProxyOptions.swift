@@ -28,11 +28,11 @@ public struct ProxyOptions: Sendable {
         case open
     }
 
-    /// The clients that are answered.
+    /// The permitted clients.
     public enum Clients: Sendable, Hashable {
         /// Processes of the user that this process runs as.
         case user
-        /// Of those, this process and what it started.
+        /// Only this process and the processes that it started.
         case ownProcesses
     }
 
@@ -48,27 +48,27 @@ public struct ProxyOptions: Sendable {
 
     /// The form of segments.
     public var output = Output.transportStream
-    /// Whether segments are fragmented MP4 for a source whose codecs transport streams cannot carry; otherwise it is refused.
+    /// Whether segments are fragmented MP4 if transport streams cannot carry the codecs of a source; otherwise it is refused.
     public var allowsFragments = false
     /// The rules that playlists follow.
     public var rules = Rules.seed
     /// Which sources are taken.
     public var policy = Policy.usual
-    /// The clients that are answered.
+    /// The permitted clients.
     public var clients = Clients.user
     /// Whether clients put the token in `Authorization: Bearer` instead of the address.
     public var hasTokenInHeader = false
     /// Whether addresses name their source in the query field `source`.
     public var usesLongURLs = false
-    /// Whether audio goes out beside the pictures.
+    /// Whether audio is served as a separate rendition.
     public var demuxesAudio = false
-    /// Whether segments go out as AES-128 under a key of the session.
+    /// Whether segments are encrypted with AES-128 under a session key.
     public var encryptsOutput = false
     /// Whether a new address ends the session before it.
     public var isSingleSession = false
     /// Whether a request waits for a license that is not there yet.
     public var licenseWait = LicenseWait.never
-    /// Whether plain http beyond this machine is allowed, for sources whose parameters do not say it.
+    /// Whether plain http beyond this machine is allowed, for sources whose parameters do not set it.
     public var allowsPlainHTTP = false
     /// Whether manifests, playlists, key lines and redirects may lead into private networks.
     public var allowsPrivateNetworks = false

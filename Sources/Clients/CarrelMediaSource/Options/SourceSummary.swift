@@ -15,7 +15,7 @@ public struct SourceSummary: Sendable {
         case mp4
         /// One transport stream.
         case transportStream = "transport-stream"
-        /// A DCF, whose content goes out as it is.
+        /// A DCF, whose content is served without conversion.
         case dcf
     }
 
@@ -23,11 +23,11 @@ public struct SourceSummary: Sendable {
     public struct Variant: Sendable, Hashable {
         /// Bits a second, at most.
         public var bandwidth: Int
-        /// The codecs (RFC 6381); nil where they are not known.
+        /// The codecs (RFC 6381); nil if unknown.
         public var codecs: String?
-        /// Pixels of the pictures; nil where they are not known, and of audio alone.
+        /// Width of the video in pixels; nil if unknown, and for audio.
         public var width: Int?
-        /// Pixels of the pictures; nil where they are not known, and of audio alone.
+        /// Height of the video in pixels; nil if unknown, and for audio.
         public var height: Int?
 
         package init(bandwidth: Int, codecs: String?, width: Int?, height: Int?) {
@@ -38,11 +38,11 @@ public struct SourceSummary: Sendable {
         }
     }
 
-    /// Audio or subtitles beside the pictures.
+    /// A separate audio or subtitle rendition.
     public struct Rendition: Sendable, Hashable {
         /// The name that players show.
         public var name: String
-        /// The language (BCP 47, or ISO 639-2 of files); nil where it is not known.
+        /// The language (BCP 47, or ISO 639-2 for files); nil if unknown.
         public var language: String?
         /// Whether players choose it by themselves.
         public var isDefault: Bool
@@ -56,17 +56,17 @@ public struct SourceSummary: Sendable {
 
     /// The kind of the source.
     public var kind: Kind
-    /// Whether segments come and go.
+    /// Whether segments are added and expire.
     public var isLive = false
-    /// How long it is; nil where that is not known, and of a live source.
+    /// The duration; nil if unknown, and for a live source.
     public var duration: Duration?
     /// The variants, as the top playlist has them; none of a DCF.
     public var variants: [Variant] = []
-    /// Audio beside the pictures; of audio that goes out with them every language that the source has, the first of which is sent.
+    /// Separate audio renditions. For multiplexed audio, all languages of the source, of which the first is sent.
     public var audio: [Rendition] = []
     /// Subtitles.
     public var texts: [Rendition] = []
-    /// How the source is protected; none where it is clear, or where its segments alone know.
+    /// How the source is protected; empty if it is clear, or if only its segments declare it.
     public var protections: [MediaProtection] = []
     /// Requests of the caller that the source cannot meet, each a lower-case sentence.
     public var warnings: [String] = []

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Returns the result of `work`, which is cancelled when it takes longer: no request goes on behind it.
+/// Returns the result of `work`, which is cancelled after the limit: no request outlives it.
 ///
 /// - Parameters:
-///   - limit: how long.
-///   - work: ends when it is cancelled.
-/// - Returns: its result.
-/// - Throws: what `work` throws; also that it was cancelled.
+///   - limit: the time limit.
+///   - work: the work, which ends on cancellation.
+/// - Returns: the result of `work`.
+/// - Throws: the errors of `work`, including cancellation.
 package func cancelling<Result: Sendable>(
     after limit: Duration,
     _ work: @escaping @Sendable () async throws -> Result

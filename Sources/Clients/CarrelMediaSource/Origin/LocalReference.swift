@@ -21,13 +21,13 @@ package enum LocalReference {
         return ["", "localhost"].contains(parts.authority?.lowercased() ?? "")
     }
 
-    /// The paths that a resolved reference may mean, the likeliest first: without its escapes and without query and fragment; with these,
-    /// of names with `#` and `?` that are not escaped; as it is written.
+    /// The paths that a resolved reference may mean, likeliest first: decoded, without query and fragment; decoded with both, for
+    /// names with unescaped `#` and `?`; verbatim.
     package static func paths(_ reference: String) -> [String] {
         [decoded(URIReference(reference).path), decoded(reference[...]), reference].filter { !$0.isEmpty && !$0.contains("\0") }
     }
 
-    /// A text without its escapes; what is not an escape stays.
+    /// Decodes percent escapes; anything else is unchanged.
     private static func decoded(_ text: Substring) -> String {
         var out: [UInt8] = []
         var rest = text.utf8

@@ -128,7 +128,7 @@ package struct MediaOrigin: Sendable {
 
     // MARK: - Requests
 
-    /// Checks that an address may be requested at all; the client judges where it leads.
+    /// Checks that an address may be requested at all; the client checks each redirect.
     private func check(_ url: String) throws(ProxyError) {
         guard let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
             throw ProxyError(.address, "'\(Self.shown(url))' is not an address of a server")
@@ -168,7 +168,7 @@ package struct MediaOrigin: Sendable {
                 stall: time == Self.mediaTime ? .seconds(30) : .seconds(20)
             )
         )
-        // what a caller gives for its origin may be a secret
+        // the caller's header fields for its origin may be secrets
         if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }
         request.addresses = permissions.privateNetworks ? .any : .named(origins)
         request.allowsPlainRedirects = permissions.plainHTTP
@@ -181,14 +181,14 @@ package struct MediaOrigin: Sendable {
     /// The longest time of media, which players take in real time.
     private static let mediaTime = Duration.seconds(86_400)
 
-    /// Opens a resource. The bytes that are not taken make the server wait.
+    /// Opens a resource, with back-pressure for the server.
     ///
     /// - Parameters:
-    ///   - reference: an address, or a path of a local origin; resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - isWhole: whether it is read whole, now: then a server that takes too long is an error.
-    /// - Returns: the bytes, piece by piece.
-    /// - Throws: ``ProxyError``; `proxy.unavailable` when the time is over.
+    ///   - reference: a resolved address, or a path of a local origin.
+    ///   - range: the requested range; nil for all.
+    ///   - isWhole: whether it is read completely and immediately: a server that takes too long is then an error.
+    /// - Returns: the bytes, in pieces.
+    /// - Throws: ``ProxyError``; `proxy.unavailable` after the time limit.
     package func open(
         _ reference: String,
         range: Range<Int64>? = nil,
@@ -242,13 +242,13 @@ package struct MediaOrigin: Sendable {
         }
     }
 
-    /// Sends a request with fields of its own, and collects the response, whatever its status.
+    /// Sends a request with additional header fields and returns the whole response, whatever its status.
     ///
     /// - Parameters:
     ///   - url: absolute.
-    ///   - body: of a POST request; nil for GET.
-    ///   - fields: further header fields.
-    ///   - limit: bytes of the body at most.
+    ///   - body: the body of a POST request; nil for GET.
+    ///   - fields: additional header fields.
+    ///   - limit: maximum size of the body in bytes.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``.
     package func fetch(
@@ -277,7 +277,7 @@ package struct MediaOrigin: Sendable {
         }
     }
 
-    /// Whether a response has the part that was asked for.
+    /// Whether a response has the requested range.
     private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
         guard let range, let field = response.headers["Content-Range"] else { return false }
         return HTTPSource.range(field) == range
@@ -302,10 +302,10 @@ package struct MediaOrigin: Sendable {
     /// Reads a small resource whole.
     ///
     /// - Parameters:
-    ///   - reference: an address, or a path of a local origin; resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - limit: bytes at most.
-    /// - Returns: the bytes, and the address behind redirects.
+    ///   - reference: a resolved address, or a path of a local origin.
+    ///   - range: the requested range; nil for all.
+    ///   - limit: maximum size in bytes.
+    /// - Returns: the bytes, and the address after redirects.
     /// - Throws: ``ProxyError``.
     package func load(_ reference: String, range: Range<Int64>? = nil, limit: Int) async throws(ProxyError) -> (
         bytes: [UInt8], url: String

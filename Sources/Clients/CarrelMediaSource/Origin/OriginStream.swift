@@ -25,7 +25,7 @@ package final class OriginStream: Sendable {
     private let unread: Locked<Range<Int64>>
     /// The resource, as errors show it.
     package let name: String
-    /// Bytes that come, where that is known.
+    /// The length of the body in bytes, if known.
     package let length: Int64?
 
     package init(_ stream: ClientStream, name: String) {
@@ -42,7 +42,7 @@ package final class OriginStream: Sendable {
         length = Int64(range.count)
     }
 
-    /// The address behind redirects; nil of a local file.
+    /// The address after redirects; nil for a local file.
     package var url: String? { if case .remote(let stream) = source { stream.response.url } else { nil } }
 
     /// The time at which the server made the response (RFC 9110 §6.6.1), in whole seconds.
@@ -51,7 +51,7 @@ package final class OriginStream: Sendable {
         return Instant.parse(httpDate: field)
     }
 
-    /// Bytes of the whole resource, where a response to a range tells.
+    /// Size of the whole resource in bytes, if the response to a range request reports it.
     package var totalLength: Int64? {
         guard case .remote(let stream) = source else { return nil }
         return HTTPSource.totalLength(stream.response.headers["Content-Range"])

@@ -28,8 +28,8 @@ package final class SharedThreads: Sendable {
 
 /// The threads of one session for calls that block: reading a file of a server waits for that server.
 ///
-/// Each work has a thread of its own, so that nothing waits for the work of another session. A few threads are the session's whatever the
-/// others do; more come from a share of all sessions. Beyond that work is refused.
+/// Each job has its own thread, so that it does not wait for another session. A few threads are reserved for the session; more
+/// come from a shared pool. Beyond that, jobs are refused.
 package final class SessionThreads: Sendable {
     private struct State {
         var running: [ObjectIdentifier: BlockingWork] = [:]
@@ -57,11 +57,11 @@ package final class SessionThreads: Sendable {
 
     // MARK: - Work
 
-    /// Runs work on a thread of its own.
+    /// Runs a job on its own thread.
     ///
-    /// - Parameter body: the work. What it waits for ends when the task is cancelled.
-    /// - Returns: what the work returns.
-    /// - Throws: what the work throws; `proxy.busy` when there are too many threads.
+    /// - Parameter body: the job. Its waits end when the task is cancelled.
+    /// - Returns: the result of the job.
+    /// - Throws: the errors of the job; `proxy.busy` if there are too many threads.
     package func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         let work = BlockingWork()
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
@@ -87,13 +87,13 @@ package final class SessionThreads: Sendable {
         return try result.get()
     }
 
-    /// Starts work on a thread of its own; returns immediately.
+    /// Starts a job on its own thread and returns immediately.
     ///
     /// - Parameters:
-    ///   - work: cancelling it ends what the body waits for.
-    ///   - body: the work.
-    ///   - finish: gives the result to those who wait for it. The thread of the work is free for others then.
-    /// - Throws: `proxy.busy` when there are too many threads.
+    ///   - work: cancelling it ends the waits of the body.
+    ///   - body: the job.
+    ///   - finish: delivers the result. The job's thread is free for other jobs by then.
+    /// - Throws: `proxy.busy` if there are too many threads.
     package func start<Outcome>(
         _ work: BlockingWork,
         _ body: @escaping @Sendable () -> Outcome,
@@ -113,11 +113,11 @@ package final class SessionThreads: Sendable {
         }
     }
 
-    /// Runs work that blocks, and waits for tasks in between, on a thread of its own.
+    /// Runs a job that blocks, and waits for tasks in between, on its own thread.
     ///
-    /// - Parameter body: the work. What it waits for ends when the task is cancelled.
-    /// - Returns: what the work returns.
-    /// - Throws: what the work throws; `proxy.busy` when there are too many threads.
+    /// - Parameter body: the job. Its waits end when the task is cancelled.
+    /// - Returns: the result of the job.
+    /// - Throws: the errors of the job; `proxy.busy` if there are too many threads.
     package func runTask<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
         let work = BlockingWork()
         try begin(work)
@@ -131,13 +131,14 @@ package final class SessionThreads: Sendable {
         }
     }
 
-    /// Runs work that grows with what the source sends: manifests, playlists, indexes, subtitles.
+    /// Runs computation whose cost depends on the source: manifests, playlists, indexes, subtitles.
     ///
-    /// The session has one thread for all such work, so that none of it delays other sessions, or the tasks of an app. Work that awaits
-    /// something gives the thread to other work meanwhile. While the system refuses the thread, the work runs where other tasks do.
-    /// - Parameter body: the work; its loops check for cancellation.
-    /// - Returns: what the work returns.
-    /// - Throws: what the work throws; `proxy.ended` after the session.
+    /// The session has one thread for all of it, so that it does not delay other sessions, or the tasks of an app. A job that
+    /// awaits something releases the thread to other jobs. If the system refuses the thread, the job runs on the default
+    /// executor.
+    /// - Parameter body: the job; its loops check for cancellation.
+    /// - Returns: the result of the job.
+    /// - Throws: the errors of the job; `proxy.ended` after the session.
     package func compute<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
         let executor = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }

@@ -22,14 +22,14 @@ final class DASHPresentation: Presentation {
     private let fragmentOrigin = Locked<Duration?>(nil)
     private let lists = Locked(LiveLists())
 
-    /// Whether segments of pictures and audio go out together, as a manifest has them.
+    /// Whether the manifest lets video and audio segments be multiplexed.
     private struct Alignment {
         /// When the manifest was requested.
         var manifest: ContinuousClock.Instant
         var decision: Task<Bool, any Error>
     }
 
-    /// The alignment of the newest manifest that was asked for it.
+    /// The alignment of the newest manifest checked so far.
     private struct AlignmentState {
         var newest: Alignment?
         var isEnded = false
@@ -88,7 +88,7 @@ final class DASHPresentation: Presentation {
 
     var kind: SourceSummary.Kind { .dash }
 
-    /// The protections of the first pictures and the first audio: those of other tracks are the same, or their segments tell.
+    /// The protection of the first video and the first audio track. Other tracks share it, or their segments declare their own.
     func protections() async throws -> [MediaProtection] {
         let manifest = try await reader.current()
         return try await settings.threads.compute { [self] () throws -> [MediaProtection] in
@@ -109,7 +109,7 @@ final class DASHPresentation: Presentation {
 
     func outline() async throws -> Outline {
         while true {
-            // another request may have brought a newer manifest: that one counts for this request, too
+            // another request may have loaded a newer manifest, which is then used here too
             do { return try await currentOutline() } catch is Superseded { try Task.checkCancellation() }
         }
     }
@@ -124,7 +124,7 @@ final class DASHPresentation: Presentation {
             outline.warnings = manifest.refusedElements.map { .remoteElement($0) }
             return outline
         }
-        // what is not cut alike cannot go out together
+        // segments with different boundaries cannot be multiplexed
         guard tracks.plan.isMultiplexed, try await !isAligned(manifest, tracks) else { return outline(tracks) }
         guard settings.policy != .seed else { throw Self.isNotAligned(tracks) }
         let apart = tracks.apart
@@ -132,9 +132,9 @@ final class DASHPresentation: Presentation {
         return outline(apart)
     }
 
-    /// Whether segments of pictures and audio go out together: decided once for each manifest and all that wait for it.
+    /// Whether video and audio segments can be multiplexed. Computed once per manifest, for all waiting requests.
     ///
-    /// - Throws: ``Superseded`` when another request wants it of a newer manifest; ``ProxyError``.
+    /// - Throws: ``Superseded`` if another request needs the result for a newer manifest; ``ProxyError``.
     private func isAligned(_ manifest: Manifest, _ tracks: DASHTracks) async throws -> Bool {
         let lister = await lister(manifest, tracks)
         let decision = try alignment.withLock { state in
@@ -163,7 +163,7 @@ final class DASHPresentation: Presentation {
 
     // MARK: - Segments
 
-    /// Whether the source is live, or was: its addresses stay when it ends.
+    /// Whether the source is or was live: its addresses stay the same after it ends.
     private func hasLiveNames(_ manifest: Manifest) -> Bool {
         manifest.mpd.kind == .dynamic || lists.withLock { !$0.sequences.isEmpty }
     }
@@ -203,7 +203,7 @@ final class DASHPresentation: Presentation {
             sequence.update(&list)
             lists.sequences[group] = sequence
         }
-        // the address of a segment stays while it is listed (RFC 8216 §6.2.1); it is found by its time
+        // the address of a segment is stable while it is listed (RFC 8216 §6.2.1); the segment is found by its time
         let first = Int64(clamping: list.mediaSequence)
         for place in list.segments.indices where list.segments[place].hasMovingPlace {
             list.segments[place].name.index = first + Int64(place)
@@ -265,7 +265,7 @@ final class DASHPresentation: Presentation {
         var manifest = try await reader.known()
         let found: [Found]
         do { found = try await find(name, manifest) } catch {
-            // a list that another request brought may name what this manifest does not
+            // a list from a newer manifest may name segments that this manifest lacks
             guard manifest.mpd.kind == .dynamic else { throw error }
             manifest = try await reader.current()
             found = try await find(name, manifest)
@@ -317,7 +317,7 @@ final class DASHPresentation: Presentation {
         }
     }
 
-    /// The stream of a rendition in a period; where that does not have it, in the nearest one before, or behind.
+    /// The stream of a rendition in a period, or in the nearest period that has the rendition, earlier ones first.
     private func stream(_ name: SegmentName, _ manifest: Manifest) async throws -> MPDStream {
         try await settings.threads.compute { [self] in try findStream(name, manifest) }
     }
@@ -360,7 +360,7 @@ final class DASHPresentation: Presentation {
     }
 
     func next(after name: SegmentName) async -> SegmentName? {
-        // who looks for a place goes on anywhere
+        // a player that seeks through I-frames does not continue with the next one
         if name.rendition.isPictures { return nil }
         guard let manifest = try? await reader.known(), let found = try? await find(name, manifest) else { return nil }
         let now = await reader.now
@@ -382,7 +382,7 @@ final class DASHPresentation: Presentation {
         return next
     }
 
-    /// The segment of a stream behind another, where it exists.
+    /// The next segment of the stream, if it exists.
     private func place(behind found: Found, _ manifest: Manifest, _ now: Instant) async throws -> SegmentPlaces.Place? {
         let segments = try manifest.segments(of: found.stream)
         let index = Int(clamping: found.place.index) + 1
@@ -411,7 +411,7 @@ final class DASHPresentation: Presentation {
     }
 
     func file(of name: SegmentName) async throws -> RangedFile {
-        // subtitles go out as WebVTT, which has other lengths
+        // subtitles are served as WebVTT, whose length differs
         guard !name.rendition.isText else { throw SegmentName.unknown }
         let manifest = try await reader.known()
         let (stream, index) = try await settings.threads.compute { [self] () async throws -> (MPDStream, StreamIndex) in
@@ -438,7 +438,7 @@ final class DASHPresentation: Presentation {
     /// The bytes of one file in front of its segments, in the clear.
     private func head(of stream: MPDStream, length: Int64) async throws -> [UInt8] {
         var head: [UInt8] = []
-        // an initialization segment that lies elsewhere has its own address
+        // an initialization segment elsewhere has its own address
         if stream.initialization?.byteRange?.offset ?? 0 == 0, stream.initialization.map({ $0.url == stream.baseURL }) ?? true {
             head = try await clearInitialization(of: stream)
         }

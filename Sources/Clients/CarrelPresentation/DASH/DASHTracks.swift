@@ -5,11 +5,11 @@ import CarrelDASH
 import CarrelMedia
 import CarrelMediaSource
 
-/// The tracks of an MPD that a plan has taken: those of its first period (ISO/IEC 23009-1 leaves the choice to the client).
+/// The tracks of an MPD that a plan selected, from its first period (ISO/IEC 23009-1 leaves the choice to the client).
 struct DASHTracks: Sendable {
     /// Whose track of a rendition.
     enum Part {
-        /// Pictures, or audio where there are none.
+        /// Video, or audio if the source has no video.
         case main
         /// The audio that is sent with pictures.
         case audio
@@ -23,8 +23,9 @@ struct DASHTracks: Sendable {
 
     /// - Parameters:
     ///   - manifest: the MPD.
-    ///   - wishes: of the caller and the player.
-    /// - Throws: what the plan throws; `proxy.address` when a part of the MPD lies where it is not loaded from; `CancellationError`.
+    ///   - wishes: the preferences of the caller and the capabilities of the player.
+    /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD is at an address that is not loaded;
+    ///   `CancellationError`.
     init(_ manifest: Manifest, _ wishes: TrackWishes) throws {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
         var offer = Offer()
@@ -46,7 +47,7 @@ struct DASHTracks: Sendable {
         pictures = tracks(plan.pictures)
     }
 
-    /// The same with audio beside the pictures.
+    /// The same tracks, with audio as separate renditions.
     var apart: DASHTracks {
         var tracks = self
         tracks.plan = plan.apart
@@ -73,9 +74,9 @@ struct DASHTracks: Sendable {
         }
     }
 
-    /// The time of the presentation at which fragments have the time 0, so that those of the first period keep the times of their media.
+    /// The presentation time at which fragments have the time 0, so that fragments of the first period keep their media times.
     ///
-    /// Times of fragments are not negative: the track whose media begin last counts.
+    /// Fragment times are not negative: the track whose media begin last determines it.
     func fragmentOrigin(_ manifest: Manifest) -> Duration {
         let streams = (video + audio + texts).compactMap { manifest.stream($0, inPeriod: 0) }
         let offsets = streams.compactMap(\.information).map { information in
@@ -87,7 +88,7 @@ struct DASHTracks: Sendable {
         return (manifest.timings.first?.start ?? .zero) - (offsets.max() ?? .zero)
     }
 
-    /// The tracks whose segments have the same numbers: representations of one set are cut alike.
+    /// The tracks whose segments have the same numbers: representations of one set have the same boundaries.
     func group(of name: RenditionName) -> String {
         if name.video != nil { return name.isPictures ? "pictures" : "video" }
         return name.text.map { "text \($0)" } ?? "audio \(name.audio ?? 0)"

@@ -46,8 +46,8 @@ actor IndexCache {
     ///
     /// - Parameters:
     ///   - stream: the representation.
-    ///   - segments: those of the MPD.
-    /// - Returns: nil where the MPD names the segments itself, or the one file has no index.
+    ///   - segments: the addressing in the MPD.
+    /// - Returns: nil if the MPD lists the segments itself, or the single file has no index.
     /// - Throws: ``ProxyError``.
     func index(of stream: MPDStream, _ segments: MPDSegments) async throws -> StreamIndex? {
         guard stream.information?.kind ?? .base == .base, segments.count == 1, let whole = segments[0], whole.byteRange == nil,
@@ -56,12 +56,12 @@ actor IndexCache {
         return try await index(at: whole.url, range.offset..<range.offset + length)
     }
 
-    /// The index in a part of a file.
+    /// Loads the index in a range of a file.
     ///
     /// - Parameters:
     ///   - url: the file's address.
-    ///   - range: where the index is.
-    /// - Returns: the index, and those that it leads to.
+    ///   - range: the range of the index.
+    /// - Returns: the index, with the indexes that it references.
     /// - Throws: ``ProxyError``.
     func index(at url: String, _ range: Range<Int64>) async throws -> StreamIndex {
         let key = "\(range.lowerBound)-\(range.upperBound) \(url)"
@@ -112,7 +112,7 @@ actor IndexCache {
             }
             let bytes: [UInt8]
             if let first, first.range.contains(wanted.lowerBound), wanted.upperBound <= first.range.upperBound {
-                // indexes of one file may lie together
+                // indexes of one file may be adjacent
                 let at = Int(wanted.lowerBound - first.range.lowerBound)
                 bytes = Array(first.bytes[at..<at + wanted.count])
             } else {

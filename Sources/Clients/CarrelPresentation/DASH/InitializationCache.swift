@@ -12,7 +12,7 @@ actor InitializationCache {
     /// From the least recently used to the most.
     private var order: [String] = []
 
-    /// Bytes of one, and how many are held: those of all tracks of a large presentation.
+    /// Size limit of a section, and number of cached sections: enough for all tracks of a large presentation.
     private static let limit = 1 << 20
     private static let countLimit = 32
 

@@ -38,7 +38,7 @@ struct Manifest: Sendable {
         var made: [Int: MPDSegments] = [:]
         var timelines = MPDTimelines()
 
-        /// Runs of timelines that are kept, and what a stream counts among them.
+        /// Maximum number of timeline runs kept, and the cost of a stream in runs.
         private static let limit = 300_000
         private static let streamCost = 8
 
@@ -61,18 +61,18 @@ struct Manifest: Sendable {
 
     private static func key(_ set: Int, _ representation: Int) -> Int { set << 20 | representation }
 
-    /// Whether no segment will be added: of a static MPD, and of a dynamic one that does not change and whose end is over.
+    /// Whether no segment will be added: the MPD is static, or dynamic without updates and its end has passed.
     func isEnded(at now: Instant) -> Bool {
         guard mpd.kind == .dynamic else { return true }
         guard mpd.reload == .never, let end = mpd.end(timings), let time = mpd.time(at: now) else { return false }
         return time >= end
     }
 
-    /// The time at which pictures or audio should have a segment that follows the last one here: only the next manifest has it.
+    /// The time at which video or audio needs a segment after the last one listed here: only the next manifest has it.
     ///
     /// The work grows with the timelines of the tracks, and is done once.
-    /// - Parameter tracks: pictures and audio that are played.
-    /// - Returns: by the manifest's clock; nil while segments go on without an end.
+    /// - Parameter tracks: the video and audio tracks that are played.
+    /// - Returns: the time by the manifest's clock; nil if segments are unbounded.
     /// - Throws: `CancellationError`.
     func spentTime(of tracks: [Track]) throws -> Instant? {
         if let known = cache.spent.withLock({ $0 }) { return known }
@@ -84,7 +84,7 @@ struct Manifest: Sendable {
     private func findSpentTime(of tracks: [Track]) throws -> Instant? {
         let always = Instant(milliseconds: 0)
         guard let period = timings.lastIndex(where: { !$0.isEarly }) else { return always }
-        // the last segment alone counts
+        // only the last segment is needed
         var timelines = MPDTimelines(keepsRuns: false)
         var earliest: Instant?
         for track in tracks {
@@ -128,7 +128,7 @@ struct Manifest: Sendable {
     /// Gives back the memory of what was made of the manifest, which is made again when it is needed.
     func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
-    /// The stream of a period that goes on with a track: the track itself, or the nearest of its kind.
+    /// The stream that continues a track in a period: the track itself, or the nearest of its kind.
     func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
         let periods = TrickMode.main(of: track.set) == nil ? playedPeriods : fastPeriods
         guard let place = MPDSelection.match(track.representation, of: track.set, in: periods[period]) else { return nil }

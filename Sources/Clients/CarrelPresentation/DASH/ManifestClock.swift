@@ -6,10 +6,10 @@ import CarrelBytes
 struct ManifestClock: Sendable {
     private var known: (time: Instant, at: ContinuousClock.Instant)?
 
-    /// An MPD that a cache keeps tells the time at which it was made: it may be older by this.
+    /// Tolerance for the time in an MPD, which is the time of its creation: a cached copy may be older by this.
     private static let staleness = Duration.seconds(10)
 
-    /// The time now: that of this machine where no clock has told it.
+    /// The current time: this machine's, unless a clock was read.
     var now: Instant { known.map { Self.time($0, at: .now) } ?? .now() }
 
     private static func time(_ known: (time: Instant, at: ContinuousClock.Instant), at moment: ContinuousClock.Instant) -> Instant
@@ -17,14 +17,14 @@ struct ManifestClock: Sendable {
         known.time + known.at.duration(to: moment)
     }
 
-    /// Takes the time that a clock tells.
+    /// Sets the time read from a clock.
     ///
     /// - Parameters:
     ///   - time: the time.
-    ///   - moment: when it was that time.
+    ///   - moment: when the clock showed it.
     mutating func set(_ time: Instant, at moment: ContinuousClock.Instant) { known = (time, moment) }
 
-    /// Takes the time that an MPD tells, unless a cache explains why it is behind.
+    /// Takes the time from an MPD, unless a stale cached copy explains why it is late.
     ///
     /// - Parameters:
     ///   - time: the time.

@@ -9,7 +9,7 @@ struct SegmentLister: Sendable {
     let manifest: Manifest
     let tracks: DASHTracks
     let indexes: IndexCache
-    /// By the MPD's clock.
+    /// The current time by the MPD's clock.
     let now: Instant
     /// Whether the source is live, or was.
     let hasLiveNames: Bool
@@ -23,7 +23,7 @@ struct SegmentLister: Sendable {
 
     private var isLive: Bool { manifest.mpd.kind == .dynamic }
 
-    /// The segments that may still be listed: those of one list, and those of all lists that are compared.
+    /// The remaining budget of segments: for one list, and for all lists that are compared.
     private struct Room {
         var pictures = SegmentPlaces.limit
         var audio = SegmentPlaces.limit
@@ -31,7 +31,7 @@ struct SegmentLister: Sendable {
 
         /// Takes segments of a list.
         ///
-        /// - Returns: false where the list would have too many.
+        /// - Returns: false if the list would have too many.
         mutating func take(_ count: Int, of list: WritableKeyPath<Room, Int>) throws(Spent) -> Bool {
             guard count <= self[keyPath: list] else { return false }
             guard count <= all else { throw Spent() }
@@ -69,7 +69,7 @@ struct SegmentLister: Sendable {
             let audio = name.video == nil ? nil : try tracks.track(name, .audio).flatMap { manifest.stream($0, inPeriod: period) }
             guard let main else {
                 if let audio {
-                    // audio goes out alone where pictures would be with it
+                    // audio is listed alone, although video would be multiplexed with it
                     let places = try await places(audio, &room, \.pictures)
                     pairs.add(places, nil, period: place, as: RenditionName(audio: name.audio))
                 } else if let other = try reference(period) {
@@ -85,7 +85,7 @@ struct SegmentLister: Sendable {
         return pairs
     }
 
-    /// A stream of a period by whose segments its gaps are cut.
+    /// The stream of a period whose segment boundaries also divide its gaps.
     private func reference(_ period: Int) throws(ProxyError) -> MPDStream? {
         for track in tracks.video.prefix(1) + tracks.audio + tracks.texts {
             if let stream = manifest.stream(track, inPeriod: period) { return stream }
@@ -120,9 +120,9 @@ struct SegmentLister: Sendable {
 
     // MARK: - Alignment
 
-    /// Whether every segment of pictures has one of audio in all periods, now and as the manifest goes on.
+    /// Whether every video segment has an audio segment in all periods, now and in later manifests.
     ///
-    /// - Returns: false, too, where the representations have too many segments together for a comparison.
+    /// - Returns: false also if the representations have too many segments to compare.
     func isAligned() async throws -> Bool {
         // of pictures, and as many of audio
         var room = Room(all: 2 * SegmentPlaces.limit)
@@ -171,7 +171,7 @@ struct SegmentLister: Sendable {
     /// The duration that all segments of a track have.
     private struct RegularDuration {
         var duration: Duration
-        /// The segments of a timeline that have it; nil where the MPD says that all have.
+        /// The number of timeline segments available; nil if the MPD declares all of them available.
         var count: Int?
     }
 

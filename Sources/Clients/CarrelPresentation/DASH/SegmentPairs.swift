@@ -16,12 +16,12 @@ struct SegmentPairs {
     /// Adds the segments of a period.
     ///
     /// - Parameters:
-    ///   - main: of pictures, or of audio alone.
-    ///   - audio: sent with them; nil for none.
-    ///   - period: its name in addresses.
-    ///   - rendition: the tracks that the period has; nil for those of the list.
-    ///   - isLive: whether segments go: one that has gone takes the other along.
-    ///   - isGrowing: whether segments come: one that has come without the other waits for it.
+    ///   - main: the video segments, or audio segments without video.
+    ///   - audio: the audio segments multiplexed with them; nil for none.
+    ///   - period: the period's name in addresses.
+    ///   - rendition: the tracks of the period; nil for the tracks of the list.
+    ///   - isLive: whether old segments expire: an expired segment removes its counterpart.
+    ///   - isGrowing: whether segments are added: a new segment waits for its counterpart.
     mutating func add(
         _ main: SegmentPlaces,
         _ audio: SegmentPlaces?,
@@ -48,7 +48,7 @@ struct SegmentPairs {
                     // the last one of a period may be short
                     let half = max(segment.duration, before) / 2
                     if Self.distance(other.start, segment.start) > half { isAligned = false }
-                    // audio that lasts longer lies beside the next segment of pictures too
+                    // longer audio overlaps the next video segment too
                     if place + 1 < main.places.count, other.end - segment.end > half { isAligned = false }
                     made.audioIndex = audio.isMoving ? 0 : other.index
                     made.audioTime = other.time
@@ -96,7 +96,7 @@ struct SegmentPairs {
         longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
     }
 
-    /// Looks at the audio that no pictures go with: at either end, less than half a segment may be left over.
+    /// Checks the audio without matching video: at either end, less than half a segment may remain.
     private mutating func checkRest(of audio: SegmentPlaces, _ first: Int, _ main: SegmentPlaces) {
         let longest = main.places.lazy.map(\.duration).max() ?? .zero
         let rests = [audio.places.prefix(first), audio.places.dropFirst(first + main.places.count)]

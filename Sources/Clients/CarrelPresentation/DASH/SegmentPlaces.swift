@@ -9,7 +9,7 @@ struct SegmentPlaces: Sendable {
     /// One of them.
     struct Place: Sendable {
         var index: Int64
-        /// Its name: in units of the stream, with the place in its segment sequence added, whose segments share their time.
+        /// The time in its name: in units of the stream, plus the index in its segment sequence, whose segments share their time.
         var time: Int64
         var start: Duration
         var duration: Duration
@@ -28,7 +28,7 @@ struct SegmentPlaces: Sendable {
             range = segment.byteRange.flatMap { range in range.length.map { range.offset..<range.offset + $0 } }
         }
 
-        /// Three hundred years at most: sums of times stay within theirs.
+        /// Limits a time to three hundred years, so that sums do not overflow.
         private static func bounded(_ time: Duration) -> Duration { max(.seconds(-limit), min(time, .seconds(limit))) }
         private static let limit: Int64 = 10_000_000_000
 
@@ -46,9 +46,9 @@ struct SegmentPlaces: Sendable {
     static let limit = 200_000
 
     var places: [Place]
-    /// Whether they lie in one file, as its index says.
+    /// Whether the segments are parts of one file with an index.
     private(set) var isIndexed = false
-    /// Whether a timeline of a live source lists them: their places move when it loses its first ones.
+    /// Whether a live timeline lists them: their indexes shift when the first ones are removed.
     var isMoving = false
 
     init(_ segments: MPDSegments, _ range: Range<Int>, of stream: MPDStream) {
@@ -59,16 +59,16 @@ struct SegmentPlaces: Sendable {
             guard let segment = segments.timed(at: index) else { break }
             places.append(Place(segment))
         }
-        // a segment without a duration goes on to the end of its period
+        // a segment without a duration lasts until the end of its period
         if let last = places.indices.last, places[last].duration <= .zero, let duration = stream.period.duration {
             places[last].duration = stream.period.start + duration - places[last].start
         }
     }
 
     /// - Parameters:
-    ///   - index: of the representation.
+    ///   - index: the index of the representation.
     ///   - stream: the representation.
-    ///   - range: the places that are wanted; nil for all.
+    ///   - range: the requested indexes; nil for all.
     init(_ index: StreamIndex, of stream: MPDStream, _ range: Range<Int>? = nil) {
         let offset = stream.information?.presentationTimeOffset ?? 0
         let timescale = stream.information?.timescale ?? 1
@@ -94,19 +94,19 @@ struct SegmentPlaces: Sendable {
         return over ? segment.time : time
     }
 
-    /// The segment that an address names: at its place, or, where a reload has moved it, at its time.
+    /// The segment that an address names, by its index, or by its time if a reload shifted the indexes.
     static func segment(_ segments: MPDSegments, index: Int, time: Int64) -> MPDSegment? {
         if let segment = segments[index], name(of: segment) == time { return segment }
         // places move as a timeline loses its first segments: times rise with places
         var (low, high) = (0, segments.count ?? 1)
         if segments.count == nil {
-            // a timeline without an end goes on at least up to the time
+            // an unbounded timeline lasts at least until this time
             while high < 1 << 40, let last = segments.timed(at: high - 1), name(of: last) < time { high *= 2 }
         }
         while low < high {
             let middle = (low + high) / 2
             guard let segment = segments.timed(at: middle) else {
-                // behind the last time that there is
+                // after the last time of the timeline
                 high = middle
                 continue
             }

@@ -26,7 +26,7 @@ struct SegmentSequence: Sendable {
             period == other.period ? middle <= other.start && start < other.start : period < other.period
         }
 
-        /// Whether this one goes on from another.
+        /// Whether this period continues another.
         func continues(_ other: Key) -> Bool {
             guard period == other.period else { return false }
             let distance = start > other.end ? start - other.end : other.end - start
@@ -34,24 +34,24 @@ struct SegmentSequence: Sendable {
         }
     }
 
-    /// A source whose times go back further than this has set its clock: no cache keeps a list for that long.
+    /// If times go back further than this, the source has set its clock: no cache keeps a list for that long.
     private static let longestReturn = Duration.seconds(30)
 
     init() {}
 
-    /// Numbers for a list beside another one of the same source: segments of one period have the same discontinuity number in all
-    /// renditions (RFC 8216 §6.2.4).
+    /// Numbers a second list of the same source: segments of a period have the same discontinuity number in all renditions (RFC
+    /// 8216 §6.2.4).
     ///
     /// - Parameters:
     ///   - other: the numbers of the other list.
-    ///   - list: the first one that gets these.
+    ///   - list: the first list with these numbers.
     init(beside other: SegmentSequence, _ list: SegmentList) {
         guard let period = list.segments.first?.name.period else { return }
         let known = other.last.lastIndex { $0.period <= period }.map { other.last[...$0] } ?? []
         discontinuitySequence = other.discontinuitySequence + UInt64(known.count(where: \.isDiscontinuity))
     }
 
-    /// Numbers a list, and leaves out what was gone before.
+    /// Numbers a list, and removes segments that had expired before.
     mutating func update(_ list: inout SegmentList) {
         if hasReturned(list) { return restart(&list) }
         leaveOutRemoved(&list)
@@ -65,7 +65,7 @@ struct SegmentSequence: Sendable {
             removed = last[gone - 1]
         }
         if let first = keys.first {
-            // a discontinuity stays one as long as its segment is listed, and a segment that is left out makes another
+            // a discontinuity lasts as long as its segment is listed; a removed segment causes another
             let isDiscontinuity =
                 gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
             keys[0].isDiscontinuity = isDiscontinuity

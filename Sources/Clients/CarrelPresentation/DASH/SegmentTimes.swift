@@ -4,12 +4,12 @@ import CarrelDASH
 
 /// The times of segments as an MPD writes them.
 enum SegmentTimes {
-    /// Whether two representations have the same times, whatever their units.
+    /// Whether two representations have the same segment times, whatever their timescales.
     ///
     /// - Parameters:
     ///   - one: the addressing of a representation.
-    ///   - two: the addressing of another.
-    /// - Returns: false where the MPD alone does not show it: segments may have the same times all the same.
+    ///   - two: the addressing of the other representation.
+    /// - Returns: false if the MPD alone does not prove it; the segments may still have the same times.
     static func areEqual(_ one: SegmentInformation, _ two: SegmentInformation) -> Bool {
         let (scale, otherScale) = (one.timescale ?? 1, two.timescale ?? 1)
         func isEqual(_ time: Int64?, _ other: Int64?) -> Bool {

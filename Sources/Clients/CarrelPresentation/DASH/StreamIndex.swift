@@ -13,7 +13,7 @@ struct StreamIndex: Sendable {
         var range: Range<Int64>
     }
 
-    /// The subsegments, made when they are asked for: a session may have many thousands of them.
+    /// The subsegments, computed on access: a session may have many thousands of them.
     struct Entries: RandomAccessCollection, Sendable {
         /// Half the bytes of an entry: the box has sizes and durations of 32 bits.
         fileprivate struct Packed: Sendable {

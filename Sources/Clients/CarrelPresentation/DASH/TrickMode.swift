@@ -6,19 +6,20 @@ import CarrelDASH
 enum TrickMode {
     private static let scheme = "http://dashif.org/guidelines/trickmode"
 
-    /// The ids of the sets that a set is for, with spaces between them; empty where it does not say. Nil of a set that is played.
+    /// The space-separated ids of the sets that a trick-mode set belongs to; empty if it names none, nil if the set is for normal
+    /// playback.
     static func main(of set: MPDAdaptationSet) -> String? {
         let properties = set.properties.essentialProperties + set.properties.supplementalProperties
         return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }
     }
 
-    /// The ids of the sets that a set is for, each once; nil where it does not say, and is for all.
+    /// The ids of the sets that a trick-mode set belongs to, without duplicates; nil if it names none and belongs to all.
     static func ids(in value: String) -> Set<Substring>? {
         let ids = Set(value.split(whereSeparator: \.isWhitespace))
         return ids.isEmpty ? nil : ids
     }
 
-    /// A period without the representations of sets that are for fast play, or with theirs alone; places stay.
+    /// A period without its trick-mode sets, or with these only; indexes are unchanged.
     static func period(_ period: MPDPeriod, isFast: Bool) -> MPDPeriod {
         guard isFast || period.adaptationSets.contains(where: { main(of: $0) != nil }) else { return period }
         var period = period

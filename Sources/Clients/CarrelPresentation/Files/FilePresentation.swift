@@ -14,15 +14,15 @@ final class FilePresentation: Presentation {
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
     private let reader: any ByteReader & Sendable
-    /// The keys that were asked for when the file was looked into.
+    /// The keys that were requested when the file was probed.
     private let use = KeyUse.current
 
     /// How long segments last, about: as short as a player's first buffer, as long as a key picture's distance.
     private static let target = Duration.seconds(6)
 
-    /// Reads the tables of a file, and asks for its keys.
+    /// Reads the tables of a file and requests its keys.
     ///
-    /// - Throws: ``ProxyError``: `proxy.clear-content` when nothing is protected and the policy wants that.
+    /// - Throws: ``ProxyError``: `proxy.clear-content` if nothing is protected and the policy requires protection.
     init(_ reader: any ByteReader & Sendable, name: String, isRemote: Bool, _ settings: SessionSettings) async throws(ProxyError)
     {
         do {
@@ -132,7 +132,7 @@ final class FilePresentation: Presentation {
         } else {
             guard segments.segments.indices.contains(index) else { throw SegmentName.unknown }
         }
-        // fragments may bring keys that were not asked for yet
+        // fragments may use keys that were not requested yet
         let segment = name.rendition.isPictures ? segments.iFrames[index].segment : index
         let ids = try await settings.threads.run { [segments] in try segments.keyIDs(of: segment) }
         if !ids.isEmpty {

@@ -18,9 +18,10 @@ final class StreamPresentation: Presentation {
 
     private static let target = Duration.seconds(6)
 
-    /// Looks into a stream and cuts it: by the caller's index, by reading it through where it is short, or by its duration or bit rate.
+    /// Probes a stream and divides it into segments: by the caller's index, by reading a short stream through, or by its duration
+    /// or bit rate.
     ///
-    /// - Throws: ``ProxyError``: `proxy.clear-content` when nothing is scrambled and the policy wants that.
+    /// - Throws: ``ProxyError``: `proxy.clear-content` if nothing is scrambled and the policy requires protection.
     init(
         _ reader: any ByteReader & Sendable,
         name: String,
@@ -90,7 +91,7 @@ final class StreamPresentation: Presentation {
         let index = Int(clamping: name.index)
         guard name.rendition == Self.rendition, segmentation.segments.indices.contains(index) else { throw SegmentName.unknown }
         let segmentation = segmentation
-        // a key that one segment asked for is that of the next ones too
+        // the keys of one segment also decrypt the next ones
         let bytes = try KeyUse.$current.withValue(use) {
             try ThreadBytes(threads, name: "the source") { sink in try segmentation.write(index, to: &sink) }
         }

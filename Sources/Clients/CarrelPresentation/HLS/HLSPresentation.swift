@@ -7,13 +7,13 @@ import CarrelMedia
 import CarrelMediaSource
 import CarrelThreads
 
-/// An HLS presentation whose segments are protected, as HLS in the clear (RFC 8216).
+/// Serves an HLS presentation with protected segments as clear HLS (RFC 8216).
 final class HLSPresentation: Presentation {
     /// The playlists of the source by their renditions here.
     private struct Top: Sendable {
         var outline = Outline()
         var sources: [RenditionName: String] = [:]
-        /// Whether audio is what is protected, and pictures beside it are clear.
+        /// Whether audio is protected and video is clear.
         var hasClearPictures = false
     }
 
@@ -22,13 +22,13 @@ final class HLSPresentation: Presentation {
         var playlists: [RenditionName: HeldPlaylist] = [:]
         /// Those that the policy takes.
         var admitted: Set<RenditionName> = []
-        /// The numbers behind the last restart of the source.
+        /// The numbers after the last restart of the source.
         var newest = LiveNumbers()
         /// Initialization sections, by their addresses and ranges.
         var initializations = LRUCache<String, [UInt8]>(limit: HLSPresentation.initializationsLimit)
         /// Initialization sections that lists of live sources had, of each rendition those that its lists had last.
         var places: [RenditionName: LRUCache<SegmentName, InitializationPlace>] = [:]
-        /// Has keys of the session, and, unless the policy forbids it, those of key servers.
+        /// The key source: keys of the session and, unless the policy forbids it, of key servers.
         var keys: any ContentKeySource
     }
 
@@ -41,7 +41,7 @@ final class HLSPresentation: Presentation {
     private static let initializationLimit = 1 << 20
     /// Bytes of a segment of subtitles, at most.
     private static let textLimit = 16 << 20
-    /// How long an origin that fails is asked for a playlist, and for a live one of which the last list can be played.
+    /// How long a failing origin is retried for a playlist, and for a live playlist whose previous version can be played.
     private static let patience = Duration.seconds(6)
     private static let livePatience = Duration.milliseconds(1500)
     /// Bytes of initialization sections that are kept, at most.
@@ -73,7 +73,7 @@ final class HLSPresentation: Presentation {
         for (place, name) in [top.outline.variants.first?.name, top.outline.audio.first?.name].compactMap({ $0 }).enumerated() {
             let held = try await known(name)
             var methods = try await settings.threads.compute { held.protections }
-            // packets may be scrambled where no key line speaks of them
+            // packets may be scrambled without a key line
             if methods.isEmpty, place == 0, try await ScrambledSegment.isFirst(of: held, origin) {
                 methods = [.scrambledTransportStream]
             }
@@ -108,7 +108,7 @@ final class HLSPresentation: Presentation {
         }
         let held = try await self.playlist(first, source)
         do { try await check(held) } catch let error as ProxyError where error.code == .clearContent {
-            // pictures may be in the clear beside protected audio
+            // video may be clear while audio is protected
             guard let audio = made.outline.audio.first?.name, let source = made.sources[audio] else { throw error }
             try await check(try await self.playlist(audio, source))
             made.hasClearPictures = true
@@ -129,7 +129,7 @@ final class HLSPresentation: Presentation {
     /// Refuses what the policy does not take, by a media playlist.
     private func check(_ held: HeldPlaylist) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
-            // packets may be scrambled, and fragments encrypted, where no key line speaks of them
+            // packets may be scrambled, and fragments encrypted, without a key line
             if settings.takesClearContent { return }
             if try await ScrambledSegment.isFirst(of: held, origin) { return }
             guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
@@ -141,9 +141,9 @@ final class HLSPresentation: Presentation {
         try checkMethods(held.playlist)
     }
 
-    /// Refuses a playlist that the policy does not take, when it is read first: each variant is judged by itself.
+    /// Refuses a playlist that the policy forbids when it is first read. Each variant is checked separately.
     ///
-    /// Subtitles are clear as a rule, and so may audio be beside protected pictures, or pictures beside protected audio.
+    /// Subtitles are usually clear. Audio may be clear with protected video, and video with protected audio.
     private func admit(_ name: RenditionName, _ held: HeldPlaylist, _ top: Top) async throws {
         guard name.text == nil, held.playlist.segments.contains(where: { !$0.isGap }),
             !state.withLock({ $0.admitted.contains(name) })
@@ -176,12 +176,12 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Media playlists
 
-    /// A media playlist; a live one is read again when half its target duration has gone by.
+    /// A media playlist; a live one is reloaded after half its target duration.
     private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
         let held = state.withLock { $0.playlists[name] }
         if let held, !held.isDue(at: .now) { return held }
         guard let held else { return try await reload(name, source, Self.patience) }
-        // the last playlist goes on to be played while the origin is away; a late one comes with the next request
+        // the last playlist is played while the origin is unavailable; a late response is used for the next request
         let reloaded = try await within(Self.livePatience) {
             do { return try await self.reload(name, source, Self.livePatience) } catch let error as ProxyError {
                 guard error.code != .unsupported else { throw error }
@@ -272,7 +272,7 @@ final class HLSPresentation: Presentation {
     private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
         var held = try await known(name.rendition)
         if name.index >= held.end {
-            // a player may know of a list that was taken back meanwhile
+            // a player may have a list that was replaced by an older one
             held = try await playlist(name.rendition)
         }
         guard name.index >= held.first else {
@@ -282,7 +282,7 @@ final class HLSPresentation: Presentation {
         return (held.playlist.segments[held.place(of: name.index)], held)
     }
 
-    /// The place of an initialization section; that of a player with an older list too.
+    /// The place of an initialization section, including one that a player knows from an older list.
     private func place(ofInitialization name: SegmentName) async throws -> InitializationPlace? {
         guard name.time != 0 else {
             let (segment, held) = try await segment(name)
@@ -319,11 +319,11 @@ final class HLSPresentation: Presentation {
         let url = origin.resolve(segment.uri, against: held.url)
         var opening = SegmentOpening(origin: origin)
         if !held.playlist.isEnded, name.index + 3 >= held.end {
-            // a server behind another may not have the newest yet
+            // one server of several may not have the newest segment yet
             opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
         let stream = try await opening.open(url, range: segment.byteRange?.range)
-        // packets that are not scrambled pass as they are
+        // clear packets pass unchanged
         if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
             return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
         }
@@ -381,7 +381,8 @@ final class HLSPresentation: Presentation {
         return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
     }
 
-    /// The key line that counts: the first one whose key is not that of another system, its address resolved.
+    /// The effective key line: the first one for this key system or, if all are for other systems, the first one. Its address is
+    /// resolved.
     private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
         let keys = state.withLock { $0.keys }
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
@@ -426,7 +427,7 @@ final class HLSPresentation: Presentation {
         return try await initialization(at: place)
     }
 
-    /// An initialization section, decrypted where it is encrypted as a whole.
+    /// An initialization section, decrypted if it is encrypted as a whole.
     private func initialization(at place: InitializationPlace) async throws -> [UInt8] {
         let url = origin.resolve(place.initialization.uri, against: place.base)
         let range = place.initialization.byteRange?.range

@@ -13,9 +13,9 @@ struct HLSTracks: Sendable {
 
     /// - Parameters:
     ///   - list: the top playlist.
-    ///   - wishes: of the caller and the player.
+    ///   - wishes: the preferences of the caller and the capabilities of the player.
     ///   - resolve: resolves an address of the playlist.
-    /// - Throws: what the plan throws.
+    /// - Throws: the errors of the plan.
     init(_ list: MultivariantPlaylist, _ wishes: TrackWishes, resolve: (String) -> String) throws(ProxyError) {
         let sounds = list.renditions.filter { $0.kind == "AUDIO" && $0.uri != nil }
         let texts = list.renditions.filter { $0.kind == "SUBTITLES" && $0.uri != nil }
@@ -42,13 +42,13 @@ struct HLSTracks: Sendable {
         }
     }
 
-    /// One variant without a top playlist.
+    /// Creates the tracks of a single variant without a multivariant playlist.
     ///
     /// - Parameters:
     ///   - url: the address of its playlist.
     ///   - bandwidth: bits a second.
-    ///   - wishes: of the caller and the player.
-    /// - Throws: what the plan throws.
+    ///   - wishes: the preferences of the caller and the capabilities of the player.
+    /// - Throws: the errors of the plan.
     init(of url: String, bandwidth: Int, _ wishes: TrackWishes) throws(ProxyError) {
         var track = OfferedTrack(kind: .video, place: 0)
         track.bandwidth = bandwidth

@@ -4,12 +4,13 @@ import CarrelBytes
 import CarrelHLS
 import CarrelMedia
 
-/// A media playlist as it was read at one time, with the numbers that its segments have here.
+/// A snapshot of a media playlist, with the numbers that the proxy gives its segments.
 ///
-/// A live source may begin to count again: its encoder was restarted. That goes on here as a discontinuity, with numbers that rise. A list
-/// that goes back may be an older one out of a cache, too, and one that jumps ahead may be that of a player that paused.
+/// If the encoder of a live source restarts, its media sequence numbers start over: the proxy inserts a discontinuity and keeps
+/// counting up. A list with lower numbers may also be a stale cached copy, and a list that jumps ahead may follow a pause of the
+/// player.
 struct HeldPlaylist: Sendable {
-    /// Lists that go back, since the first of them.
+    /// Lists with lower numbers, since the first of them.
     private struct Behind: Sendable {
         var since: ContinuousClock.Instant
         var end: UInt64
@@ -20,21 +21,21 @@ struct HeldPlaylist: Sendable {
 
     let playlist: MediaPlaylist
     let url: String
-    /// When the source was asked last.
+    /// When the source was last requested.
     private(set) var read: ContinuousClock.Instant
     private(set) var numbers = LiveNumbers()
     /// The target duration, which never becomes shorter (§4.3.3.1).
     private(set) var target: UInt64
     private var behind: Behind?
 
-    /// Sums of numbers stay within 64 bits.
+    /// Limit that keeps sums of numbers within 64 bits.
     private static let numberLimit: UInt64 = 1 << 60
 
     /// - Parameters:
     ///   - playlist: the list.
     ///   - url: its address.
     ///   - now: when it was read.
-    ///   - numbers: those behind the last restart of the source.
+    ///   - numbers: the numbers after the last restart of the source.
     init(_ playlist: MediaPlaylist, url: String, at now: ContinuousClock.Instant, _ numbers: LiveNumbers = LiveNumbers()) {
         self.playlist = playlist
         self.url = url
@@ -52,7 +53,7 @@ struct HeldPlaylist: Sendable {
 
     /// The number of the first segment.
     var first: Int64 { Int64(sourceFirst) &+ numbers.media }
-    /// The number behind the last segment.
+    /// The number after the last segment.
     var end: Int64 { first &+ Int64(playlist.segments.count) }
 
     /// The number of discontinuities in front of the first segment.
@@ -63,10 +64,10 @@ struct HeldPlaylist: Sendable {
 
     private var sourceDiscontinuities: Int64 { Int64(min(playlist.discontinuitySequence, Self.numberLimit)) }
 
-    /// Whether nothing goes on from the segment before.
+    /// Whether a segment does not continue the previous one.
     func isDiscontinuity(_ segment: MediaSegment, number: Int64) -> Bool { segment.discontinuity || number == numbers.begin }
 
-    /// The place of a segment in the list; outside of its places where the list has no such segment.
+    /// The index of a number in the list; out of bounds if the list has no such segment.
     func place(of number: Int64) -> Int { Int(clamping: number &- first) }
 
     /// The methods of key lines, each once.
@@ -81,19 +82,19 @@ struct HeldPlaylist: Sendable {
 
     // MARK: - Reloads
 
-    /// Whether the source is asked again.
+    /// Whether the source is due for a reload.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         !playlist.isEnded && read + .milliseconds(500 * Int64(clamping: min(playlist.targetDuration, 60))) <= now
     }
 
-    /// The list that goes on from this one.
+    /// Returns the list that follows this one.
     ///
     /// - Parameters:
-    ///   - list: the list that the source gave now.
+    ///   - list: the list as just received.
     ///   - url: its address.
     ///   - now: the time.
-    ///   - newest: the numbers behind the last restart that any playlist of the source has shown.
-    /// - Returns: the new list; this one where the other is an older one.
+    ///   - newest: the numbers after the last restart seen in any playlist of the source.
+    /// - Returns: the new list, or this one if the other is older.
     func updated(with list: MediaPlaylist, url: String, at now: ContinuousClock.Instant, newest: LiveNumbers) -> HeldPlaylist {
         var next = HeldPlaylist(list, url: url, at: now, numbers)
         next.target = max(target, next.target)
@@ -117,14 +118,14 @@ struct HeldPlaylist: Sendable {
             return .behind
         }
         guard next.sourceFirst > sourceEnd else { return .next }
-        // as many as were made meanwhile, and those of the window that came together
+        // the segments made in the meantime, plus a full window
         let durations = next.playlist.segments.prefix(100).map(\.duration)
         let mean = max(.milliseconds(100), durations.reduce(.zero, +) / max(1, durations.count))
         let possible = Int(clamping: Int64(min(read.duration(to: now) / mean, 1e9))) * 3 / 2 + next.playlist.segments.count + 3
         return next.sourceFirst - sourceEnd <= UInt64(max(0, possible)) ? .next : .ahead
     }
 
-    /// Whether a list that goes back is that of a source that counts again, not an older one out of a cache.
+    /// Whether a list with lower numbers is from a restarted source rather than a stale cached copy.
     private func isRestart(_ next: HeldPlaylist, at now: ContinuousClock.Instant) -> Bool {
         if let old = Self.end(of: playlist), let new = Self.end(of: next.playlist), new > old { return true }
         // the same numbers name other resources
@@ -151,7 +152,7 @@ struct HeldPlaylist: Sendable {
         return nil
     }
 
-    /// Numbers the list behind those of another.
+    /// Numbers this list after the segments of another.
     private mutating func restart(after old: HeldPlaylist, _ newest: LiveNumbers) {
         let tags = old.playlist.segments.enumerated()
             .count { old.isDiscontinuity($1, number: old.first &+ Int64($0)) }

@@ -4,9 +4,9 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHLS
 
-/// An initialization section of a list, with a name that stays the same while a live list goes on (RFC 8216 §6.2.1).
+/// An initialization section of a list, with a name that is stable across reloads of a live list (RFC 8216 §6.2.1).
 ///
-/// It has what loading the section needs, and nothing else of its list: a list may have megabytes.
+/// It has only what loading the section needs: the list itself may have megabytes.
 struct InitializationPlace: Sendable {
     let initialization: MediaSegment.Initialization
     /// The keys of a segment that has the section.
@@ -27,7 +27,7 @@ struct InitializationPlace: Sendable {
         epoch = held.numbers.epoch
     }
 
-    /// - Returns: nil where the list has no such section.
+    /// - Returns: nil if the list has no such section.
     init?(_ name: SegmentName, in held: HeldPlaylist) {
         var last: MediaSegment.Initialization?
         for segment in held.playlist.segments where segment.initialization != last {
@@ -48,7 +48,7 @@ struct InitializationPlace: Sendable {
     /// The name: a digest in place of a time.
     func name(_ rendition: RenditionName) -> SegmentName { SegmentName(rendition, time: digest) }
 
-    /// A source that begins to count again may have another section at the same address.
+    /// A source that restarts its numbering may have another section at the same address.
     private var digest: Int64 {
         let range = initialization.byteRange.map { "\($0.length)@\($0.offset)" } ?? ""
         let text = Array("\(epoch) \(range) \(initialization.uri)".utf8)

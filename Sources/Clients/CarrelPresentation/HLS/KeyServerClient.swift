@@ -3,7 +3,7 @@
 import CarrelMedia
 import CarrelMediaSource
 
-/// The requests to key servers of playlists: one that fails for a moment is asked again, as origins of segments are.
+/// The HTTP client for key servers of playlists. It retries failed requests, like requests for segments.
 struct KeyServerClient: MediaHTTPClient {
     let client: OriginHTTPClient
 

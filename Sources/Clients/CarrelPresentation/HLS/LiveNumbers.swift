@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbers of a playlist's segments: those of its source, until the source begins to count again (RFC 8216 §6.2.2).
+/// The offsets of a playlist's segment numbers: 0 until the source restarts its numbering (RFC 8216 §6.2.2).
 struct LiveNumbers: Sendable, Equatable {
     /// Restarts of the source so far, in all its playlists.
     var epoch = 0
@@ -8,6 +8,6 @@ struct LiveNumbers: Sendable, Equatable {
     var media: Int64 = 0
     /// Added to the discontinuity sequence numbers of the source.
     var discontinuities: Int64 = 0
-    /// The first segment behind the last restart, where the source has no discontinuity in front of it.
+    /// The first segment after the last restart, if the source does not mark it with a discontinuity.
     var begin: Int64?
 }

@@ -21,12 +21,12 @@ actor PlaylistLoader {
         self.threads = threads
     }
 
-    /// The playlist at an address, as it is now. An origin that fails for a moment is asked again.
+    /// Loads the playlist at an address; retries while the origin fails.
     ///
     /// - Parameters:
-    ///   - url: resolved.
-    ///   - patience: how long.
-    /// - Returns: the playlist, and its address behind redirects.
+    ///   - url: the resolved address.
+    ///   - patience: how long it retries.
+    /// - Returns: the playlist, and its address after redirects.
     /// - Throws: ``ProxyError``.
     func playlist(at url: String, patience: Duration = .seconds(6)) async throws -> (playlist: Playlist, url: String) {
         if let task = running[url] { return try await task.value }

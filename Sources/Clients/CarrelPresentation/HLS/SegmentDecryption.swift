@@ -6,7 +6,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
 
-/// A segment of an HLS playlist on its way, decrypted as its key line says.
+/// A segment of an HLS playlist, decrypted by its key line.
 struct SegmentDecryption: Sendable {
     var stream: FirstBytes
     var key: EncryptionKey?
@@ -24,7 +24,7 @@ struct SegmentDecryption: Sendable {
         _ initialization: [UInt8],
         _ keys: some ContentKeySource
     ) async throws -> MediaSegmentDecrypter {
-        // fragments name their keys themselves; a key line says where one is that no id leads to
+        // fragments name their keys themselves; a key line gives the address of a key that cannot be found by its id
         if !initialization.isEmpty, key.map({ [.sampleAES, .sampleAESCTR].contains($0.method) }) ?? true {
             do {
                 return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
@@ -47,7 +47,7 @@ struct SegmentDecryption: Sendable {
     func plain(as contentType: String) async throws -> ServedMedia {
         do {
             let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys)
-            // a cipher of whole segments gives bytes under any key, and a server may send a page in place of a clear one
+            // a cipher of whole segments produces bytes under any key, and a server may send a page in place of a clear segment
             let isChecked = isWhole || key == nil && initialization == nil
             return ServedMedia(contentType: contentType, bytes: DecryptedBytes(stream, decrypter, isChecked: isChecked))
         } catch {
@@ -55,12 +55,12 @@ struct SegmentDecryption: Sendable {
         }
     }
 
-    /// Subtitles as WebVTT: a file as it is, but for its time map, and the timed text of fragments.
+    /// Returns subtitles as WebVTT: a file with only its time map changed, or the timed text of fragments.
     ///
     /// - Parameters:
-    ///   - limit: bytes of the segment, at most.
-    ///   - isRemuxed: whether the media beside them get another clock.
-    ///   - threads: make the text.
+    ///   - limit: maximum size of the segment in bytes.
+    ///   - isRemuxed: whether the accompanying media get another clock.
+    ///   - threads: the threads that make the text.
     /// - Returns: the text.
     /// - Throws: ``ProxyError``.
     func text(limit: Int, isRemuxed: Bool, _ threads: SessionThreads) async throws -> [UInt8] {

@@ -3,7 +3,7 @@
 import CarrelMediaSource
 import CarrelThreads
 
-/// A stream whose first bytes have come.
+/// A stream with its first bytes.
 struct FirstBytes: SegmentBytes {
     private let stream: OriginStream
     private let first: Once
@@ -33,7 +33,7 @@ struct FirstBytes: SegmentBytes {
         first = Once(piece)
     }
 
-    /// The stream behind other bytes, which takes its place.
+    /// The stream with bytes in front of it; it replaces this one.
     func behind(_ bytes: [UInt8]) -> FirstBytes { FirstBytes(stream, bytes + (first.take() ?? [])) }
 
     var name: String { stream.name }

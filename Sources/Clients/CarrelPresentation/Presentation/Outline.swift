@@ -19,7 +19,7 @@ package struct Outline: Sendable {
         package var hasAudioGroup = false
     }
 
-    /// Audio or subtitles beside the pictures.
+    /// A separate audio or subtitle rendition.
     package struct Rendition: Sendable {
         package var name: RenditionName
         /// The name that players show.
@@ -39,9 +39,9 @@ package struct Outline: Sendable {
     package var texts: [Rendition] = []
     /// Playlists of sync pictures, with their bit rates.
     package var pictures: [Variant] = []
-    /// Whether segments come and go.
+    /// Whether segments are added and expire.
     package var isLive = false
-    /// The audio of the source, which goes out with the pictures or beside them.
+    /// The audio of the source, multiplexed with video or as separate renditions.
     package var languages: [Rendition] = []
     /// Requests of the caller that the source cannot meet.
     package var warnings: [Warning] = []

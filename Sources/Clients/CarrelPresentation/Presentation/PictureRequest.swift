@@ -5,7 +5,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
 
-/// The first sync picture of a segment as a resource of its own (RFC 8216 §4.3.3.6).
+/// The first I-frame of a segment as a separate resource (RFC 8216 §4.3.3.6).
 struct PictureRequest: Sendable {
     /// The segment at the origin.
     var stream: FirstBytes
@@ -14,14 +14,14 @@ struct PictureRequest: Sendable {
     var duration: Duration
     /// The ticks that are added to its time in a transport stream.
     var shift: Int64 = 0
-    /// Of the segment.
+    /// The number of the segment.
     var number: Int
 
-    /// Reads up to the picture. What the origin has behind it is not taken.
+    /// Reads up to the I-frame; the rest of the segment is not loaded.
     ///
-    /// - Parameter decrypter: of the segment, which is one of fragments.
-    /// - Returns: the picture, with a description where players need one.
-    /// - Throws: ``ProxyError``: `proxy.missing` when the segment has no such picture.
+    /// - Parameter decrypter: the decrypter of a fragmented segment.
+    /// - Returns: the I-frame, with an initialization section if players need one.
+    /// - Throws: ``ProxyError``: `proxy.missing` if the segment has no I-frame.
     func media(_ decrypter: consuming sending MediaSegmentDecrypter) async throws -> ServedMedia {
         defer { stream.cancel() }
         do {

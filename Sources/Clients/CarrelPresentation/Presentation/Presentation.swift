@@ -29,15 +29,15 @@ package protocol Presentation: Sendable {
 
     /// Opens a segment.
     ///
-    /// - Parameter name: of a segment that a list had.
-    /// - Returns: its bytes, made as they are taken.
+    /// - Parameter name: the name of a listed segment.
+    /// - Returns: its bytes, produced on demand.
     /// - Throws: ``ProxyError``.
     func open(_ name: SegmentName) async throws -> ServedMedia
 
-    /// The segment behind another, which a player will ask for next.
+    /// The segment after another: the player's likely next request.
     ///
-    /// - Parameter name: of a segment that a list had.
-    /// - Returns: nil behind the last one, and where the next one of a live source does not exist yet.
+    /// - Parameter name: the name of a listed segment.
+    /// - Returns: nil after the last one, or if a live source does not have the next one yet.
     func next(after name: SegmentName) async -> SegmentName?
 
     /// Opens the initialization segment of a rendition, of fragmented output.
@@ -47,11 +47,11 @@ package protocol Presentation: Sendable {
     /// - Throws: ``ProxyError``.
     func openInitialization(_ name: SegmentName) async throws -> ServedMedia
 
-    /// The file in which the segments of a rendition lie, of fragmented output.
+    /// The file that contains the segments of a rendition, for fragmented output.
     ///
-    /// - Parameter name: with the period and the rendition.
-    /// - Returns: where its segments are.
-    /// - Throws: ``ProxyError``: `proxy.missing` where segments are resources of their own.
+    /// - Parameter name: names the period and the rendition.
+    /// - Returns: the file with the ranges of its segments.
+    /// - Throws: ``ProxyError``: `proxy.missing` if segments are separate resources.
     func file(of name: SegmentName) async throws -> RangedFile
 
     /// Ends the requests that no response waits for: the session has ended.
@@ -59,10 +59,10 @@ package protocol Presentation: Sendable {
 }
 
 extension Presentation {
-    /// Nothing goes on by itself.
+    /// No background work to end.
     package func end() {}
 
-    /// Nil: nothing is opened ahead of files that are read in ranges.
+    /// Returns nil: files that are read by ranges need no prefetching.
     package func next(after name: SegmentName) async -> SegmentName? { nil }
 
     /// Segments are resources of their own.

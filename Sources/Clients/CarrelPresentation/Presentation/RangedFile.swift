@@ -2,9 +2,9 @@
 
 import CarrelMediaSource
 
-/// The media segments of one file of fragments, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
+/// The media segments of one fragmented file, which a playlist names by byte ranges (RFC 8216 §4.3.2.2).
 ///
-/// Fragments keep their lengths as they are decrypted, so that the clear file has the ranges of the origin's.
+/// Decryption preserves the length of fragments, so the clear file has the ranges of the origin's file.
 package struct RangedFile: Sendable {
     /// A media segment.
     package struct Segment: Sendable {
@@ -21,10 +21,10 @@ package struct RangedFile: Sendable {
     private let segment: @Sendable (Int) -> Segment?
 
     /// - Parameters:
-    ///   - count: of segments.
-    ///   - headLength: bytes in front of the first segment.
-    ///   - head: reads them.
-    ///   - segments: the segment at a place.
+    ///   - count: number of segments.
+    ///   - headLength: size of the head before the first segment in bytes.
+    ///   - head: reads the head.
+    ///   - segments: returns the segment at an index.
     package init(
         count: Int,
         headLength: Int64,

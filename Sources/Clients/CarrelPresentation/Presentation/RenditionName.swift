@@ -4,14 +4,14 @@
 package struct RenditionName: Sendable, Hashable {
     /// Pictures.
     package var video: Int?
-    /// Audio, beside pictures or alone.
+    /// Audio, with video or alone.
     package var audio: Int?
     /// Subtitles.
     package var text: Int?
     /// Whether it lists sync pictures alone.
     package var isPictures = false
 
-    /// Whether it has subtitles alone, which go out as WebVTT.
+    /// Whether it has subtitles only, which are served as WebVTT.
     package var isText: Bool { text != nil && video == nil && audio == nil }
 
     /// The one track by which its segments are cut: pictures, or text, or audio.
@@ -36,7 +36,7 @@ extension RenditionName {
         return String(text.dropFirst())
     }
 
-    /// Appends the query fields, each behind an ampersand.
+    /// Appends the query fields, each with an ampersand before it.
     package func append(to text: inout String) {
         for (name, place) in [("&video=", video), ("&audio=", audio), ("&text=", self.text)] {
             guard let place else { continue }

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelMedia
 
-/// The bytes of one segment, made as they are taken: what the player does not take makes the origin wait.
+/// The bytes of one segment, produced on demand, with back-pressure: the origin waits for the player.
 package protocol SegmentBytes: Sendable {
     /// The next bytes, some 256 KiB, or one sample in the form of the source; nil at the end. One caller at a time.
     func next() async throws -> [UInt8]?

@@ -3,9 +3,9 @@
 package import CarrelMediaSource
 import CarrelThreads
 
-/// The form of a session's segments: the one that the caller wants, until the plan of tracks needs another.
+/// The format of a session's segments: the requested one, unless the track plan needs another.
 package final class SegmentForm: Sendable {
-    /// The form that the caller wants.
+    /// The requested format.
     package let wanted: ProxyOptions.Output
     private let state: Locked<ProxyOptions.Output>
 

@@ -4,10 +4,10 @@
 package struct SegmentList: Sendable {
     package struct Segment: Sendable {
         package var name: SegmentName
-        /// Its beginning in the presentation, where that is known.
+        /// The start time in the presentation, if known.
         package var start = Duration.zero
         package var duration: Duration
-        /// Whether nothing goes on from the segment before.
+        /// Whether it does not continue the previous segment.
         package var isDiscontinuity = false
         /// Whether there is no media.
         package var isGap = false
@@ -15,9 +15,9 @@ package struct SegmentList: Sendable {
         package var hasInitialization = false
         /// Whether its place in the source changes when others leave it, so that it does not name it.
         package var hasMovingPlace = false
-        /// The name of its initialization segment, where that is not its own.
+        /// The name of the initialization segment, if it is not derived from this segment's name.
         package var initialization: SegmentName?
-        /// Its part of the file of its rendition and period, where the origin has one file too.
+        /// Its range in the file of its rendition and period, if the origin also has a single file.
         package var byteRange: Range<Int64>?
         /// When its first sample was made (RFC 3339).
         package var date: String?
@@ -34,7 +34,7 @@ package struct SegmentList: Sendable {
     package var discontinuitySequence: UInt64 = 0
     /// Whether no segment follows.
     package var isEnded = true
-    /// Whether the segments are transport streams whatever the output wants: those of a source that has no fragments.
+    /// Whether segments are transport streams whatever the output setting, because the source has no fragments.
     package var isTransportStream = false
     /// The format of audio without a container.
     package var packedAudio: PackedFormat?
@@ -42,7 +42,7 @@ package struct SegmentList: Sendable {
     package var hasTimes = false
     /// Whether a period has one initialization segment for each rendition, so that these name it.
     package var hasInitializationsOfPeriods = false
-    /// At least this target duration, in seconds: that of a live list never changes.
+    /// Lower bound of the target duration in seconds: a live list must not change it.
     package var leastTarget: UInt64 = 0
 
     package init() {}

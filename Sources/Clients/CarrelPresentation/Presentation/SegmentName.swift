@@ -5,14 +5,14 @@ package import CarrelMediaSource
 
 /// A segment as its address names it, in query fields: period, tracks, places and times.
 ///
-/// The proxy finds the segment again by these in the source as it is then. An address that was never in a playlist names no segment, or
-/// one of the same source: it leads nowhere else.
+/// The proxy uses them to find the segment in the current state of the source. An address that was never in a playlist names no
+/// segment, or another segment of the same source, and nothing else.
 package struct SegmentName: Sendable, Hashable {
     /// When the period begins, in milliseconds of the presentation; 0 for sources without periods.
     package var period: Int64 = 0
     /// The tracks.
     package var rendition = RenditionName()
-    /// The place of the segment of pictures (of text, where there are none) in its period.
+    /// The index of the video segment in its period (of the text segment if there is no video).
     package var index: Int64 = 0
     /// When it begins, in units of its stream.
     package var time: Int64 = 0
@@ -28,7 +28,7 @@ package struct SegmentName: Sendable, Hashable {
         return text
     }
 
-    /// Query fields of the file in which it lies.
+    /// Query fields of the file that contains it.
     package var fileQuery: String {
         var text = "period=\(period)"
         rendition.append(to: &text)
@@ -43,14 +43,14 @@ package struct SegmentName: Sendable, Hashable {
         appendPlaces(to: &text)
     }
 
-    /// Query fields of a source whose segments are found by their places, or by their times too.
+    /// Query fields for a source whose segments are found by index, or by index and time.
     package func query(hasTime: Bool) -> String {
         var text = fileQuery
         appendPlaces(to: &text, hasTime: hasTime)
         return text
     }
 
-    /// Whether the fields in front of the places are those of another segment: a long playlist makes them once.
+    /// Whether the query fields before the indexes are the same: a long playlist formats them once.
     package func isBeside(_ other: SegmentName) -> Bool { period == other.period && rendition == other.rendition }
 
     /// Appends the fields that differ from segment to segment.
@@ -103,7 +103,7 @@ package struct SegmentName: Sendable, Hashable {
             }
         }
         guard index >= 0, audioIndex >= 0 else { throw Self.unknown }
-        // no playlist has text beside other tracks, or audio beside sync pictures
+        // no playlist combines text with other tracks, or audio with I-frames
         let isAlone = rendition.text == nil || rendition.video == nil && rendition.audio == nil && !rendition.isPictures
         guard isAlone, !rendition.isPictures || rendition.audio == nil else { throw Self.unknown }
     }

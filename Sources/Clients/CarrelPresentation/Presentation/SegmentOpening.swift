@@ -6,7 +6,7 @@ import CarrelThreads
 /// Opens segments at an origin that fails for a moment: nothing was sent to the player yet, so that it does not notice.
 struct SegmentOpening: Sendable {
     let origin: MediaOrigin
-    /// Until when a segment of a live source that the origin does not have yet is asked for again; nil for never.
+    /// How long a live segment that the origin does not have yet is retried; nil for not at all.
     var deadline: ContinuousClock.Instant?
 
     /// Before the second and the third request.
@@ -14,7 +14,7 @@ struct SegmentOpening: Sendable {
     /// Before requests to an origin that has too many of them: at first, added each time, and at most.
     private static let busyPause: Duration = .milliseconds(50)
     private static let longestBusyPause: Duration = .milliseconds(400)
-    /// An origin that has taken this long is not asked again; one that has refused few requests may take three times as long.
+    /// Time limit for retries; an origin that rate-limits only a few requests gets three times as long.
     var patience = Duration.seconds(6)
     private static let busyLimit = 12
     /// Between requests for a segment that is not there yet: at first, and at most.
@@ -24,8 +24,8 @@ struct SegmentOpening: Sendable {
     /// Opens a segment, and waits for its first bytes.
     ///
     /// - Parameters:
-    ///   - url: resolved.
-    ///   - range: the part that is wanted; nil for all.
+    ///   - url: the resolved address.
+    ///   - range: the requested range; nil for all.
     /// - Returns: the bytes.
     /// - Throws: ``ProxyError``; `CancellationError`.
     func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {
@@ -37,10 +37,10 @@ struct SegmentOpening: Sendable {
     /// Reads a small resource whole.
     ///
     /// - Parameters:
-    ///   - url: resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - limit: bytes at most.
-    /// - Returns: the bytes, and the address behind redirects.
+    ///   - url: the resolved address.
+    ///   - range: the requested range; nil for all.
+    ///   - limit: maximum size in bytes.
+    /// - Returns: the bytes, and the address after redirects.
     /// - Throws: ``ProxyError``; `CancellationError`.
     func resource(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
         try await retrying { () async throws(ProxyError) in try await origin.load(url, range: range, limit: limit) }

@@ -11,7 +11,7 @@ struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
     var opening: SegmentOpening
     var settings: SessionSettings
-    /// Of the segment.
+    /// The number of the segment.
     var number: Int
     /// Whether other segments of the list have pictures, and this one has none.
     var lacksPictures = false
@@ -56,11 +56,11 @@ struct SegmentRequest: Sendable {
         return (streams, described)
     }
 
-    /// The first sync picture of the first source.
+    /// Returns the first I-frame of the first source.
     ///
     /// - Parameter duration: how long it is shown.
-    /// - Returns: the picture as a segment of its own.
-    /// - Throws: ``ProxyError``: `proxy.missing` when the segment has none.
+    /// - Returns: the I-frame as a separate segment.
+    /// - Throws: ``ProxyError``: `proxy.missing` if the segment has none.
     func picture(_ duration: Duration) async throws -> ServedMedia {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)

@@ -27,7 +27,7 @@ struct SegmentSource: Sendable {
     /// The ticks of 90 kHz at which fragments for the player have the beginning of the presentation.
     var fragmentStart: Int64 { fragmentShift.map { $0.units(90_000) } ?? 0 }
 
-    /// The ticks of 90 kHz that are added to media times: those of a period count from its beginning in the presentation.
+    /// The offset of media times in 90 kHz ticks: media times of a period are relative to its start in the presentation.
     var shift: Int64 {
         let start = periodStart.components
         let ticks = start.seconds &* 90_000 &+ start.attoseconds / 11_111_111_111_111

@@ -7,7 +7,7 @@ package struct ServedMedia: Sendable {
     /// The media type.
     package var contentType: String
     package var bytes: any SegmentBytes
-    /// The keys that were asked for before the response that sends it: when the source was looked into, or the segment was opened ahead.
+    /// The keys that were requested before the response, when the source was probed or the segment was prefetched.
     package var uses: [KeyUse]
 
     /// - Parameters:

@@ -10,7 +10,7 @@ import CarrelThreads
 package struct SessionSettings: Sendable {
     package var parameters: MediaSourceParameters
     package var form: SegmentForm
-    /// Whether segments are fragments where transport streams cannot carry the tracks.
+    /// Whether segments are fragments if transport streams cannot carry the tracks.
     package var allowsFragments: Bool
     package var policy: ProxyOptions.Policy
     package var rules: ProxyOptions.Rules
@@ -21,7 +21,7 @@ package struct SessionSettings: Sendable {
     package var clock: any WallClock
     /// For calls that block.
     package var threads: SessionThreads
-    /// Of subtitles beside the source.
+    /// The origin of a separate subtitle file.
     package var subtitles: MediaOrigin
     /// Whether rights were redeemed for the source, as for an MS3 address.
     package var hasRights: Bool
@@ -62,7 +62,7 @@ package struct SessionSettings: Sendable {
     /// The form of segments.
     package var output: ProxyOptions.Output { form.output }
 
-    /// The choice of tracks as the caller and the player want it.
+    /// The input of track selection for this caller and player.
     var wishes: TrackWishes {
         var wishes = TrackWishes()
         wishes.videoTrack = parameters.videoTrack

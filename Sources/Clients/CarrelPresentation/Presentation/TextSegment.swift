@@ -14,10 +14,10 @@ enum TextSegment {
     ///
     /// - Parameters:
     ///   - source: the segment at the origin.
-    ///   - range: its part of the presentation, in milliseconds.
+    ///   - range: its range in the presentation, in milliseconds.
     ///   - opening: opens it.
-    ///   - settings: of the session.
-    /// - Returns: a WebVTT file whose times count from the beginning of the presentation.
+    ///   - settings: the settings of the session.
+    /// - Returns: a WebVTT file with times relative to the beginning of the presentation.
     /// - Throws: ``ProxyError``.
     static func make(_ source: SegmentSource, _ range: Range<Int64>, _ opening: SegmentOpening, _ settings: SessionSettings)
         async throws -> [UInt8]
@@ -38,7 +38,7 @@ enum TextSegment {
                 let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)
                 return file.segment(range, origin: start & (1 << 33 - 1))
             }
-            // times of a file count from the beginning of its period
+            // times in a file are relative to the beginning of its period
             let period = Int64(source.periodStart / .milliseconds(1))
             let part = range.lowerBound - period..<range.upperBound - period
             return try WebVTTFile(bytes.rawSpan).segment(part, origin: (start &+ period &* 90) & (1 << 33 - 1))
@@ -47,15 +47,15 @@ enum TextSegment {
         }
     }
 
-    /// Makes the segment of clear fragments whose times are those of the media beside them.
+    /// Makes the segment from fragments that share the times of the accompanying media.
     ///
     /// - Parameters:
     ///   - bytes: the fragments.
     ///   - initialization: their initialization section.
-    ///   - origin: the time in the media at which that of the fragments is 0, in ticks of 90 kHz.
-    ///   - keys: has the keys of those that are not clear.
+    ///   - origin: the media time of fragment time 0, in 90 kHz ticks.
+    ///   - keys: the key source for encrypted fragments.
     /// - Returns: a WebVTT file.
-    /// - Throws: what is wrong with the fragments.
+    /// - Throws: the parse error of the fragments.
     static func make(
         _ bytes: [UInt8],
         _ initialization: [UInt8],

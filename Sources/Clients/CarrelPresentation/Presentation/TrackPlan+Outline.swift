@@ -41,14 +41,14 @@ extension TrackPlan {
         return variant
     }
 
-    /// The codecs of a variant with the audio that goes out with it.
+    /// The codecs of a variant, with the audio multiplexed into it.
     private func codecs(of track: OfferedTrack) -> String? {
         guard track.includesAudio else {
             // a codec that is not known would look like one that is not there
             guard let own = track.codecs else { return nil }
             return Self.text([own] + audio.prefix(1).compactMap(\.codecs))
         }
-        // one group of audio goes out: that of a variant with another one is not promised
+        // a single audio group is offered: do not declare the audio codecs of another group
         guard isApart, let own = track.codecs, let group = track.audioGroup, group != audio.first?.audioGroup,
             let other = video.first(where: { $0.audioGroup == audio.first?.audioGroup })?.codecs
         else { return track.codecs }
@@ -61,7 +61,7 @@ extension TrackPlan {
         var labels: Set<String> = []
         return tracks.enumerated().map { place, track in
             let own = track.label ?? track.language ?? kind
-            // players tell renditions by their names (RFC 8216 §4.3.4.1)
+            // players distinguish renditions by name (RFC 8216 §4.3.4.1)
             var (label, number) = (own, 1)
             while !labels.insert(label).inserted {
                 number += 1

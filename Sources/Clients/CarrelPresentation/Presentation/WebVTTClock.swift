@@ -9,10 +9,10 @@ package enum WebVTTClock {
     private static let field = "X-TIMESTAMP-MAP="
     private static let clock = "MPEGTS:"
 
-    /// Subtitles of fragments as those of the transport streams that are made of them.
+    /// Converts the subtitles of fragments to the clock of the transport streams made from these fragments.
     ///
-    /// - Parameter bytes: a WebVTT file or segment; what is not one stays as it is.
-    /// - Returns: the same cues, whose times count from the beginning of the media.
+    /// - Parameter bytes: a WebVTT file or segment; other bytes are returned unchanged.
+    /// - Returns: the same cues, with times relative to the beginning of the media.
     package static func shifted(_ bytes: [UInt8]) -> [UInt8] {
         let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...]
         guard text.starts(with: "WEBVTT".utf8) else { return bytes }
@@ -38,7 +38,7 @@ package enum WebVTTClock {
 
     private static func joined(_ parts: [ArraySlice<UInt8>]) -> [UInt8] { Array(parts.joined()) }
 
-    /// A line, and the index behind its end: CR, LF, or both (WebVTT §4.1).
+    /// A line, and the index after its line break: CR, LF, or both (WebVTT §4.1).
     private static func line(at start: Int, of text: ArraySlice<UInt8>) -> (text: Range<Int>, end: Int) {
         let end = text[start...].firstIndex { $0 == 0x0a || $0 == 0x0d } ?? text.endIndex
         let isPair = text[end...].starts(with: [0x0d, 0x0a])

@@ -22,9 +22,9 @@ struct OfferedTrack: Sendable, Equatable {
     var isMain = false
     /// Whether players choose it by themselves.
     var isDefault = false
-    /// The codecs (RFC 6381); nil where they are not known.
+    /// The codecs (RFC 6381); nil if unknown.
     var codecs: String?
-    /// The codec that a transport stream cannot carry; nil where all fit, or that is not known.
+    /// The codec that a transport stream cannot carry; nil if all are supported, or unknown.
     var uncarried: String?
     /// Bits a second.
     var bandwidth = 0
@@ -33,12 +33,12 @@ struct OfferedTrack: Sendable, Equatable {
     var frameRate: String?
     /// Tracks of one kind with the same number differ in quality alone.
     var group = 0
-    /// Of pictures alone: the groups of video that they are for; nil for all.
+    /// For I-frame tracks: the video groups that they belong to; nil for all.
     var mains: Set<Int>?
-    /// Whether codecs and bandwidth are those of all that is played with it.
+    /// Whether codecs and bandwidth include the audio that is played with the track.
     var includesAudio = false
     /// Whether sync pictures alone can be taken out of it.
     var hasPictures = false
-    /// The name of the audio that goes with video, and of the audio itself, where the source has audio in playlists of its own.
+    /// The name of the audio group of a video track, and of the audio itself, if the source has separate audio playlists.
     var audioGroup: String?
 }

@@ -2,19 +2,20 @@
 
 import CarrelMediaSource
 
-/// The tracks of a source that are played, and how they go out: the one choice for files, HLS, DASH and transport streams.
+/// The tracks of a source that are played, and how they are served: the same selection for files, HLS, DASH and transport
+/// streams.
 ///
-/// Selectors count all tracks of the source. Tracks that the player or the form of segments lacks are left out; the first group that has
-/// others is taken, by language, then by the mark of the source, then in its order.
+/// Selectors index all tracks of the source. Tracks that the player or the segment format does not support are left out. The
+/// first group with remaining tracks is chosen: by language, then by the default flag of the source, then in source order.
 struct TrackPlan: Sendable {
     /// Pictures of one group, or variants, in the order of the source.
     let video: [OfferedTrack]
-    /// One for each group, the first one that of the rules.
+    /// The best track of each group, the selected group first.
     let audio: [OfferedTrack]
     let texts: [OfferedTrack]
     /// The tracks that playlists of sync pictures are made of.
     let pictures: [OfferedTrack]
-    /// Whether audio goes out beside the pictures.
+    /// Whether audio is served as separate renditions.
     private(set) var isApart: Bool
     /// The form of segments.
     let output: ProxyOptions.Output
@@ -24,9 +25,9 @@ struct TrackPlan: Sendable {
 
     /// - Parameters:
     ///   - offered: the tracks of the source.
-    ///   - wishes: of the caller and the player.
-    /// - Throws: `proxy.usage` when a selector selects nothing; `proxy.unsupported` when the player or the form of segments has none of
-    ///   the codecs of pictures or audio; `proxy.manifest` when there are neither.
+    ///   - wishes: the preferences of the caller and the capabilities of the player.
+    /// - Throws: `proxy.usage` if a selector matches nothing; `proxy.unsupported` if the player or the segment format supports
+    ///   none of the video or audio codecs; `proxy.manifest` if the source has neither.
     init(_ offered: [OfferedTrack], _ wishes: TrackWishes) throws(ProxyError) {
         let tracks = try Tracks(offered, wishes)
         guard !tracks.video.isEmpty || !tracks.audio.isEmpty else {
@@ -46,14 +47,14 @@ struct TrackPlan: Sendable {
         isApart = !video.isEmpty && !audio.isEmpty && (isSeparate || wishes.demuxesAudio || output == .fragments)
     }
 
-    /// The same with audio beside the pictures.
+    /// The same plan, with audio as separate renditions.
     var apart: TrackPlan {
         var plan = self
         plan.isApart = true
         return plan
     }
 
-    /// Whether pictures and audio go out in the same segments.
+    /// Whether segments multiplex video and audio.
     var isMultiplexed: Bool { !isApart && !video.isEmpty && !audio.isEmpty && !video[0].includesAudio }
 }
 
@@ -75,7 +76,7 @@ private struct Tracks {
         wishes.missingCodec(track.codecs) == nil && (output == .fragments || track.uncarried == nil)
     }
 
-    /// Pictures or audio of which no track can go out.
+    /// Video or audio without a track that can be served.
     struct Lack {
         /// Whether another form of segments would carry it.
         var isOfForm: Bool
@@ -111,7 +112,7 @@ private struct Tracks {
         return played.filter { $0.group == best?.group }
     }
 
-    /// The best audio of each group; of audio in playlists of its own that of the best variant.
+    /// The best audio of each group; for separate audio playlists, the audio of the best variant.
     func audio(in output: ProxyOptions.Output, of video: [OfferedTrack]) -> [OfferedTrack] {
         var played = audio.filter { isPlayed($0, in: output) }
         if played.contains(where: { $0.audioGroup != nil }) {

@@ -3,7 +3,7 @@
 import CarrelMedia
 import CarrelMediaSource
 
-/// The input of the choice of tracks: the wishes of the caller, the codecs of the player, and the form of segments.
+/// The input of track selection: the preferences of the caller, the codecs of the player, and the segment format.
 struct TrackWishes: Sendable {
     var videoTrack = MediaSourceParameters.TrackSelector.any
     var audioTrack = MediaSourceParameters.TrackSelector.any
@@ -13,14 +13,14 @@ struct TrackWishes: Sendable {
     var videoCodecs: [String] = []
     var audioCodecs: [String] = []
     var output = ProxyOptions.Output.transportStream
-    /// Whether segments may be fragments where transport streams cannot carry the tracks.
+    /// Whether segments may be fragments if transport streams cannot carry the tracks.
     var allowsFragments = false
-    /// Whether audio goes out beside the pictures.
+    /// Whether audio is served as separate renditions.
     var demuxesAudio = false
     /// Whether there are playlists of sync pictures.
     var hasPictureLists = false
 
-    /// The first codec of a track that the player lacks; nil where it has all of them, or they are not known.
+    /// The first codec of a track that the player does not support; nil if it supports all, or its codecs are unknown.
     func missingCodec(_ codecs: String?) -> String? {
         guard let codecs else { return nil }
         return Codecs.list(codecs).first { codec in
@@ -29,7 +29,7 @@ struct TrackWishes: Sendable {
         }
     }
 
-    /// How well a track's language is the preferred one: 0 is best; all are alike where none is preferred.
+    /// The rank of a track's language: 0 is best; all are equal without a preference.
     func rank(ofLanguage language: String?) -> Int {
         guard let wanted = self.language else { return 0 }
         return language.flatMap { LanguageTag.rank(of: $0, wanted: wanted) } ?? LanguageTag.ranks
@@ -37,13 +37,13 @@ struct TrackWishes: Sendable {
 }
 
 extension MediaSourceParameters.TrackSelector {
-    /// The tracks that a caller selects.
+    /// Returns the tracks that a caller selects.
     ///
     /// - Parameters:
-    ///   - all: those of one kind.
-    ///   - kind: the kind, as errors name it.
+    ///   - all: the tracks of one kind.
+    ///   - kind: the kind, as named in errors.
     /// - Returns: the tracks.
-    /// - Throws: `proxy.usage` when there is no such track.
+    /// - Throws: `proxy.usage` if no track matches.
     func choose(of all: [OfferedTrack], _ kind: OfferedTrack.Kind) throws(ProxyError) -> [OfferedTrack] {
         let chosen: [OfferedTrack]
         let name: String

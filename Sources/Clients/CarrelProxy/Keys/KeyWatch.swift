@@ -27,8 +27,8 @@ final class KeyWatch: Sendable {
     /// Watches over a response.
     ///
     /// - Parameters:
-    ///   - use: the keys of the response, also those that it asks for later.
-    ///   - clock: tells the time at which keys end.
+    ///   - use: the keys of the response, including keys that it requests later.
+    ///   - clock: the clock by which keys expire.
     ///   - stop: ends the response; called once at most. Must not wait.
     /// - Returns: the number of the response.
     func add(_ use: KeyUse, _ clock: any WallClock, stop: @escaping @Sendable (ProxyError) -> Void) -> UInt64 {

@@ -3,9 +3,9 @@
 import CarrelMedia
 import CarrelThreads
 
-/// Holds requests until a license is there.
+/// Holds requests until their license arrives.
 final class LicenseGate: Sendable {
-    /// Every one of them holds a request, whose number is bounded.
+    /// The waiting requests, whose number is bounded.
     private struct State {
         var waiting: [UInt64: (name: ContentKeyName, resume: @Sendable () -> Void)] = [:]
         var count: UInt64 = 0
@@ -15,15 +15,15 @@ final class LicenseGate: Sendable {
 
     private let state = Locked(State())
 
-    /// How often the gate was opened. A caller that asks for a key notes it before, so that no opening is lost.
+    /// Number of openings. A caller reads it before it requests a key, so that no opening is missed.
     var openings: UInt64 { state.withLock { $0.openings } }
 
     /// Requests that wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Lets those who wait go on.
+    /// Releases waiting requests.
     ///
-    /// - Parameter isOpen: whether those who wait for a key may go on.
+    /// - Parameter isOpen: whether requests for a key may continue.
     func open(_ isOpen: (ContentKeyName) -> Bool) {
         let resumed = state.withLock { state in
             state.openings &+= 1
@@ -32,12 +32,12 @@ final class LicenseGate: Sendable {
         for waiter in resumed { waiter.resume() }
     }
 
-    /// Waits until the gate opens for a key, or the time is over, or the task is cancelled.
+    /// Waits until the gate opens for a key, the time limit passes or the task is cancelled.
     ///
     /// - Parameters:
     ///   - name: the key.
-    ///   - seen: the openings before the key was asked for; later ones end the wait.
-    ///   - limit: the longest time.
+    ///   - seen: the openings before the key was requested; later openings end the wait.
+    ///   - limit: the longest wait.
     func wait(for name: ContentKeyName, after seen: UInt64, _ limit: Duration) async {
         let (stream, signal) = AsyncStream<Void>.makeStream()
         let resume: @Sendable () -> Void = { signal.finish() }

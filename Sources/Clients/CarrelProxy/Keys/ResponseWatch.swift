@@ -12,7 +12,7 @@ struct ResponseWatch: Sendable {
 
     /// - Parameters:
     ///   - watch: of all sessions.
-    ///   - clock: tells the time at which keys end.
+    ///   - clock: the clock by which keys expire.
     ///   - report: gets the errors of responses that have begun.
     ///   - hasEnded: whether the session has ended.
     init(
@@ -27,7 +27,8 @@ struct ResponseWatch: Sendable {
         self.hasEnded = hasEnded
     }
 
-    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
+    /// Opens a response within the life of its keys: a key that expires first gives an error status, however long the origin
+    /// takes.
     ///
     /// - Parameters:
     ///   - use: the keys of the response.
@@ -53,7 +54,7 @@ struct ResponseWatch: Sendable {
         }
     }
 
-    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
+    /// Sends the body of a response, and aborts it when a key expires, even if the player or the origin stalls.
     fileprivate func send(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ body: () async throws -> Void) async throws {
         let watching = watch.add(use, clock) { [report] error in
             report(error)

@@ -8,7 +8,7 @@ final class SessionKeys: ContentKeySource {
     let keys: any ContentKeySource
     private let gate: LicenseGate
     private let wait: ProxyOptions.LicenseWait
-    /// Whether a key may be used for a plain stream of bytes only where its source says more than that it has it.
+    /// Whether a key may be used for a plain byte stream only if its source confirms that use.
     private let keepsOutputControls: Bool
 
     init(

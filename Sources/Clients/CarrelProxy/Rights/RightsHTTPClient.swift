@@ -5,7 +5,8 @@ package import CarrelHTTPClient
 package import CarrelMedia
 import CarrelMediaSource
 
-/// The requests that redeem a token: by TLS alone, and to private networks only where the caller's address names them or they are allowed.
+/// The HTTP client that redeems tokens: TLS only, and private networks only if the caller's address names them or the proxy
+/// allows them.
 package struct RightsHTTPClient: MediaHTTPClient {
     private let origin: MediaOrigin
 

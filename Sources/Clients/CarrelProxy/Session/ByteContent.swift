@@ -14,7 +14,7 @@ struct ByteContent: Sendable {
     private let stream: MediaStream
     private let contentType: String
     private let tag: String
-    /// The keys that were asked for when it was opened.
+    /// The keys that were requested when it was opened.
     private let uses = [KeyUse.current].compactMap { $0 }
     private let origin: MediaOrigin
     private let threads: SessionThreads
@@ -31,7 +31,7 @@ struct ByteContent: Sendable {
             self.origin = origin
             threads = settings.threads
             stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
-            // the padding tells another key while there is a status to tell it
+            // the padding reveals a wrong key while an error status is still possible
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
         } catch let error as Malformed where Self.isCutOff(error) {
             throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is shorter than it says: \(error.description)")
@@ -52,7 +52,7 @@ struct ByteContent: Sendable {
         return try await threads.run { try MediaFile(reader).protections }
     }
 
-    /// Whether a file is at fault by its length alone: a box ends behind it.
+    /// Whether the only fault of a file is its length: a box ends after it.
     private static func isCutOff(_ error: Malformed) -> Bool {
         ["past the end of the file", "file ended early", "box header is cut off"].contains { error.what.hasSuffix($0) }
     }
@@ -67,7 +67,7 @@ struct ByteContent: Sendable {
     func response(to request: HTTPRequest, _ watched: WatchedBody) async throws -> HTTPResponse {
         let stream = stream
         watched.use.join(uses)
-        // reads nothing, and finds a key that has ended while there is a status to tell it
+        // reads nothing, but detects an expired key while an error status is still possible
         _ = try await stream.read(0..<0)
         return .serving(
             Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in

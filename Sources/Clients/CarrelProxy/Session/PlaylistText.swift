@@ -5,21 +5,21 @@ import CarrelHLS
 import CarrelMediaSource
 import CarrelPresentation
 
-/// The playlists of a session, as the rules of the caller want them.
+/// The playlists of a session, in the caller's choice of rules.
 struct PlaylistText {
     let rules: PlaylistRules
     /// Whether segments are fragmented MP4, which need their initialization segments.
     let isFragmented: Bool
-    /// Whether segments go out under the key of the session.
+    /// Whether segments are encrypted with the session key.
     let isEncrypted: Bool
 
-    /// The top playlist.
+    /// The multivariant playlist.
     ///
     /// - Parameters:
-    ///   - outline: of the presentation.
-    ///   - lines: added as they are.
+    ///   - outline: the outline of the presentation.
+    ///   - lines: lines to add verbatim.
     /// - Returns: the text.
-    /// - Throws: `proxy.manifest` when the source has a text that no playlist can hold.
+    /// - Throws: `proxy.manifest` if the source has a text that a playlist cannot contain.
     func top(_ outline: Outline, lines: [String]) throws(ProxyError) -> [UInt8] {
         var list = MultivariantPlaylist()
         list.independentSegments = rules == .rfc

@@ -10,7 +10,7 @@ actor RangedBytes: SegmentBytes {
     private var rest: Range<Int64>
     /// The segment on its way.
     private var current: (any SegmentBytes)?
-    /// The bytes of it that are not wanted, at its beginning.
+    /// Number of leading bytes that were not requested.
     private var skipped: Int64 = 0
     /// Its end in the file.
     private var end: Int64 = 0
@@ -34,7 +34,7 @@ actor RangedBytes: SegmentBytes {
         }
         while !rest.isEmpty {
             if current == nil {
-                // what lies between segments is not in the playlist
+                // bytes between segments are not in the playlist
                 guard let segment = file.segment(with: rest.lowerBound) else { throw SegmentName.unknown }
                 skipped = rest.lowerBound - segment.range.lowerBound
                 end = segment.range.upperBound
@@ -53,7 +53,7 @@ actor RangedBytes: SegmentBytes {
             let wanted = min(Int64(piece.count), min(rest.upperBound, end) - rest.lowerBound)
             piece.removeLast(piece.count - Int(wanted))
             guard wanted > 0 else {
-                // the rest of a segment behind the last byte that is wanted
+                // the rest of a segment after the last requested byte
                 if rest.lowerBound == end { current = nil }
                 continue
             }

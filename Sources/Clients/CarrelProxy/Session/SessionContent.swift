@@ -23,7 +23,7 @@ final class SessionContent: Sendable {
         var preparing: Task<Prepared, any Error>?
         /// Playlists that do not change any more.
         var finished: [RenditionName: [UInt8]] = [:]
-        /// The segments that went out; nil where no caller wants to know them.
+        /// The segments sent so far; nil unless a caller requested progress.
         var sent: SentMedia?
         /// Whether the trace has the warnings about the source.
         var hasWarned = false
@@ -144,7 +144,7 @@ final class SessionContent: Sendable {
                 return .empty(.clientClosedRequest)
             }
             let error = use.explained(ProxyError(error, in: "the source"))
-            // a renewed key counts when the source is looked into again
+            // a renewed key is used after the source is probed again
             // playlists hold no keys, and the numbers of live segments go on
             if error.code == .expiredKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
             report(error)
@@ -156,7 +156,7 @@ final class SessionContent: Sendable {
         }
     }
 
-    /// A player that leaves gives no reason, and its user sees none: the trace has the resource and the time that it waited.
+    /// Records a player that leaves: it gives no reason, and its user sees none. The trace has the resource and the time waited.
     private func traceDeparture(_ request: SessionRequest, _ path: String, _ began: ContinuousClock.Instant) {
         let segment = path.hasPrefix("segment.") || path == "text.vtt" ? try? SegmentName(request.http.query) : nil
         let field = segment.map { Trace.Field("segment", .name($0.query)) } ?? .init("resource", .name(path))
@@ -193,7 +193,7 @@ final class SessionContent: Sendable {
             guard path == "content" else { throw SegmentName.unknown }
             return try await content.response(to: request.http, WatchedBody(watch: watch, use: use, cut: request.cut))
         case .presentation where path == "player.html":
-            // a source that cannot be played is told on the page
+            // errors of the source are shown on the page
             _ = try await summary(use)
             return PlayerPage.playing("index.m3u8\(sourceQuery)")
         case .presentation(let presentation):
@@ -211,7 +211,7 @@ final class SessionContent: Sendable {
         switch path {
         case "index.m3u8":
             let outline = try await top(of: presentation)
-            // the form of segments is that of the tracks
+            // the tracks decide the segment format
             let text = playlistText
             return playlist(
                 try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines)
@@ -273,7 +273,7 @@ final class SessionContent: Sendable {
         _ use: KeyUse
     ) async throws -> HTTPResponse {
         let file = try await presentation.file(of: name)
-        // a file without a tag has no condition under which a range counts
+        // a file without an entity tag has no condition under which a range applies
         guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
             request.http.headers["If-Range"] == nil
         else {
@@ -309,10 +309,10 @@ final class SessionContent: Sendable {
     /// The query field that names the source, in addresses that have it.
     private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
 
-    /// A segment as it is made: mostly, its length is not known before.
+    /// Serves a segment while it is made; usually its length is not known in advance.
     ///
-    /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
-    /// the player, not a response that breaks off.
+    /// The first bytes are made before this returns, so that a missing key or a segment missing at the origin gives the player an
+    /// error status, not a truncated response.
     private func served(
         _ media: ServedMedia,
         _ name: SegmentName?,
@@ -326,7 +326,7 @@ final class SessionContent: Sendable {
         var bytes = media.bytes
         // subtitles have no key in their playlist
         if options.encryptsOutput, let name, !name.rendition.isText { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
-        // what was sent is not held: samples may have megabytes
+        // bytes already sent are not kept: samples may have megabytes
         let first = Locked(try await bytes.next())
         try use.check(at: settings.clock.now)
         let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
@@ -356,7 +356,7 @@ final class SessionContent: Sendable {
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
     }
 
-    // MARK: - Subtitles beside the source
+    // MARK: - Separate subtitle files
 
     /// The place of the caller's subtitles among texts.
     private static let sidecar = 10_000
@@ -381,7 +381,7 @@ final class SessionContent: Sendable {
     private func sidecar() async throws -> HTTPResponse {
         guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
         let place = settings.subtitles
-        // a file of its own is known by its real path
+        // a separate file is identified by its real path
         let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
         let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
         return try await settings.threads.compute { [settings] in try Self.sidecar(bytes, settings) }
@@ -391,7 +391,7 @@ final class SessionContent: Sendable {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
-        // a file that has a map knows the clock of its media
+        // a file with a time map is already on the clock of its media
         let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
         return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }

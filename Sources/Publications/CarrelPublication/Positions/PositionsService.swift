@@ -7,13 +7,13 @@ public import CarrelJSON
 public protocol PositionsService: PublicationService {
     /// The positions of each resource of the reading order.
     ///
-    /// - Returns: as many lists as there are resources; numbered through from 1.
+    /// - Returns: one list for each resource; positions are numbered consecutively from 1.
     /// - Throws: ``ResourceError``.
     func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]]
 
     /// The number of positions of each resource of the reading order.
     ///
-    /// - Returns: as many numbers as there are resources. By default those of ``positionsByReadingOrder()``.
+    /// - Returns: one number for each resource. By default counted from ``positionsByReadingOrder()``.
     /// - Throws: ``ResourceError``.
     func positionCountsByReadingOrder() async throws(ResourceError) -> [Int]
 }
@@ -58,13 +58,13 @@ extension PositionsService {
 }
 
 extension Publication {
-    /// The positions of each resource of the reading order; none where the publication is not cut into positions.
+    /// The positions of each resource of the reading order; none if the publication has no positions.
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
         return try await service.positionsByReadingOrder()
     }
 
-    /// The number of positions of each resource of the reading order; 0 where the publication is not cut into positions.
+    /// The number of positions of each resource of the reading order; 0 if the publication has no positions.
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in 0 } }
         return try await service.positionCountsByReadingOrder()

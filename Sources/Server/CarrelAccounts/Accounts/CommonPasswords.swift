@@ -4,12 +4,13 @@ import CCommonPasswords
 import CarrelBytes
 import CarrelCrypto
 
-/// The passwords that are guessed first, whatever their case, also with digits behind them. Only the starts of their hashes are kept.
+/// The most common passwords, in any case, with or without digits appended. Only prefixes of their hashes are stored.
 enum CommonPasswords {
-    /// Digits behind a common password that make no other one of it: a date is the longest tail that guessing programs try.
+    /// The number of appended digits that do not make a common password another one: a date is the longest suffix that guessing
+    /// programs try.
     private static let digits = 8
 
-    /// Whether a password is a common one, or a common one with up to eight digits behind it, such as `letmein123`.
+    /// Whether a password is common, or is a common one followed by up to eight digits, such as `letmein123`.
     static func contains(_ password: String) -> Bool {
         let lower = password.lowercased()
         if isListed(lower) { return true }

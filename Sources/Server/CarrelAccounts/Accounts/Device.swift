@@ -73,7 +73,7 @@ package struct DevicePolicy: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// Whether one more device fits beside all others that the account has had.
+    /// Whether the account can add another device to those it has had.
     package func allowsOneMore(beside devices: [Device], at now: Instant) -> Bool {
         guard let limit else { return true }
         let held = devices.count { $0.freedAt == nil }

@@ -132,7 +132,7 @@ package enum DeviceStore {
         _ = try transaction.run(freeSessionless, [.text(id), .instant(now)])
     }
 
-    /// Frees those of an account that no player holds, without counting departures.
+    /// Frees the devices of an account that no player holds, without counting departures.
     static func freeAllUnheldForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeAllUnheldForStaff, [.text(account), .instant(now)])
     }

@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelThreads
 
-/// Which passwords were wrong a short while ago, so that an app that goes on sending an old one is answered without hashing it.
+/// A cache of recently rejected passwords: an app that keeps sending an old password is refused without hashing it.
 ///
-/// Kept in the memory of this process, as HMACs under a key of its own, so that no password can be read from it. Names without
-/// an account are cached like all others.
+/// Entries are in memory, as HMACs under a random key, so that no password can be read from them. Names without an account are
+/// cached like all others.
 final class RejectedPasswordCache: Sendable {
     private struct Refused: Sendable {
         /// The account's password hash at that time; nil without an account or without a password.

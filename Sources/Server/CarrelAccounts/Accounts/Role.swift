@@ -44,7 +44,7 @@ package enum Role: String, Sendable, CaseIterable {
     package var isForKeys: Bool { self == .service || self == .admin || self == .portal }
 }
 
-/// A permission of the service. ``Role/permissions`` lists those of each role.
+/// A permission of the service. ``Role/permissions`` lists the permissions of each role.
 package enum Permission: String, Sendable, CaseIterable {
     /// See accounts, their devices and sessions, what they hold, and why they may or may not read something.
     case readAccounts = "accounts.read"

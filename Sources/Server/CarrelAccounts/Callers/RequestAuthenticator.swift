@@ -12,7 +12,7 @@ package struct RequestAuthenticator: Sendable {
     let staff: Staff
     /// The account that visitors without a session read as, when the operator named one.
     let guestAccount: String?
-    /// Whether a loopback address proves that the client is on this machine; false behind a proxy.
+    /// Whether a loopback address proves that the client is on this machine; false with a proxy in front.
     let trustsLoopback: Bool
 
     package static let sessionCookie = "carrel_session"

@@ -89,7 +89,7 @@ struct ExplanationRoutes {
         }
     }
 
-    /// The findings of each source about a product; for audiobooks, which no source covers, those of the orders.
+    /// The findings of each source about a product; for audiobooks, which no source covers, the findings of the orders.
     private func explanations(
         of product: String,
         _ titles: [Title],

@@ -31,9 +31,9 @@ package struct KeyRotation: Sendable {
 
     /// - Parameters:
     ///   - home: the home whose keyring changes.
-    ///   - database: the database that it is for.
-    ///   - clock: tells the time.
-    ///   - columns: all keys that are kept wrapped, beside the server's own secrets.
+    ///   - database: the home's database.
+    ///   - clock: the clock.
+    ///   - columns: all columns of wrapped keys, in addition to the server's own secrets.
     package init(home: Home, database: any Database, clock: any WallClock, columns: [WrappedKeys] = []) {
         self.home = home
         self.database = database
@@ -53,7 +53,7 @@ package struct KeyRotation: Sendable {
     ///
     /// - Parameter actor: for the audit log.
     /// - Returns: its version.
-    /// - Throws: ``ServerError`` `conflict` when one was added already, here or in another home; `masterKey`.
+    /// - Throws: ``ServerError`` `conflict` if one was added already, here or in another home; `masterKey`.
     package func add(by actor: AuditActor) async throws -> Int64 {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
@@ -166,7 +166,7 @@ package struct KeyRotation: Sendable {
         return Outcome(version: version, rewrapped: count)
     }
 
-    /// The version that is to be taken into use; nil where there is none and a rotation is to be finished.
+    /// The version that is to be taken into use; nil if there is none and a rotation is to be finished.
     private func versionForUse(_ keys: MasterKeys, _ keyring: inout MasterKeyring) async throws -> Int64? {
         if let added = keys.added { return added }
         guard database.engine == .postgresql else {

@@ -59,9 +59,9 @@ struct DatabaseHealth: Sendable {
         }
     }
 
-    /// Runs what a health check asks of the database beside, as whether the caller may know.
+    /// Runs another database query of a health check, such as the caller's permission, with a time limit.
     ///
-    /// - Throws: 503 `server.database` when it takes too long, and what `work` throws.
+    /// - Throws: 503 `server.database` if it takes too long; what `work` throws.
     @discardableResult
     func bounded<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
         guard let result = try await within(Self.limit, work) else { throw Self.away }

@@ -5,7 +5,7 @@ package import CarrelHome
 package import CarrelStore
 package import CarrelWebAPI
 
-/// Removes rows past their time, those of all capabilities. No request waits for it: it runs on its own, a little at a time.
+/// Removes expired rows of all capabilities. No request waits for it: it runs as a job, in small batches.
 package struct Housekeeping: Sendable {
     private let database: any Database
     private let clock: any WallClock

@@ -8,7 +8,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// Everything that is known about one person, as JSON that is written as it is read (GDPR articles 15 and 20).
+/// All data about one person, streamed as JSON (GDPR articles 15 and 20).
 package struct PersonalExport: Sendable {
     let database: any Database
     let clock: any WallClock

@@ -26,8 +26,8 @@ package enum EditionIndex {
         }
     }
 
-    /// Indexes the editions that another version of the program wrote, before an upgrade or on another node. Housekeeping does so beside
-    /// the requests; until then a search finds what the index has.
+    /// Indexes editions written by another version of the program, before an upgrade or on another node. Housekeeping calls it in
+    /// the background; until then a search finds only indexed editions.
     package static func complete(_ database: any Database) async throws {
         let version = SQLValue.integer(SearchGrams.version)
         guard try await database.read({ try $0.row(EditionStore.notIndexed, [version, 1]) }) != nil else { return }

@@ -29,7 +29,7 @@ package enum SearchGrams {
         return String(out)
     }
 
-    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty when there is no word.
+    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty if there is no word.
     static func query(_ texts: [String]) -> String {
         var seen: Set<[Unicode.Scalar]> = []
         var out = String.UnicodeScalarView()
@@ -47,7 +47,7 @@ package enum SearchGrams {
         text.unicodeScalars.split { $0.properties.isWhitespace }.map { Array($0) }
     }
 
-    /// Both engines take letters and digits and all that is not ASCII as they are; the rest goes to the private use area.
+    /// Both engines keep letters, digits and all non-ASCII characters unchanged; others are mapped to the private use area.
     private static func append(_ run: [Unicode.Scalar], to out: inout String.UnicodeScalarView) {
         if !out.isEmpty { out.append(" ") }
         for scalar in run {

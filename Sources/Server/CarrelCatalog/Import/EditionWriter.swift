@@ -7,8 +7,8 @@ import CarrelStore
 import CarrelSubscription
 import CarrelThreads
 
-/// A writer of editions into the database of this process. Content that the product already has is recognised, and its metadata
-/// updated; different content replaces that of the product.
+/// A writer of editions into the database of this process. Content that the product already has is recognized, and its metadata
+/// updated; different content replaces the product's.
 struct EditionWriter: EditionCatalogRegister {
     private let editions: Editions
     private let titles: Titles

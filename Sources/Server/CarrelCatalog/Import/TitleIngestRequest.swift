@@ -13,7 +13,7 @@ import CarrelWebAPI
 package struct TitleIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// Metadata that overrides that of the source.
+    /// Metadata that overrides the source's.
     package let overrides: IngestOptions.Overrides
     /// Whether a title with an ISBN that another has is refused.
     package let isStrict: Bool
@@ -27,8 +27,8 @@ package struct TitleIngestRequest: Sendable {
 
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
-    ///   - overrides: metadata that overrides that of the source.
-    ///   - isStrict: whether to refuse a title with an ISBN that another has.
+    ///   - overrides: metadata that overrides the source's.
+    ///   - isStrict: whether to refuse a title with an ISBN that another title has.
     ///   - cover: an image that replaces the source's own.
     ///   - made: the result; nil to look the source up in the catalog.
     package init(

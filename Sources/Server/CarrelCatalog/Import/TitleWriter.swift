@@ -10,7 +10,7 @@ import CarrelThreads
 /// A writer of audiobooks into the database of this process.
 struct TitleWriter: CatalogWriter {
     let titles: Titles
-    /// Metadata that overrides that of the source.
+    /// Metadata that overrides the source's.
     let overrides: IngestOptions.Overrides
     /// Whether an ISBN that another title has is an error.
     let isStrict: Bool

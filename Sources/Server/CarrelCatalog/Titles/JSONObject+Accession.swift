@@ -23,7 +23,7 @@ extension JSONObject {
         return blob
     }
 
-    /// A whole number from 0 on.
+    /// A whole number from 0.
     package func length(_ name: String) throws(ServerError) -> Int64 {
         guard let count = try count(name) else { throw ServerError(.invalid, "\(name) is missing") }
         return Int64(count)
@@ -47,7 +47,7 @@ extension JSONObject {
         return (try object.blob("blob"), try object.requiredString("mediaType"))
     }
 
-    /// The metadata that overrides that of a source.
+    /// The metadata that overrides a source's.
     package func overrides(_ name: String) throws(ServerError) -> IngestOptions.Overrides {
         var overrides = IngestOptions.Overrides()
         guard let object = try part(name) else { return overrides }

@@ -161,7 +161,7 @@ struct SubscriptionRoutes {
         return Parameters(form: form, query: request.query)
     }
 
-    /// A document with a comment behind it; another response as it is.
+    /// A document with a comment appended; another response unchanged.
     private static func ending(_ response: HTTPResponse, with comment: [UInt8]) -> HTTPResponse {
         guard response.headers["Content-Type"] == contentType else { return response }
         var response = response

@@ -24,7 +24,7 @@ package struct ReceiptSource: EntitlementSource {
     /// The most transactions in one token.
     static let maxCount = 20
 
-    /// The signed texts in a token or a body; empty when there is something else in it.
+    /// The signed texts in a token or a body; empty if there is something else in it.
     package static func texts(in text: String) -> [String] {
         let texts = text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
         guard texts.count <= maxCount, texts.allSatisfy(isSigned) else { return [] }
@@ -70,7 +70,7 @@ package struct ReceiptSource: EntitlementSource {
         return try await decision(on: productID, holdings)
     }
 
-    /// The combined transactions of one account, or those of one purchase without an account.
+    /// The combined transactions of one account, or of one purchase without an account.
     package struct EntitlementSnapshot: Sendable {
         /// Tag of issued credentials, so that they end with the purchase.
         let tag: String

@@ -5,7 +5,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let base: IPAddress
     private let bits: Int
 
-    /// Nil when the text is neither an address nor a block, or has bits set after its prefix.
+    /// Nil if the text is neither an address nor a block, or has bits set after its prefix.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, let base = IPAddress(first), parts.count <= 2 else { return nil }

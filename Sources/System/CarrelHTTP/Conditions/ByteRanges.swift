@@ -15,7 +15,7 @@ public struct ByteRanges: Sendable, Hashable {
     /// The ranges in the order they were asked for; at least one.
     public let specs: [Spec]
 
-    /// Nil when the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    /// Nil if the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
     public init?(parsing field: String) {
         guard let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")),
             field[..<equals].lowercased() == "bytes"

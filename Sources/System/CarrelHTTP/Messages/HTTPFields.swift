@@ -35,7 +35,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
             || left.elementsEqual(right) { same($0.name, $1.name) && $0.value == $1.value }
     }
 
-    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none when nil.
+    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none if nil.
     public subscript(name: String) -> String? {
         get {
             for field in fields where Self.same(field.name, name) { return field.value }
@@ -64,7 +64,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
         return out
     }
 
-    /// Every value of that name joined by commas, as RFC 9110 §5.3 allows for list fields; nil when there is none.
+    /// Every value of that name joined by commas, as RFC 9110 §5.3 allows for list fields; nil if there is none.
     public func list(_ name: String) -> String? {
         let all = values(name)
         return all.isEmpty ? nil : all.count == 1 ? all[0] : all.joined(separator: ", ")
