@@ -65,7 +65,7 @@ public final class PlaylistProxy: Sendable {
     private let options: Options
     private let server: SessionServer
     private let client: HTTPClient
-    private let gate = LicenseGate()
+    private let gate: LicenseGate
     private let share: ProxyShare
     private let state = Locked(State())
 
@@ -87,6 +87,7 @@ public final class PlaylistProxy: Sendable {
             throw ProxyError(.version, "the app expects version \(expectedMajor) of the proxy, and this is \(Self.version)")
         }
         self.options = options
+        gate = LicenseGate(options.limits.clock)
         share = ProxyShare(options) { [state] error in
             state.withLock { $0.lastError = error }
             listener(error)
@@ -150,12 +151,13 @@ public final class PlaylistProxy: Sendable {
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
         permissions.loadTime = options.limits.loadTime
+        permissions.clock = options.limits.clock
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
         let subtitles = try subtitleOrigin(parameters, place, permissions)
         let sessionKeys =
             if let redeemed {
-                SessionKeys(redeemed, gate, options.licenseWait, policy: options.policy)
+                SessionKeys(redeemed, gate, options.licenseWait)
             } else {
                 SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
             }
@@ -209,7 +211,7 @@ public final class PlaylistProxy: Sendable {
             )
         }
         let client = try RightsHTTPClient(address, client, allowsPrivateNetworks: options.allowsPrivateNetworks)
-        return SessionRights(address, source, client)
+        return SessionRights(address, source, client, clock: options.limits.clock)
     }
 
     /// The kind of the content, from the MS3 address if it declares one.
@@ -287,7 +289,7 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
-        await Self.release(state.withLock { Array($0.ended.values) })
+        await release(state.withLock { Array($0.ended.values) })
         await server.stop()
     }
 
@@ -295,7 +297,7 @@ public final class PlaylistProxy: Sendable {
     private static let releaseLimit = Duration.seconds(5)
 
     /// Returns once the rights of all sessions are released, or after a time limit: an app's own client may ignore cancellation.
-    private static func release(_ sessions: [ProxySession]) async {
+    private func release(_ sessions: [ProxySession]) async {
         let (waiting, ended) = AsyncStream<Void>.makeStream()
         let releasing = Task {
             await withTaskGroup { group in
@@ -303,8 +305,8 @@ public final class PlaylistProxy: Sendable {
             }
             ended.finish()
         }
-        let timer = Task {
-            try await Task.sleep(for: releaseLimit)
+        let timer = Task { [clock = options.limits.clock] in
+            try await clock.sleep(for: Self.releaseLimit)
             releasing.cancel()
             ended.finish()
         }

@@ -55,12 +55,12 @@ struct `Segments that are open ahead` {
         }
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
 
-        func open(_ name: SegmentName) -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
             opened.withLock { $0 += 1 }
             return ServedMedia(contentType: "", bytes: HeldBytes([1]))
         }
@@ -79,12 +79,12 @@ struct `Segments that are open ahead` {
         let result = Locked<Result<[UInt8], any Error>?>(nil)
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
 
-        func open(_ name: SegmentName) async throws -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
             opened.withLock { $0 += 1 }
             while true {
                 if let result = result.withLock({ $0 }) {

@@ -8,9 +8,6 @@ import CarrelThreads
 ///
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 package final class KeyUse: Sendable {
-    /// The key use of the response that this task produces.
-    @TaskLocal package static var current: KeyUse?
-
     private struct State {
         var end: Instant?
         /// The end of the rights, which may be renewed during the response.

@@ -13,5 +13,8 @@ package struct ProxyLimits: Sendable {
     /// Starts the threads that wait for files.
     package var threads = ThreadStarter.system
 
+    /// The clock for pauses, time limits and reloads.
+    package var clock = MonotonicClock.system
+
     package init() {}
 }

@@ -4,16 +4,18 @@
 ///
 /// - Parameters:
 ///   - limit: the time limit.
+///   - clock: measures it.
 ///   - work: the work, which ends on cancellation.
 /// - Returns: the result of `work`.
 /// - Throws: the errors of `work`, including cancellation.
 package func cancelling<Result: Sendable>(
     after limit: Duration,
+    on clock: MonotonicClock,
     _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
     let task = Task { try await work() }
     let alarm = Task {
-        try await Task.sleep(for: limit)
+        try await clock.sleep(for: limit)
         task.cancel()
     }
     defer { alarm.cancel() }

@@ -19,6 +19,8 @@ package struct MediaOrigin: Sendable {
         package var privateNetworks = false
         /// The longest time in which a resource that is read whole comes.
         package var loadTime = Duration.seconds(60)
+        /// The clock for pauses between requests, time limits and reloads.
+        package var clock = MonotonicClock.system
 
         package init() {}
     }
@@ -95,6 +97,9 @@ package struct MediaOrigin: Sendable {
             place = .folder(LocalFolder.folder(ofFile: self.source))
         }
     }
+
+    /// The clock of the proxy.
+    package var clock: MonotonicClock { permissions.clock }
 
     /// Whether the source is on a server.
     package var isRemote: Bool { if case .servers = place { true } else { false } }

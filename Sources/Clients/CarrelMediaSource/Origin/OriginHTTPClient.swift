@@ -4,7 +4,7 @@ package import CarrelMedia
 
 /// The requests of key sources of a session, under the rules of its origin.
 package struct OriginHTTPClient: MediaHTTPClient {
-    private let origin: MediaOrigin
+    package let origin: MediaOrigin
     private let note: @Sendable (_ url: String, _ error: ProxyError) -> Void
 
     /// - Parameters:

@@ -100,10 +100,9 @@ package final class SessionThreads: Sendable {
         finish: @escaping @Sendable (Outcome) -> Void = { _ in }
     ) throws(ProxyError) {
         try begin(work)
-        let use = KeyUse.current
         do throws(ThreadRefused) {
             try share.starter.start(name: "carrel-file") { [self] in
-                let outcome = BlockingWork.$current.withValue(work) { KeyUse.$current.withValue(use, operation: body) }
+                let outcome = BlockingWork.$current.withValue(work, operation: body)
                 end(work)
                 finish(outcome)
             }

@@ -89,7 +89,7 @@ final class DASHPresentation: Presentation {
     var kind: SourceSummary.Kind { .dash }
 
     /// The protection of the first video and the first audio track. Other tracks share it, or their segments declare their own.
-    func protections() async throws -> [MediaProtection] {
+    func protections(_ use: KeyUse) async throws -> [MediaProtection] {
         let manifest = try await reader.current()
         return try await settings.threads.compute { [self] () throws -> [MediaProtection] in
             let tracks = try self.tracks(manifest)
@@ -107,7 +107,7 @@ final class DASHPresentation: Presentation {
         }
     }
 
-    func outline() async throws -> Outline {
+    func outline(_ use: KeyUse) async throws -> Outline {
         while true {
             // another request may have loaded a newer manifest, which is then used here too
             do { return try await currentOutline() } catch is Superseded { try Task.checkCancellation() }
@@ -178,7 +178,7 @@ final class DASHPresentation: Presentation {
         )
     }
 
-    func segments(of rendition: RenditionName) async throws -> SegmentList {
+    func segments(of rendition: RenditionName, _ use: KeyUse) async throws -> SegmentList {
         let manifest = try await reader.current(isList: true)
         return try await settings.threads.compute { [self] in try await list(rendition, manifest) }
     }
@@ -193,7 +193,6 @@ final class DASHPresentation: Presentation {
         list.isEnded = manifest.isEnded(at: lister.now)
         list.segments = pairs.segments
         list.leastTarget = pairs.longest
-        list.hasInitializationsOfPeriods = true
         list.hasTimes = true
         let group = tracks.group(of: rendition)
         guard !list.isEnded || lists.withLock({ $0.sequences[group] != nil }) else { return list }
@@ -261,7 +260,7 @@ final class DASHPresentation: Presentation {
         return found
     }
 
-    func open(_ name: SegmentName) async throws -> ServedMedia {
+    func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
         var manifest = try await reader.known()
         let found: [Found]
         do { found = try await find(name, manifest) } catch {
@@ -275,25 +274,31 @@ final class DASHPresentation: Presentation {
         for found in found { sources.append(try await source(found)) }
         let edge = try await waitForEdge(found, manifest)
         do {
-            return try await open(name, found, sources, SegmentOpening(origin: origin, deadline: edge?.deadline))
+            return try await open(name, found, sources, SegmentOpening(origin: origin, deadline: edge?.deadline), use)
         } catch let error as ProxyError where error.code == .missing && edge?.hasPassed == true {
             throw ProxyError(.windowPassed, "the segment is not in the live window any more")
         }
     }
 
-    private func open(_ name: SegmentName, _ found: [Found], _ sources: [SegmentSource], _ opening: SegmentOpening)
-        async throws -> ServedMedia
-    {
+    private func open(
+        _ name: SegmentName,
+        _ found: [Found],
+        _ sources: [SegmentSource],
+        _ opening: SegmentOpening,
+        _ use: KeyUse
+    ) async throws -> ServedMedia {
+        let keys = settings.keys.keys(for: use)
         if name.rendition.text != nil, let place = found.first?.place, let source = sources.first {
             let start = Int64(place.start / .milliseconds(1))
             let range = start..<start + max(1, Int64(place.duration / .milliseconds(1)))
-            let text = try await TextSegment.make(source, range, opening, settings)
-            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
+            let text = try await TextSegment.make(source, range, opening, settings, keys)
+            return ServedMedia(text: text)
         }
         var request = SegmentRequest(
             sources: sources,
             opening: opening,
             settings: settings,
+            keys: keys,
             number: Int(truncatingIfNeeded: name.index)
         )
         if name.rendition.isPictures { return try await request.picture(found.first?.place.duration ?? .zero) }
@@ -305,13 +310,13 @@ final class DASHPresentation: Presentation {
     private func gap(_ name: SegmentName, _ manifest: Manifest) async throws -> ServedMedia {
         if name.rendition.text != nil {
             let text = Array("WEBVTT\n\n".utf8)
-            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
+            return ServedMedia(text: text)
         }
         let stream = try await stream(name, manifest)
-        let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
         do {
+            let form = settings.segmentForm
             let bytes = try EmptySegment.bytes(of: try await initializations.initialization(of: stream), as: form)
-            return ServedMedia(contentType: form == .fragment ? "video/mp4" : "video/mp2t", bytes: HeldBytes(bytes))
+            return ServedMedia(form, HeldBytes(bytes))
         } catch {
             throw ProxyError(error, in: "representation '\(stream.id)'")
         }
@@ -349,13 +354,13 @@ final class DASHPresentation: Presentation {
         let index = Int(clamping: main.place.index)
         let duration = max(.milliseconds(200), min(main.place.duration, Self.longestWait))
         guard let available = segments.availabilityTime(of: index, in: manifest.mpd) else {
-            return Edge(deadline: .now + duration)
+            return Edge(deadline: origin.clock.now + duration)
         }
         let now = await reader.now
         guard available <= now + duration else { throw SegmentName.unknown }
-        if available > now { try await Task.sleep(for: available - now) }
+        if available > now { try await origin.clock.sleep(for: available - now) }
         // what is older than this has been made, or never will be
-        if now - available < duration * 4 { return Edge(deadline: .now + duration) }
+        if now - available < duration * 4 { return Edge(deadline: origin.clock.now + duration) }
         return Edge(hasPassed: index < segments.available(in: manifest.mpd, at: now).lowerBound)
     }
 
@@ -395,22 +400,23 @@ final class DASHPresentation: Presentation {
         return segments[index].map { SegmentPlaces.Place($0) }
     }
 
-    func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
+    func openInitialization(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
         let stream = try await stream(name, try await reader.current())
-        let bytes = try await clearInitialization(of: stream)
-        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+        let bytes = try await clearInitialization(of: stream, use)
+        return ServedMedia(.fragment, HeldBytes(bytes))
     }
 
-    private func clearInitialization(of stream: MPDStream) async throws -> [UInt8] {
+    private func clearInitialization(of stream: MPDStream, _ use: KeyUse) async throws -> [UInt8] {
         let initialization = try await initializations.initialization(of: stream)
         do {
-            return try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys).clearInitialization
+            return try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys.keys(for: use))
+                .clearInitialization
         } catch {
             throw ProxyError(error, in: "the initialization segment of representation '\(stream.id)'")
         }
     }
 
-    func file(of name: SegmentName) async throws -> RangedFile {
+    func file(of name: SegmentName, _ use: KeyUse) async throws -> RangedFile {
         // subtitles are served as WebVTT, whose length differs
         guard !name.rendition.isText else { throw SegmentName.unknown }
         let manifest = try await reader.known()
@@ -423,7 +429,7 @@ final class DASHPresentation: Presentation {
         }
         let headLength = SegmentPlaces(index, of: stream, 0..<1).places.first?.range?.lowerBound ?? 0
         return RangedFile(count: index.entries.count, headLength: headLength) { [self] in
-            try await head(of: stream, length: headLength)
+            try await head(of: stream, length: headLength, use)
         } segments: { place in
             guard let found = SegmentPlaces(index, of: stream, place..<place + 1).places.first, let range = found.range else {
                 return nil
@@ -436,11 +442,11 @@ final class DASHPresentation: Presentation {
     }
 
     /// The bytes of one file in front of its segments, in the clear.
-    private func head(of stream: MPDStream, length: Int64) async throws -> [UInt8] {
+    private func head(of stream: MPDStream, length: Int64, _ use: KeyUse) async throws -> [UInt8] {
         var head: [UInt8] = []
         // an initialization segment elsewhere has its own address
         if stream.initialization?.byteRange?.offset ?? 0 == 0, stream.initialization.map({ $0.url == stream.baseURL }) ?? true {
-            head = try await clearInitialization(of: stream)
+            head = try await clearInitialization(of: stream, use)
         }
         guard head.count < length else { return head }
         let rest = Int64(head.count)..<length

@@ -74,12 +74,12 @@ actor IndexCache {
         guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
         let (origin, threads, patience) = (origin, threads, patience)
         let task = Task {
-            let deadline = ContinuousClock.now + patience
+            let deadline = origin.clock.now + patience
             do {
-                return try await cancelling(after: patience) {
+                return try await cancelling(after: patience, on: origin.clock) {
                     try await threads.compute { try await Self.load(url, range, origin) }
                 }
-            } catch  where deadline <= .now && !Task.isCancelled {
+            } catch  where deadline <= origin.clock.now && !Task.isCancelled {
                 throw ProxyError(.unavailable, "\(MediaOrigin.shown(url)): the segment index takes longer than \(patience)")
             }
         }

@@ -10,7 +10,7 @@ struct ManifestClock: Sendable {
     private static let staleness = Duration.seconds(10)
 
     /// The current time: this machine's, unless a clock was read.
-    var now: Instant { known.map { Self.time($0, at: .now) } ?? .now() }
+    func now(at moment: ContinuousClock.Instant) -> Instant { known.map { Self.time($0, at: moment) } ?? .now() }
 
     private static func time(_ known: (time: Instant, at: ContinuousClock.Instant), at moment: ContinuousClock.Instant) -> Instant
     {

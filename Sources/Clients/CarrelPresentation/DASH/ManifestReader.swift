@@ -24,7 +24,7 @@ actor ManifestReader {
     private let longestReturn: Duration
     private var isEnded = false
     /// When the clock is read next.
-    private var clockDue = ContinuousClock.now
+    private var clockDue: ContinuousClock.Instant
 
     /// Interval between readings of a clock, because clocks drift and jump.
     private static let clockPeriod = Duration.seconds(300)
@@ -53,6 +53,7 @@ actor ManifestReader {
         spentTime: @escaping @Sendable (Manifest) async -> Instant? = { _ in nil }
     ) {
         self.origin = origin
+        clockDue = origin.clock.now
         self.threads = threads
         self.longestReturn = longestReturn
         self.spentTime = spentTime
@@ -65,7 +66,7 @@ actor ManifestReader {
     }
 
     /// The time by the MPD's clock.
-    var now: Instant { clock.now }
+    var now: Instant { clock.now(at: origin.clock.now) }
 
     /// Returns the current MPD, or one read less than its update period ago.
     ///
@@ -76,10 +77,10 @@ actor ManifestReader {
     /// - Throws: ``ProxyError``.
     func current(isList: Bool = false) async throws -> Manifest {
         if let held, !(await isDue(held, isList: isList)) { return self.held ?? held }
-        if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > .now { throw failure }
+        if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > origin.clock.now { throw failure }
         let task = try running ?? start()
         guard let held else { return try await task.value }
-        return ((try? await within(Self.patience) { try await task.value }) ?? nil) ?? self.held ?? held
+        return ((try? await within(Self.patience, sleep: origin.clock.sleep) { try await task.value }) ?? nil) ?? self.held ?? held
     }
 
     /// The MPD that was read last; the first one is read.
@@ -93,7 +94,7 @@ actor ManifestReader {
     /// Whether the MPD is to be read again (ISO/IEC 23009-1 §5.3.1.2): one that does not say that it changes never is.
     private func isDue(_ manifest: Manifest, isList: Bool) async -> Bool {
         guard let asked else { return true }
-        let age = asked.duration(to: .now)
+        let age = asked.duration(to: origin.clock.now)
         guard age >= Self.leastPeriod else { return false }
         switch manifest.mpd.reload {
         case .never: return false
@@ -110,7 +111,7 @@ actor ManifestReader {
 
     private func start() throws(ProxyError) -> Task<Manifest, any Error> {
         guard !isEnded else { throw ProxyError(.ended, "the session has ended") }
-        asked = .now
+        asked = origin.clock.now
         let task = Task { try await self.reload() }
         running = task
         return task
@@ -124,9 +125,9 @@ actor ManifestReader {
             failure = nil
             // what was published before is not newer, unless nothing else comes any more
             if let held, let old = held.mpd.publishTime, let time = new.mpd.publishTime, time < old {
-                let since = olderSince ?? .now
+                let since = olderSince ?? origin.clock.now
                 olderSince = since
-                if since + longestReturn > .now { return held }
+                if since + longestReturn > origin.clock.now { return held }
             }
             olderSince = nil
             held = new
@@ -138,7 +139,7 @@ actor ManifestReader {
     }
 
     private func read(_ url: String) async throws -> Manifest {
-        let requested = ContinuousClock.now
+        let requested = origin.clock.now
         let (bytes, address) = try await origin.load(url, limit: Self.limit)
         // two manifests at a time, and what was made of one
         held?.evict()
@@ -158,28 +159,28 @@ actor ManifestReader {
     ///
     /// The time in the MPD itself needs no request.
     private func readClock(_ manifest: Manifest) async {
-        let isDue = clockDue <= .now
+        let isDue = clockDue <= origin.clock.now
         var room = Self.clockLimit
-        let deadline = ContinuousClock.now + Self.clocksPatience
+        let deadline = origin.clock.now + Self.clocksPatience
         for clock in manifest.mpd.clocks {
             if let time = clock.time { return self.clock.take(time, at: manifest.requested) }
             guard isDue else { continue }
             for server in clock.servers where [.httpDate, .httpISO, .httpNTP, .httpHead].contains(clock.method) {
-                guard room > 0, deadline > .now else { break }
+                guard room > 0, deadline > origin.clock.now else { break }
                 room -= 1
                 let address = origin.resolve(server, against: manifest.url)
                 let origin = origin
-                let asked = ContinuousClock.now
-                let answer = try? await cancelling(after: Self.clockPatience) {
+                let asked = origin.clock.now
+                let answer = try? await cancelling(after: Self.clockPatience, on: origin.clock) {
                     try await Self.time(of: clock, at: address, origin)
                 }
                 guard let time = answer ?? nil else { continue }
                 // the server looked at its clock in the middle of the exchange
-                self.clock.set(time, at: asked + asked.duration(to: .now) / 2)
-                clockDue = .now + Self.clockPeriod
+                self.clock.set(time, at: asked + asked.duration(to: origin.clock.now) / 2)
+                clockDue = origin.clock.now + Self.clockPeriod
                 return
             }
-            clockDue = .now + .seconds(30)
+            clockDue = origin.clock.now + .seconds(30)
         }
     }
 

@@ -34,7 +34,7 @@ enum RemoteElements {
             var resolutions: [MPDResolution] = []
             var refused: [String] = []
             var room = totalLimit
-            let deadline = ContinuousClock.now + patience
+            let deadline = origin.clock.now + patience
             for reference in references.list {
                 guard let address = reference.url else {
                     resolutions.append(.content([]))
@@ -60,8 +60,8 @@ enum RemoteElements {
 
     private static func content(at address: String, _ deadline: ContinuousClock.Instant, _ origin: MediaOrigin) async -> [UInt8]?
     {
-        let time = ContinuousClock.now.duration(to: deadline)
+        let time = origin.clock.now.duration(to: deadline)
         guard time > .zero else { return nil }
-        return try? await cancelling(after: time) { try await origin.load(address, limit: limit).bytes }
+        return try? await cancelling(after: time, on: origin.clock) { try await origin.load(address, limit: limit).bytes }
     }
 }

@@ -14,8 +14,9 @@ final class FilePresentation: Presentation {
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
     private let reader: any ByteReader & Sendable
-    /// The keys that were requested when the file was probed.
-    private let use = KeyUse.current
+    /// The keys of the file; their use is shared by all its segments.
+    private let keys: ResponseKeys
+    private let use: KeyUse
 
     /// How long segments last, about: as short as a player's first buffer, as long as a key picture's distance.
     private static let target = Duration.seconds(6)
@@ -23,8 +24,11 @@ final class FilePresentation: Presentation {
     /// Reads the tables of a file and requests its keys.
     ///
     /// - Throws: ``ProxyError``: `proxy.clear-content` if nothing is protected and the policy requires protection.
-    init(_ reader: any ByteReader & Sendable, name: String, isRemote: Bool, _ settings: SessionSettings) async throws(ProxyError)
+    init(_ reader: any ByteReader & Sendable, name: String, isRemote: Bool, _ settings: SessionSettings, _ use: KeyUse)
+        async throws(ProxyError)
     {
+        self.use = use
+        keys = settings.keys.keys(for: use)
         do {
             if settings.policy == .seed {
                 let hasRights = settings.hasRights
@@ -36,9 +40,9 @@ final class FilePresentation: Presentation {
                     throw ProxyError(.unsupported, "\(name): of MP4 files this policy takes PDCF on this machine")
                 }
             }
-            let segments = try await settings.threads.runTask {
+            let segments = try await settings.threads.runTask { [keys] in
                 let file = try MP4File(reader, leavesFragmentsToIndex: true)
-                let protection = try await FileProtection(file, from: settings.keys)
+                let protection = try await FileProtection(file, from: keys)
                 guard !protection.tracks.isEmpty || settings.takesClearContent else {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
@@ -91,13 +95,13 @@ final class FilePresentation: Presentation {
 
     var kind: SourceSummary.Kind { .mp4 }
 
-    func protections() async throws -> [MediaProtection] {
+    func protections(_ use: KeyUse) async throws -> [MediaProtection] {
         try await settings.threads.run { [reader] in try MediaFile(reader).protections }
     }
 
-    func outline() -> Outline { plan.outline }
+    func outline(_ use: KeyUse) -> Outline { plan.outline }
 
-    func segments(of rendition: RenditionName) throws -> SegmentList {
+    func segments(of rendition: RenditionName, _ use: KeyUse) throws -> SegmentList {
         _ = try tracks(of: rendition)
         let known = segmentation.withLock { $0 }
         var list = SegmentList()
@@ -123,7 +127,7 @@ final class FilePresentation: Presentation {
         return ids
     }
 
-    func open(_ name: SegmentName) async throws -> ServedMedia {
+    func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
         let tracks = try tracks(of: name.rendition)
         let index = Int(clamping: name.index)
         var segments = segmentation.withLock { $0 }
@@ -137,16 +141,16 @@ final class FilePresentation: Presentation {
         let ids = try await settings.threads.run { [segments] in try segments.keyIDs(of: segment) }
         if !ids.isEmpty {
             do {
-                try await KeyUse.$current.withValue(use) { try await segments.protection.resolve(ids, from: settings.keys) }
+                try await segments.protection.resolve(ids, from: keys)
             } catch {
                 throw ProxyError(error, in: "the source")
             }
             segmentation.withLock { [protection = segments.protection] in $0.protection = protection }
         }
-        let form: FileSegments.Form = settings.output == .fragments ? .fragment : .transportStream
+        let form = settings.segmentForm
         var media = ServedMedia(
-            contentType: form == .fragment ? "video/mp4" : "video/mp2t",
-            bytes: try ThreadBytes(settings.threads, name: "the source") { [segments] sink in
+            form,
+            try ThreadBytes(settings.threads, name: "the source") { [segments] sink in
                 if name.rendition.isPictures {
                     try segments.writeIFrame(index, as: form, to: &sink)
                 } else {
@@ -154,16 +158,16 @@ final class FilePresentation: Presentation {
                 }
             }
         )
-        if let use { media.uses.append(use) }
+        media.uses.append(self.use)
         return media
     }
 
-    func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
+    func openInitialization(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
         guard let id = try tracks(of: name.rendition).first else { throw SegmentName.unknown }
         let segments = segmentation.withLock { $0 }
         do {
             let bytes = try await settings.threads.run { try segments.initialization(of: id) }
-            return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+            return ServedMedia(.fragment, HeldBytes(bytes))
         } catch {
             throw ProxyError(error, in: "the source")
         }

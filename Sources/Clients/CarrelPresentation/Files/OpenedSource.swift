@@ -16,16 +16,19 @@ package enum OpenedSource: Sendable {
     ///   - type: the kind of the source, as the caller names it.
     ///   - origin: has the source.
     ///   - settings: of the session.
+    ///   - use: gets the terms of the keys of a file.
     /// - Throws: ``ProxyError``; `proxy.unsupported` if a file is of no known kind.
-    package init(_ type: MediaSourceType, _ origin: MediaOrigin, _ settings: SessionSettings) async throws {
+    package init(_ type: MediaSourceType, _ origin: MediaOrigin, _ settings: SessionSettings, _ use: KeyUse) async throws {
         switch type {
         case .dash: self = .presentation(DASHPresentation(origin, settings))
         case .hls: self = .presentation(HLSPresentation(origin, settings))
-        case .singleFile: self = try await Self.file(origin, settings)
+        case .singleFile: self = try await Self.file(origin, settings, use)
         }
     }
 
-    private static func file(_ origin: MediaOrigin, _ settings: SessionSettings) async throws -> OpenedSource {
+    private static func file(_ origin: MediaOrigin, _ settings: SessionSettings, _ use: KeyUse) async throws
+        -> OpenedSource
+    {
         let name = MediaOrigin.shown(origin.address)
         var head = try await head(of: origin, length: 64 << 10)
         if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) { return .container }
@@ -41,7 +44,7 @@ package enum OpenedSource: Sendable {
             if !ScrambledSegment.isScrambled(head) { head = try await self.head(of: origin, length: 1 << 20) }
             return .presentation(try await StreamPresentation(reader, name: name, head: head, origin, settings))
         } else if MediaBeginning.isBoxes(head) {
-            return .presentation(try await FilePresentation(reader, name: name, isRemote: origin.isRemote, settings))
+            return .presentation(try await FilePresentation(reader, name: name, isRemote: origin.isRemote, settings, use))
         } else {
             throw ProxyError(
                 .unsupported,

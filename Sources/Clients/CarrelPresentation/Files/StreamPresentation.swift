@@ -47,10 +47,10 @@ final class StreamPresentation: Presentation {
             guard isScrambled || settings.takesClearContent else {
                 throw ProxyError(.clearContent, "\(name): no packet is scrambled")
             }
-            segmentation = try await settings.threads.run { [index] in
+            segmentation = try await settings.threads.run { [index, use] in
                 try ScrambledSegments(
                     reader,
-                    keys: settings.keys,
+                    keys: settings.keys.keys(for: use),
                     target: Self.target,
                     index: index,
                     duration: parameters.durationSeconds.map { .seconds($0) },
@@ -68,16 +68,16 @@ final class StreamPresentation: Presentation {
 
     var kind: SourceSummary.Kind { .transportStream }
 
-    func protections() -> [MediaProtection] { isScrambled ? [.scrambledTransportStream] : [] }
+    func protections(_ use: KeyUse) -> [MediaProtection] { isScrambled ? [.scrambledTransportStream] : [] }
 
-    func outline() -> Outline {
+    func outline(_ use: KeyUse) -> Outline {
         var outline = plan.outline
         outline.variants[0].bandwidth = segmentation.bandwidth.peak
         if wantsFragments { outline.warnings = [.transportStream] }
         return outline
     }
 
-    func segments(of rendition: RenditionName) throws -> SegmentList {
+    func segments(of rendition: RenditionName, _ use: KeyUse) throws -> SegmentList {
         guard rendition == Self.rendition else { throw SegmentName.unknown }
         var list = SegmentList()
         list.isTransportStream = true
@@ -87,20 +87,18 @@ final class StreamPresentation: Presentation {
         return list
     }
 
-    func open(_ name: SegmentName) throws -> ServedMedia {
+    func open(_ name: SegmentName, _ use: KeyUse) throws -> ServedMedia {
         let index = Int(clamping: name.index)
         guard name.rendition == Self.rendition, segmentation.segments.indices.contains(index) else { throw SegmentName.unknown }
         let segmentation = segmentation
         // the keys of one segment also decrypt the next ones
-        let bytes = try KeyUse.$current.withValue(use) {
+        var media = ServedMedia(
+            .transportStream,
             try ThreadBytes(threads, name: "the source") { sink in try segmentation.write(index, to: &sink) }
-        }
-        return ServedMedia(
-            contentType: "video/mp2t",
-            bytes: bytes,
-            uses: [use]
         )
+        media.uses.append(self.use)
+        return media
     }
 
-    func openInitialization(_ name: SegmentName) throws -> ServedMedia { throw SegmentName.unknown }
+    func openInitialization(_ name: SegmentName, _ use: KeyUse) throws -> ServedMedia { throw SegmentName.unknown }
 }

@@ -28,8 +28,8 @@ final class HLSPresentation: Presentation {
         var initializations = LRUCache<String, [UInt8]>(limit: HLSPresentation.initializationsLimit)
         /// Initialization sections that lists of live sources had, of each rendition those that its lists had last.
         var places: [RenditionName: LRUCache<SegmentName, InitializationPlace>] = [:]
-        /// The key source: keys of the session and, unless the policy forbids it, of key servers.
-        var keys: any ContentKeySource
+        /// The keys of key servers; nil if the policy forbids them.
+        var originKeys: OriginKeySource?
     }
 
     private let origin: MediaOrigin
@@ -53,11 +53,18 @@ final class HLSPresentation: Presentation {
         self.origin = origin
         self.settings = settings
         loader = PlaylistLoader(origin, settings.threads)
-        state = Locked(State(keys: Self.keys(origin, settings)))
+        state = Locked(State(originKeys: Self.originKeys(origin, settings)))
     }
 
-    private static func keys(_ origin: MediaOrigin, _ settings: SessionSettings) -> any ContentKeySource {
-        settings.policy == .seed ? settings.keys : ContentKeySources([settings.keys, OriginKeySource(origin)])
+    private static func originKeys(_ origin: MediaOrigin, _ settings: SessionSettings) -> OriginKeySource? {
+        settings.policy == .seed ? nil : OriginKeySource(origin)
+    }
+
+    /// The keys of the session, then those of key servers.
+    private func keys(_ use: KeyUse) -> any ContentKeySource {
+        let own = settings.keys.keys(for: use)
+        guard let origin = state.withLock({ $0.originKeys }) else { return own }
+        return ContentKeySources([own, origin.keys(for: use)])
     }
 
     /// Cancels the loads of playlists.
@@ -67,11 +74,11 @@ final class HLSPresentation: Presentation {
 
     var kind: SourceSummary.Kind { .hls }
 
-    func protections() async throws -> [MediaProtection] {
-        let top = try await top()
+    func protections(_ use: KeyUse) async throws -> [MediaProtection] {
+        let top = try await top(use)
         var found: [MediaProtection] = []
         for (place, name) in [top.outline.variants.first?.name, top.outline.audio.first?.name].compactMap({ $0 }).enumerated() {
-            let held = try await known(name)
+            let held = try await known(name, use)
             var methods = try await settings.threads.compute { held.protections }
             // packets may be scrambled without a key line
             if methods.isEmpty, place == 0, try await ScrambledSegment.isFirst(of: held, origin) {
@@ -82,9 +89,9 @@ final class HLSPresentation: Presentation {
         return found
     }
 
-    func outline() async throws -> Outline { try await top().outline }
+    func outline(_ use: KeyUse) async throws -> Outline { try await top(use).outline }
 
-    private func top() async throws -> Top {
+    private func top(_ use: KeyUse) async throws -> Top {
         if let top = state.withLock({ $0.top }) { return top }
         let (playlist, url) = try await loader.playlist(at: origin.address)
         var made = Top()
@@ -101,16 +108,16 @@ final class HLSPresentation: Presentation {
             let tracks = try HLSTracks(of: url, bandwidth: bitrate ?? settings.parameters.bitrate, settings.wishes)
             (made.outline, made.sources) = (tracks.outline, tracks.sources)
             let name = RenditionName(video: 0)
-            state.withLock { $0.playlists[name] = HeldPlaylist(list, url: url, at: .now) }
+            state.withLock { $0.playlists[name] = HeldPlaylist(list, url: url, at: origin.clock.now) }
         }
         guard let first = made.outline.variants.first?.name, let source = made.sources[first] else {
             throw ProxyError(.manifest, "the playlist has no variant")
         }
         let held = try await self.playlist(first, source)
-        do { try await check(held) } catch let error as ProxyError where error.code == .clearContent {
+        do { try await check(held, use) } catch let error as ProxyError where error.code == .clearContent {
             // video may be clear while audio is protected
             guard let audio = made.outline.audio.first?.name, let source = made.sources[audio] else { throw error }
-            try await check(try await self.playlist(audio, source))
+            try await check(try await self.playlist(audio, source), use)
             made.hasClearPictures = true
         }
         made.outline.isLive = !held.playlist.isEnded
@@ -127,12 +134,12 @@ final class HLSPresentation: Presentation {
     // MARK: - Policy
 
     /// Refuses what the policy does not take, by a media playlist.
-    private func check(_ held: HeldPlaylist) async throws {
+    private func check(_ held: HeldPlaylist, _ use: KeyUse) async throws {
         guard held.playlist.segments.contains(where: { !$0.keys.isEmpty }) else {
             // packets may be scrambled, and fragments encrypted, without a key line
             if settings.takesClearContent { return }
             if try await ScrambledSegment.isFirst(of: held, origin) { return }
-            guard try await isEncrypted(held) else { throw ProxyError(.clearContent, "the playlist names no protection") }
+            guard try await isEncrypted(held, use) else { throw ProxyError(.clearContent, "the playlist names no protection") }
             guard settings.policy != .seed else {
                 throw ProxyError(.unsupported, "fragments without a key line are not taken by this policy")
             }
@@ -144,11 +151,11 @@ final class HLSPresentation: Presentation {
     /// Refuses a playlist that the policy forbids when it is first read. Each variant is checked separately.
     ///
     /// Subtitles are usually clear. Audio may be clear with protected video, and video with protected audio.
-    private func admit(_ name: RenditionName, _ held: HeldPlaylist, _ top: Top) async throws {
+    private func admit(_ name: RenditionName, _ held: HeldPlaylist, _ top: Top, _ use: KeyUse) async throws {
         guard name.text == nil, held.playlist.segments.contains(where: { !$0.isGap }),
             !state.withLock({ $0.admitted.contains(name) })
         else { return }
-        do { try await check(held) } catch let error as ProxyError where error.code == .clearContent {
+        do { try await check(held, use) } catch let error as ProxyError where error.code == .clearContent {
             guard (name.audio == nil) == top.hasClearPictures else { throw error }
         }
         state.withLock { _ = $0.admitted.insert(name) }
@@ -165,9 +172,9 @@ final class HLSPresentation: Presentation {
     }
 
     /// Whether the first initialization section names a protection (ISO/IEC 23001-7 §4).
-    private func isEncrypted(_ held: HeldPlaylist) async throws -> Bool {
+    private func isEncrypted(_ held: HeldPlaylist, _ use: KeyUse) async throws -> Bool {
         guard let first = held.playlist.segments.first(where: { !$0.isGap }),
-            let initialization = try await initialization(first, held)
+            let initialization = try await initialization(first, held, use)
         else { return false }
         do { return try SegmentDecryption.isEncrypted(initialization) } catch {
             throw ProxyError(error, in: "an initialization section")
@@ -179,10 +186,10 @@ final class HLSPresentation: Presentation {
     /// A media playlist; a live one is reloaded after half its target duration.
     private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
         let held = state.withLock { $0.playlists[name] }
-        if let held, !held.isDue(at: .now) { return held }
+        if let held, !held.isDue(at: origin.clock.now) { return held }
         guard let held else { return try await reload(name, source, Self.patience) }
         // the last playlist is played while the origin is unavailable; a late response is used for the next request
-        let reloaded = try await within(Self.livePatience) {
+        let reloaded = try await within(Self.livePatience, sleep: origin.clock.sleep) {
             do { return try await self.reload(name, source, Self.livePatience) } catch let error as ProxyError {
                 guard error.code != .unsupported else { throw error }
                 return held
@@ -199,7 +206,7 @@ final class HLSPresentation: Presentation {
         }
         if name.text == nil { try checkMethods(list) }
         return state.withLock { state in
-            let now = ContinuousClock.now
+            let now = origin.clock.now
             let new =
                 state.playlists[name]?.updated(with: list, url: loaded.url, at: now, newest: state.newest)
                 ?? HeldPlaylist(list, url: loaded.url, at: now, state.newest)
@@ -209,31 +216,31 @@ final class HLSPresentation: Presentation {
                 state.newest = new.numbers
                 state.initializations.removeAll()
                 state.places = [:]
-                state.keys = Self.keys(origin, settings)
+                state.originKeys = Self.originKeys(origin, settings)
             }
             return new
         }
     }
 
-    private func playlist(_ name: RenditionName) async throws -> HeldPlaylist {
-        let top = try await top()
+    private func playlist(_ name: RenditionName, _ use: KeyUse) async throws -> HeldPlaylist {
+        let top = try await top(use)
         guard let source = top.sources[name] else { throw SegmentName.unknown }
         let held = try await playlist(name, source)
-        try await admit(name, held, top)
+        try await admit(name, held, top, use)
         return held
     }
 
     /// The playlist that was read last.
-    private func known(_ name: RenditionName) async throws -> HeldPlaylist {
+    private func known(_ name: RenditionName, _ use: KeyUse) async throws -> HeldPlaylist {
         // what the policy refuses has a playlist, and no segments
-        let top = try await top()
-        guard let held = state.withLock({ $0.playlists[name] }) else { return try await playlist(name) }
-        try await admit(name, held, top)
+        let top = try await top(use)
+        guard let held = state.withLock({ $0.playlists[name] }) else { return try await playlist(name, use) }
+        try await admit(name, held, top, use)
         return held
     }
 
-    func segments(of rendition: RenditionName) async throws -> SegmentList {
-        let held = try await playlist(rendition)
+    func segments(of rendition: RenditionName, _ use: KeyUse) async throws -> SegmentList {
+        let held = try await playlist(rendition, use)
         return try await settings.threads.compute { [self] in list(rendition, held) }
     }
 
@@ -269,11 +276,11 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Bytes
 
-    private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
-        var held = try await known(name.rendition)
+    private func segment(_ name: SegmentName, _ use: KeyUse) async throws -> (MediaSegment, HeldPlaylist) {
+        var held = try await known(name.rendition, use)
         if name.index >= held.end {
             // a player may have a list that was replaced by an older one
-            held = try await playlist(name.rendition)
+            held = try await playlist(name.rendition, use)
         }
         guard name.index >= held.first else {
             throw ProxyError(.windowPassed, "the segment is not in the live window any more")
@@ -283,12 +290,12 @@ final class HLSPresentation: Presentation {
     }
 
     /// The place of an initialization section, including one that a player knows from an older list.
-    private func place(ofInitialization name: SegmentName) async throws -> InitializationPlace? {
+    private func place(ofInitialization name: SegmentName, _ use: KeyUse) async throws -> InitializationPlace? {
         guard name.time != 0 else {
-            let (segment, held) = try await segment(name)
+            let (segment, held) = try await segment(name, use)
             return InitializationPlace(segment, held)
         }
-        let held = try await known(name.rendition)
+        let held = try await known(name.rendition, use)
         let listed = try await settings.threads.compute { InitializationPlace(name, in: held) }
         let place = listed ?? state.withLock { $0.places[name.rendition]?[name] }
         guard let place else { throw ProxyError(.windowPassed, "the initialization section is not in the live window any more") }
@@ -311,28 +318,28 @@ final class HLSPresentation: Presentation {
         return next
     }
 
-    func open(_ name: SegmentName) async throws -> ServedMedia {
-        if let picture = try await openPicture(name) { return picture }
-        let (segment, held) = try await segment(name)
-        let (key, keys) = resolved(segment.keys, held.url)
-        let initialization = try await initialization(segment, held)
+    func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
+        if let picture = try await openPicture(name, use) { return picture }
+        let (segment, held) = try await segment(name, use)
+        let (key, keys) = resolved(segment.keys, held.url, use)
+        let initialization = try await initialization(segment, held, use)
         let url = origin.resolve(segment.uri, against: held.url)
         var opening = SegmentOpening(origin: origin)
         if !held.playlist.isEnded, name.index + 3 >= held.end {
             // one server of several may not have the newest segment yet
-            opening.deadline = .now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
+            opening.deadline = origin.clock.now + max(.milliseconds(200), min(segment.duration, .seconds(10)))
         }
         let stream = try await opening.open(url, range: segment.byteRange?.range)
         // clear packets pass unchanged
         if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
-            return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
+            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys))
         }
         // fragments that come with their movie name their keys there
         if key == nil, initialization == nil, name.rendition.text == nil, MediaBeginning.isBoxes(stream.head) {
             let number = Int(truncatingIfNeeded: name.index)
             return ServedMedia(
-                contentType: "video/mp2t",
-                bytes: RemuxedBytes(
+                .transportStream,
+                RemuxedBytes(
                     [stream],
                     [SegmentRemux.Stream(tracks: [])],
                     name: stream.name,
@@ -350,9 +357,9 @@ final class HLSPresentation: Presentation {
             keys: keys
         )
         if name.rendition.text != nil {
-            let isRemuxed = try await isRemuxed()
+            let isRemuxed = try await isRemuxed(use)
             let text = try await decryption.text(limit: Self.textLimit, isRemuxed: isRemuxed, settings.threads)
-            return ServedMedia(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text))
+            return ServedMedia(text: text)
         }
         if initialization != nil, settings.output == .transportStream { return try await decryption.transportStream() }
         return try await decryption.plain(
@@ -361,30 +368,34 @@ final class HLSPresentation: Presentation {
     }
 
     /// Whether the media of the source are fragments that become transport streams, with a clock of their own.
-    private func isRemuxed() async throws -> Bool {
-        guard settings.output == .transportStream, let first = try await top().outline.variants.first?.name else { return false }
-        return try await playlist(first).playlist.segments.first?.initialization != nil
+    private func isRemuxed(_ use: KeyUse) async throws -> Bool {
+        guard settings.output == .transportStream, let first = try await top(use).outline.variants.first?.name else { return false }
+        return try await playlist(first, use).playlist.segments.first?.initialization != nil
     }
 
-    func openInitialization(_ name: SegmentName) async throws -> ServedMedia {
-        guard let place = try await place(ofInitialization: name) else { throw SegmentName.unknown }
-        let initialization = try await initialization(at: place)
+    func openInitialization(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
+        guard let place = try await place(ofInitialization: name, use) else { throw SegmentName.unknown }
+        let initialization = try await initialization(at: place, use)
         let bytes: [UInt8]
         do {
-            let (key, keys) = resolved(place.keys, place.base)
+            let (key, keys) = resolved(place.keys, place.base, use)
             let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
             let decrypter = try await SegmentDecryption.decrypter(isSampled ? key : nil, 0, initialization, keys)
-            bytes = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+            bytes = decrypter.clear(initialization)
         } catch {
             throw ProxyError(error, in: "an initialization section")
         }
-        return ServedMedia(contentType: "video/mp4", bytes: HeldBytes(bytes))
+        return ServedMedia(.fragment, HeldBytes(bytes))
     }
 
     /// The effective key line: the first one for this key system or, if all are for other systems, the first one. Its address is
     /// resolved.
-    private func resolved(_ lines: [EncryptionKey], _ base: String) -> (key: EncryptionKey?, keys: any ContentKeySource) {
-        let keys = state.withLock { $0.keys }
+    private func resolved(
+        _ lines: [EncryptionKey],
+        _ base: String,
+        _ use: KeyUse
+    ) -> (key: EncryptionKey?, keys: any ContentKeySource) {
+        let keys = keys(use)
         let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
         guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return (nil, keys) }
         guard key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") else { return (key, keys) }
@@ -396,13 +407,13 @@ final class HLSPresentation: Presentation {
     /// A sync picture; nil of other segments, and of resources that are encrypted as a whole.
     ///
     /// A playlist of sync pictures names the head of a fragment with its first sample alone: that is made whole.
-    private func openPicture(_ name: SegmentName) async throws -> ServedMedia? {
+    private func openPicture(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia? {
         guard name.rendition.isPictures else { return nil }
-        let (segment, held) = try await segment(name)
-        let (key, keys) = resolved(segment.keys, held.url)
+        let (segment, held) = try await segment(name, use)
+        let (key, keys) = resolved(segment.keys, held.url, use)
         let url = origin.resolve(segment.uri, against: held.url)
         let number = held.playlist.sequenceNumber(ofSegmentAt: held.place(of: name.index))
-        let initialization = try await initialization(segment, held) ?? []
+        let initialization = try await initialization(segment, held, use) ?? []
         guard !initialization.isEmpty, initialization.first != 0x47 else {
             guard key == nil || key?.method == .sampleAES else { return nil }
             let picture = TransportPicture(segment: segment, url: url, range: segment.byteRange?.range, tables: initialization)
@@ -411,7 +422,7 @@ final class HLSPresentation: Presentation {
         let stream = try await SegmentOpening(origin: origin).open(url, range: segment.byteRange?.range)
         let request = PictureRequest(
             stream: stream,
-            form: settings.output == .fragments ? .fragment : .transportStream,
+            form: settings.segmentForm,
             duration: segment.duration,
             number: Int(truncatingIfNeeded: name.index)
         )
@@ -422,13 +433,13 @@ final class HLSPresentation: Presentation {
         }
     }
 
-    private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist) async throws -> [UInt8]? {
+    private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist, _ use: KeyUse) async throws -> [UInt8]? {
         guard let place = InitializationPlace(segment, held) else { return nil }
-        return try await initialization(at: place)
+        return try await initialization(at: place, use)
     }
 
     /// An initialization section, decrypted if it is encrypted as a whole.
-    private func initialization(at place: InitializationPlace) async throws -> [UInt8] {
+    private func initialization(at place: InitializationPlace, _ use: KeyUse) async throws -> [UInt8] {
         let url = origin.resolve(place.initialization.uri, against: place.base)
         let range = place.initialization.byteRange?.range
         let key = "\(url) \(range.map { "\($0)" } ?? "")"
@@ -436,15 +447,21 @@ final class HLSPresentation: Presentation {
         let bytes = try await clearWhole(
             try await SegmentOpening(origin: origin).resource(url, range: range, limit: Self.initializationLimit).bytes,
             place,
-            url
+            url,
+            use
         )
         // a damaged one is loaded again
         if MovieHead.isMovie(bytes) { state.withLock { $0.initializations.insert(bytes, for: key, cost: bytes.count) } }
         return bytes
     }
 
-    private func clearWhole(_ bytes: [UInt8], _ place: InitializationPlace, _ url: String) async throws -> [UInt8] {
-        let (line, keys) = resolved(place.initialization.keys, place.base)
+    private func clearWhole(
+        _ bytes: [UInt8],
+        _ place: InitializationPlace,
+        _ url: String,
+        _ use: KeyUse
+    ) async throws -> [UInt8] {
+        let (line, keys) = resolved(place.initialization.keys, place.base, use)
         guard let key = line, ![.sampleAES, .sampleAESCTR].contains(key.method) else { return bytes }
         do {
             var decrypter = try await MediaSegmentDecrypter(key, segment: place.mediaSequence, keys: keys)

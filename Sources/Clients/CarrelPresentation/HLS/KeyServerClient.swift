@@ -16,7 +16,7 @@ struct KeyServerClient: MediaHTTPClient {
                 let response = try await client.get(url, fields: fields, limit: limit)
                 guard response.status >= 500 || response.status == 429 else { return response }
             } catch let error as ProxyError where error.isTransient {}
-            try await Task.sleep(for: pause)
+            try await client.origin.clock.sleep(for: pause)
         }
         return try await client.get(url, fields: fields, limit: limit)
     }

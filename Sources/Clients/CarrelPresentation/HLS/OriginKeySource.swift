@@ -6,7 +6,7 @@ import CarrelMediaSource
 import CarrelThreads
 
 /// The keys at the addresses of key lines, from the origin of a session: servers for a remote source, files below its folder for a local one.
-struct OriginKeySource: ContentKeySource {
+struct OriginKeySource: SessionKeySource {
     private let origin: MediaOrigin
     private let remote: HLSKeySource
     /// The last error of each address: one request may have many responses that wait for its key.
@@ -24,11 +24,11 @@ struct OriginKeySource: ContentKeySource {
         remote = HLSKeySource(client: KeyServerClient(client: client))
     }
 
-    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         guard case .address(let address) = name else { return .unknown }
         guard !origin.isRemote else {
             let answer = await remote.key(name)
-            if case .refused = answer, let refusal = refusals.withLock({ $0[address] }) { KeyUse.current?.note(refusal) }
+            if case .refused = answer, let refusal = refusals.withLock({ $0[address] }) { use.note(refusal) }
             return answer
         }
         // an address of another kind is not a file
@@ -39,7 +39,7 @@ struct OriginKeySource: ContentKeySource {
         do throws(ProxyError) { bytes = try await origin.load(address, limit: Self.keyLimit).bytes } catch {
             let advice = "Pass the key itself: a playlist on this machine names keys in its own folder alone."
             let refusal = error.code == .address ? ProxyError(.address, error.message, recommendation: advice) : error
-            KeyUse.current?.note(refusal)
+            use.note(refusal)
             return .refused(error.message)
         }
         guard bytes.count == 16 || bytes.count == 32 else {

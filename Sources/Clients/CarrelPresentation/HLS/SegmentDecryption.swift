@@ -69,7 +69,7 @@ struct SegmentDecryption: Sendable {
             do { decrypter = try await Self.decrypter(key, number, initialization, keys) } catch {
                 throw ProxyError(error, in: stream.name)
             }
-            let clear = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+            let clear = decrypter.clear(initialization)
             let bytes = try await Self.collected(DecryptedBytes(stream, decrypter, isChecked: isWhole), stream.name, limit)
             let origin = isRemuxed ? TransportRemuxer.origin : 0
             do {
@@ -98,11 +98,11 @@ struct SegmentDecryption: Sendable {
         do {
             let initialization = initialization ?? []
             let decrypter = try await Self.decrypter(key, number, initialization, keys)
-            let clear = decrypter.clearInitialization.isEmpty ? initialization : decrypter.clearInitialization
+            let clear = decrypter.clear(initialization)
             let tracks = try MP4File(BytesReader(clear)).tracks
             return ServedMedia(
-                contentType: "video/mp2t",
-                bytes: RemuxedBytes(
+                .transportStream,
+                RemuxedBytes(
                     [DecryptedBytes(stream, decrypter)],
                     [SegmentRemux.Stream(tracks: tracks)],
                     name: stream.name,
@@ -113,5 +113,12 @@ struct SegmentDecryption: Sendable {
         } catch {
             throw ProxyError(error, in: stream.name)
         }
+    }
+}
+
+extension MediaSegmentDecrypter {
+    /// The initialization section for the decrypted segment: the clear one, or the source's if its samples are not encrypted.
+    borrowing func clear(_ initialization: [UInt8]) -> [UInt8] {
+        clearInitialization.isEmpty ? initialization : clearInitialization
     }
 }

@@ -42,11 +42,11 @@ struct TransportPicture: Sendable {
         }
         let stream = try await SegmentOpening(origin: origin).open(url, range: range).behind(tables)
         guard let key else {
-            return ServedMedia(contentType: "video/mp2t", bytes: DescrambledBytes(stream, keys: keys))
+            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys))
         }
         do {
             let decrypter = try await MediaSegmentDecrypter(key, segment: number, keys: keys)
-            return ServedMedia(contentType: "video/mp2t", bytes: DecryptedBytes(stream, decrypter))
+            return ServedMedia(.transportStream, DecryptedBytes(stream, decrypter))
         } catch {
             throw ProxyError(error, in: stream.name)
         }

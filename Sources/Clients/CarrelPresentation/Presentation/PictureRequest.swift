@@ -31,7 +31,7 @@ struct PictureRequest: Sendable {
             while let piece = try await clear.next() {
                 picture.append(piece.rawSpan)
                 guard let bytes = try picture.next() else { continue }
-                return ServedMedia(contentType: form == .fragment ? "video/mp4" : "video/mp2t", bytes: HeldBytes(bytes))
+                return ServedMedia(form, HeldBytes(bytes))
             }
         } catch {
             throw ProxyError(error, in: stream.name)

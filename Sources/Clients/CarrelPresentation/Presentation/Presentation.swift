@@ -10,29 +10,35 @@ package protocol Presentation: Sendable {
 
     /// How the source is protected, as far as its playlists or its tables say.
     ///
+    /// - Parameter use: gets the terms of the keys that are requested.
     /// - Returns: each once.
     /// - Throws: ``ProxyError``.
-    func protections() async throws -> [MediaProtection]
+    func protections(_ use: KeyUse) async throws -> [MediaProtection]
 
     /// The variants and renditions.
     ///
+    /// - Parameter use: gets the terms of the keys that are requested.
     /// - Returns: the same at every call while the source lasts.
     /// - Throws: ``ProxyError``.
-    func outline() async throws -> Outline
+    func outline(_ use: KeyUse) async throws -> Outline
 
     /// The segments of a rendition that exist now. A live source is read again when that is due.
     ///
-    /// - Parameter rendition: one of the outline.
+    /// - Parameters:
+    ///   - rendition: one of the outline.
+    ///   - use: gets the terms of the keys that are requested.
     /// - Returns: segments in order.
     /// - Throws: ``ProxyError``.
-    func segments(of rendition: RenditionName) async throws -> SegmentList
+    func segments(of rendition: RenditionName, _ use: KeyUse) async throws -> SegmentList
 
     /// Opens a segment.
     ///
-    /// - Parameter name: the name of a listed segment.
+    /// - Parameters:
+    ///   - name: the name of a listed segment.
+    ///   - use: gets the terms of the keys that are requested.
     /// - Returns: its bytes, produced on demand.
     /// - Throws: ``ProxyError``.
-    func open(_ name: SegmentName) async throws -> ServedMedia
+    func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia
 
     /// The segment after another: the player's likely next request.
     ///
@@ -42,17 +48,21 @@ package protocol Presentation: Sendable {
 
     /// Opens the initialization segment of a rendition, of fragmented output.
     ///
-    /// - Parameter name: with the period and the rendition.
+    /// - Parameters:
+    ///   - name: with the period and the rendition.
+    ///   - use: gets the terms of the keys that are requested.
     /// - Returns: its bytes.
     /// - Throws: ``ProxyError``.
-    func openInitialization(_ name: SegmentName) async throws -> ServedMedia
+    func openInitialization(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia
 
     /// The file that contains the segments of a rendition, for fragmented output.
     ///
-    /// - Parameter name: names the period and the rendition.
+    /// - Parameters:
+    ///   - name: names the period and the rendition.
+    ///   - use: gets the terms of the keys that are requested.
     /// - Returns: the file with the ranges of its segments.
     /// - Throws: ``ProxyError``: `proxy.missing` if segments are separate resources.
-    func file(of name: SegmentName) async throws -> RangedFile
+    func file(of name: SegmentName, _ use: KeyUse) async throws -> RangedFile
 
     /// Ends the requests that no response waits for: the session has ended.
     func end()
@@ -66,5 +76,5 @@ extension Presentation {
     package func next(after name: SegmentName) async -> SegmentName? { nil }
 
     /// Segments are resources of their own.
-    package func file(of name: SegmentName) async throws -> RangedFile { throw SegmentName.unknown }
+    package func file(of name: SegmentName, _ use: KeyUse) async throws -> RangedFile { throw SegmentName.unknown }
 }

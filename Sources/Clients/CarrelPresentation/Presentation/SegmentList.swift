@@ -38,12 +38,16 @@ package struct SegmentList: Sendable {
     package var isTransportStream = false
     /// The format of audio without a container.
     package var packedAudio: PackedFormat?
-    /// Whether segments are found by their times.
+    /// Whether segments are identified by their times, and each rendition of a period has one initialization segment.
     package var hasTimes = false
-    /// Whether a period has one initialization segment for each rendition, so that these name it.
-    package var hasInitializationsOfPeriods = false
     /// Lower bound of the target duration in seconds: a live list must not change it.
     package var leastTarget: UInt64 = 0
 
     package init() {}
+
+    /// The query fields of the initialization segment that a segment needs.
+    package func initializationQuery(of segment: Segment) -> String {
+        let name = segment.initialization ?? segment.name
+        return hasTimes ? name.fileQuery : name.query(hasTime: false)
+    }
 }

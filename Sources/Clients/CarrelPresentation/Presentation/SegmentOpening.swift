@@ -47,7 +47,8 @@ struct SegmentOpening: Sendable {
     }
 
     private func retrying<Result>(_ request: () async throws(ProxyError) -> Result) async throws -> Result {
-        let began = ContinuousClock.now
+        let clock = origin.clock
+        let began = clock.now
         var pauses = Self.pauses[...]
         var busyPause = Self.busyPause
         var refusals = 0
@@ -59,20 +60,20 @@ struct SegmentOpening: Sendable {
                 try Task.checkCancellation()
                 switch error.code {
                 case .missing:
-                    guard let deadline, .now + wait < deadline else { throw error }
-                    try await Task.sleep(for: wait)
+                    guard let deadline, clock.now + wait < deadline else { throw error }
+                    try await clock.sleep(for: wait)
                     wait = min(wait * 2, Self.longestWait)
                 case _ where error.isTransient && error.pause != nil:
                     // requests that were refused together do not come together again
                     let pause = max(error.pause ?? .zero, busyPause * Double.random(in: 0.75...1.25))
                     refusals += 1
                     let limit = refusals < Self.busyLimit ? patience * 3 : patience
-                    guard .now + pause < began + limit else { throw error }
+                    guard clock.now + pause < began + limit else { throw error }
                     busyPause = min(busyPause + Self.busyPause, Self.longestBusyPause)
-                    try await Task.sleep(for: pause)
-                case _ where error.isTransient && began + patience > .now:
+                    try await clock.sleep(for: pause)
+                case _ where error.isTransient && began + patience > clock.now:
                     guard let pause = pauses.popFirst() else { throw error }
-                    try await Task.sleep(for: pause)
+                    try await clock.sleep(for: pause)
                 default: throw error
                 }
             }

@@ -11,6 +11,7 @@ struct SegmentRequest: Sendable {
     var sources: [SegmentSource]
     var opening: SegmentOpening
     var settings: SessionSettings
+    var keys: any ContentKeySource
     /// The number of the segment.
     var number: Int
     /// Whether other segments of the list have pictures, and this one has none.
@@ -20,15 +21,15 @@ struct SegmentRequest: Sendable {
     func transportStream() async throws -> ServedMedia {
         let (streams, described) = try await opened()
         return ServedMedia(
-            contentType: "video/mp2t",
-            bytes: RemuxedBytes(
+            .transportStream,
+            RemuxedBytes(
                 streams,
                 described,
                 name: streams.map(\.name).joined(separator: ", "),
                 number: number,
                 hasTags: sources.contains(where: \.hasTags),
                 reserved: lacksPictures ? 1 : 0,
-                keys: settings.keys
+                keys: keys
             )
         )
     }
@@ -39,7 +40,7 @@ struct SegmentRequest: Sendable {
         for source in sources {
             do {
                 described.append(
-                    try await SegmentRemux.Stream(initialization: source.initialization, shift: source.shift, keys: settings.keys)
+                    try await SegmentRemux.Stream(initialization: source.initialization, shift: source.shift, keys: keys)
                 )
             } catch {
                 throw ProxyError(error, in: MediaOrigin.shown(source.url))
@@ -65,11 +66,11 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys)
             if settings.output == .fragments { decrypter.shift = source.fragmentShift }
             let request = PictureRequest(
                 stream: stream,
-                form: settings.output == .fragments ? .fragment : .transportStream,
+                form: settings.segmentForm,
                 duration: duration,
                 shift: source.shift,
                 number: number
@@ -85,9 +86,9 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: settings.keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys)
             decrypter.shift = source.fragmentShift
-            return ServedMedia(contentType: "video/mp4", bytes: DecryptedBytes(stream, decrypter))
+            return ServedMedia(.fragment, DecryptedBytes(stream, decrypter))
         } catch {
             throw ProxyError(error, in: stream.name)
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMedia
 package import CarrelMediaSource
 
 /// A segment for the player.
@@ -19,4 +20,14 @@ package struct ServedMedia: Sendable {
         self.bytes = bytes
         self.uses = uses
     }
+
+    /// - Parameters:
+    ///   - form: the form of the segment, which determines the media type.
+    ///   - bytes: of the segment.
+    init(_ form: FileSegments.Form, _ bytes: any SegmentBytes) {
+        self.init(contentType: form == .fragment ? "video/mp4" : "video/mp2t", bytes: bytes)
+    }
+
+    /// Subtitles as WebVTT.
+    init(text: [UInt8]) { self.init(contentType: "text/vtt; charset=utf-8", bytes: HeldBytes(text)) }
 }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 import CarrelCrypto
-package import CarrelMedia
+import CarrelMedia
 package import CarrelMediaSource
 import CarrelThreads
 
@@ -16,7 +16,7 @@ package struct SessionSettings: Sendable {
     package var rules: ProxyOptions.Rules
     package var demuxesAudio: Bool
     /// Has the keys of the source.
-    package var keys: any ContentKeySource
+    package var keys: any SessionKeySource
     /// Tells the time at which keys end.
     package var clock: any WallClock
     /// For calls that block.
@@ -34,7 +34,7 @@ package struct SessionSettings: Sendable {
         policy: ProxyOptions.Policy,
         rules: ProxyOptions.Rules,
         demuxesAudio: Bool,
-        keys: any ContentKeySource,
+        keys: any SessionKeySource,
         clock: any WallClock,
         threads: SessionThreads,
         subtitles: MediaOrigin,
@@ -61,6 +61,9 @@ package struct SessionSettings: Sendable {
 
     /// The form of segments.
     package var output: ProxyOptions.Output { form.output }
+
+    /// The form of the segments that are made of fragments and files.
+    var segmentForm: FileSegments.Form { output == .fragments ? .fragment : .transportStream }
 
     /// The input of track selection for this caller and player.
     var wishes: TrackWishes {

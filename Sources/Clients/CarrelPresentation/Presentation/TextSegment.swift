@@ -19,23 +19,28 @@ enum TextSegment {
     ///   - settings: the settings of the session.
     /// - Returns: a WebVTT file with times relative to the beginning of the presentation.
     /// - Throws: ``ProxyError``.
-    static func make(_ source: SegmentSource, _ range: Range<Int64>, _ opening: SegmentOpening, _ settings: SessionSettings)
-        async throws -> [UInt8]
-    {
+    static func make(
+        _ source: SegmentSource,
+        _ range: Range<Int64>,
+        _ opening: SegmentOpening,
+        _ settings: SessionSettings,
+        _ keys: ResponseKeys
+    ) async throws -> [UInt8] {
         let bytes = try await opening.resource(source.url, range: source.range, limit: limit).bytes
-        return try await settings.threads.compute { try await made(bytes, of: source, range, settings) }
+        return try await settings.threads.compute { try await made(bytes, of: source, range, settings, keys) }
     }
 
     private static func made(
         _ bytes: [UInt8],
         of source: SegmentSource,
         _ range: Range<Int64>,
-        _ settings: SessionSettings
+        _ settings: SessionSettings,
+        _ keys: ResponseKeys
     ) async throws -> [UInt8] {
         let start = settings.output == .transportStream ? TransportRemuxer.origin : source.fragmentStart &- source.shift
         do {
             guard source.initialization.isEmpty else {
-                let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)
+                let file = try await cues(bytes, source.initialization, source.shift / 90, keys)
                 return file.segment(range, origin: start & (1 << 33 - 1))
             }
             // times in a file are relative to the beginning of its period

@@ -21,6 +21,12 @@ final class KeyWatch: Sendable {
     }
 
     private let state = Locked(State())
+    private let timer: MonotonicClock
+
+    /// - Parameter timer: waits between checks.
+    init(_ timer: MonotonicClock = .system) {
+        self.timer = timer
+    }
 
     private static let interval = Duration.milliseconds(250)
 
@@ -71,7 +77,7 @@ final class KeyWatch: Sendable {
                 return !state.isRunning
             }
             if isOver { return }
-            try? await Task.sleep(for: wait)
+            try? await timer.sleep(for: wait)
         }
     }
 }

@@ -61,7 +61,7 @@ struct ResponseWatch: Sendable {
             cut()
         }
         do {
-            try await KeyUse.$current.withValue(use) { try await body() }
+            try await body()
         } catch {
             // one that was cut has been reported
             let isWatched = watch.remove(watching)

@@ -15,7 +15,7 @@ struct ByteContent: Sendable {
     private let contentType: String
     private let tag: String
     /// The keys that were requested when it was opened.
-    private let uses = [KeyUse.current].compactMap { $0 }
+    private let use: KeyUse
     private let origin: MediaOrigin
     private let threads: SessionThreads
 
@@ -26,11 +26,17 @@ struct ByteContent: Sendable {
     ///
     /// - Throws: ``ProxyError``: `proxy.output-control` unless the grant of the key relaxes the controls of the output; `proxy.no-ranges`
     ///   when the origin has none.
-    init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
+    init(_ origin: MediaOrigin, _ settings: SessionSettings, _ use: KeyUse) async throws(ProxyError) {
+        self.use = use
         do {
             self.origin = origin
             threads = settings.threads
-            stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
+            stream = try await MediaStream.open(
+                OriginSource(origin),
+                as: .dcf(),
+                keys: settings.keys.keys(for: use),
+                clock: settings.clock
+            )
             // the padding reveals a wrong key while an error status is still possible
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
         } catch let error as Malformed where Self.isCutOff(error) {
@@ -66,7 +72,7 @@ struct ByteContent: Sendable {
     /// - Throws: ``ProxyError``: `proxy.expired-key`.
     func response(to request: HTTPRequest, _ watched: WatchedBody) async throws -> HTTPResponse {
         let stream = stream
-        watched.use.join(uses)
+        watched.use.join([use])
         // reads nothing, but detects an expired key while an error status is still possible
         _ = try await stream.read(0..<0)
         return .serving(

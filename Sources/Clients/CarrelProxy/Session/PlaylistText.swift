@@ -118,9 +118,7 @@ struct PlaylistText {
             }
             if isFragmented, kind == "m4s" {
                 if segment.hasInitialization || initialization == nil {
-                    let named = segment.initialization ?? segment.name
-                    let query = list.hasInitializationsOfPeriods ? named.fileQuery : named.query(hasTime: list.hasTimes)
-                    initialization = MediaSegment.Initialization(uri: "init.mp4?\(query)")
+                    initialization = MediaSegment.Initialization(uri: "init.mp4?\(list.initializationQuery(of: segment))")
                 }
                 entry.initialization = initialization
             }

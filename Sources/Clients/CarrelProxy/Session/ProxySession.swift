@@ -51,7 +51,7 @@ final class ProxySession: Sendable {
 
     /// The key source, if it accepts license tokens.
     var licenseTokenReceiver: (any LicenseTokenReceiver)? {
-        (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
+        (content.settings.keys as? SessionKeys)?.tokenReceiver
     }
 
     /// Ends what the session does.

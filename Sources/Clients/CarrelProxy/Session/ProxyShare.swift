@@ -8,7 +8,7 @@ struct ProxyShare: Sendable {
     let options: ProxyOptions
     let threads: SharedThreads
     let prefetch: PrefetchShare
-    let watch = KeyWatch()
+    let watch: KeyWatch
     /// Gets every error.
     let report: @Sendable (ProxyError) -> Void
     /// Gets an event for each request that fails, and each segment.
@@ -23,6 +23,7 @@ struct ProxyShare: Sendable {
         self.report = report
         self.trace = trace
         threads = SharedThreads(limit: options.limits.sharedThreads, starter: options.limits.threads)
+        watch = KeyWatch(options.limits.clock)
         prefetch = PrefetchShare(limit: options.limits.openAhead)
     }
 }

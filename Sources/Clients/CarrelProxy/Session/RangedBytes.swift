@@ -7,6 +7,7 @@ import CarrelPresentation
 actor RangedBytes: SegmentBytes {
     private let file: RangedFile
     private let presentation: any Presentation
+    private let use: KeyUse
     private var rest: Range<Int64>
     /// The segment on its way.
     private var current: (any SegmentBytes)?
@@ -19,7 +20,9 @@ actor RangedBytes: SegmentBytes {
     ///   - file: the file.
     ///   - range: which of its bytes.
     ///   - presentation: opens its segments.
-    init(_ file: RangedFile, _ range: Range<Int64>, of presentation: any Presentation) {
+    ///   - use: gets the terms of their keys.
+    init(_ file: RangedFile, _ range: Range<Int64>, of presentation: any Presentation, _ use: KeyUse) {
+        self.use = use
         self.file = file
         rest = range
         self.presentation = presentation
@@ -38,7 +41,7 @@ actor RangedBytes: SegmentBytes {
                 guard let segment = file.segment(with: rest.lowerBound) else { throw SegmentName.unknown }
                 skipped = rest.lowerBound - segment.range.lowerBound
                 end = segment.range.upperBound
-                current = try await presentation.open(segment.name).bytes
+                current = try await presentation.open(segment.name, use).bytes
             }
             guard var piece = try await current?.next() else {
                 guard rest.lowerBound == end else { throw ProxyError(.wrongLength, "a segment is shorter than its index says") }

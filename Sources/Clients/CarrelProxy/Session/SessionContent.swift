@@ -43,13 +43,14 @@ final class SessionContent: Sendable {
     private let outputKey = Secret(Random.bytes(16))
 
     var options: ProxyOptions { share.options }
+    private var timer: MonotonicClock { options.limits.clock }
     private var origin: MediaOrigin { source.origin }
 
     init(_ source: SessionSource, _ settings: SessionSettings, _ share: ProxyShare) {
         self.source = source
         self.settings = settings
         self.share = share
-        ahead = SegmentsAhead(share.prefetch)
+        ahead = SegmentsAhead(share.prefetch, share.options.limits.clock)
         watch = ResponseWatch(share.watch, settings.clock, report: share.report) { [state] in state.withLock { $0.isEnded } }
     }
 
@@ -98,7 +99,7 @@ final class SessionContent: Sendable {
         let task = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             if let task = state.preparing { return task }
-            let task = Task { try await KeyUse.$current.withValue(KeyUse()) { try await self.prepare() } }
+            let task = Task { try await self.prepare(KeyUse()) }
             state.preparing = task
             return task
         }
@@ -109,11 +110,11 @@ final class SessionContent: Sendable {
         }
     }
 
-    private func prepare() async throws -> Prepared {
-        switch try await OpenedSource(source.type, origin, settings) {
+    private func prepare(_ use: KeyUse) async throws -> Prepared {
+        switch try await OpenedSource(source.type, origin, settings, use) {
         case .presentation(let presentation): return .presentation(presentation)
         case .container:
-            let content = try await ByteContent(origin, settings)
+            let content = try await ByteContent(origin, settings, use)
             guard !options.encryptsOutput else {
                 throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
             }
@@ -126,7 +127,7 @@ final class SessionContent: Sendable {
     func respond(to request: SessionRequest) async -> HTTPResponse {
         let path = request.path.joined(separator: "/")
         let use = KeyUse()
-        let began = ContinuousClock.now
+        let began = timer.now
         do {
             guard request.runningCount <= options.requestLimit else {
                 throw ProxyError(.busy, "the session has \(options.requestLimit) requests under way")
@@ -135,7 +136,7 @@ final class SessionContent: Sendable {
                 return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
                     .response(requestID: request.http.id)
             }
-            return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
+            return added(try await found(request, path, use))
         } catch {
             // a player that leaves, and a session that ends, are not errors of the source
             let hasEnded = state.withLock { $0.isEnded }
@@ -165,7 +166,7 @@ final class SessionContent: Sendable {
                 .proxy,
                 .now(),
                 "the player left before the first byte",
-                [field, .init("took", .duration(began.duration(to: .now)))]
+                [field, .init("took", .duration(began.duration(to: timer.now)))]
             )
         )
     }
@@ -210,7 +211,7 @@ final class SessionContent: Sendable {
     ) async throws -> HTTPResponse {
         switch path {
         case "index.m3u8":
-            let outline = try await top(of: presentation)
+            let outline = try await top(of: presentation, use)
             // the tracks decide the segment format
             let text = playlistText
             return playlist(
@@ -220,11 +221,11 @@ final class SessionContent: Sendable {
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
             if name.text == Self.sidecar {
-                let list = try await sidecarList(presentation)
+                let list = try await sidecarList(presentation, use)
                 return playlist(try playlistText.media(list, of: name))
             }
             if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
-            let list = try await presentation.segments(of: name)
+            let list = try await presentation.segments(of: name, use)
             let text = playlistText
             let made = try await settings.threads.compute { try text.media(list, of: name) }
             state.withLock { $0.sent?.note(list, of: name) }
@@ -246,7 +247,7 @@ final class SessionContent: Sendable {
         case "init.mp4":
             let name = try SegmentName(request.http.query)
             return try await watch.open(use) { [self] in
-                try await served(try await presentation.openInitialization(name), nil, use, request)
+                try await served(try await presentation.openInitialization(name, use), nil, use, request)
             }
         case "track.mp4":
             let name = try SegmentName(request.http.query)
@@ -272,7 +273,7 @@ final class SessionContent: Sendable {
         _ presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
-        let file = try await presentation.file(of: name)
+        let file = try await presentation.file(of: name, use)
         // a file without an entity tag has no condition under which a range applies
         guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
             request.http.headers["If-Range"] == nil
@@ -283,15 +284,15 @@ final class SessionContent: Sendable {
         }
         var body = ResponseBody.empty
         if let range = ranges.resolve(length: file.length).first {
-            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
+            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation, use))
             body = try await served(media, nil, use, request, "\(name.fileQuery) \(range)", length: range.count).body
         }
         return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
     }
 
     /// The outline with the caller's subtitles.
-    func top(of presentation: any Presentation) async throws -> Outline {
-        var outline = try await presentation.outline()
+    func top(of presentation: any Presentation, _ use: KeyUse) async throws -> Outline {
+        var outline = try await presentation.outline(use)
         let isFirst = state.withLock { state in
             defer { state.hasWarned = true }
             return !state.hasWarned
@@ -322,7 +323,7 @@ final class SessionContent: Sendable {
         length: Int? = nil
     ) async throws -> HTTPResponse {
         use.join(media.uses)
-        let began = ContinuousClock.now
+        let began = timer.now
         var bytes = media.bytes
         // subtitles have no key in their playlist
         if options.encryptsOutput, let name, !name.rendition.isText { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
@@ -348,7 +349,7 @@ final class SessionContent: Sendable {
                     "a segment was sent",
                     [
                         .init("segment", .name(name?.query ?? resource)), .init("bytes", .number(count)),
-                        .init("took", .duration(began.duration(to: .now))),
+                        .init("took", .duration(began.duration(to: timer.now))),
                     ]
                 )
             )
@@ -362,12 +363,12 @@ final class SessionContent: Sendable {
     private static let sidecar = 10_000
     private static let sidecarLimit = 16 << 20
 
-    private func sidecarList(_ presentation: any Presentation) async throws -> SegmentList {
-        let outline = try await presentation.outline()
+    private func sidecarList(_ presentation: any Presentation, _ use: KeyUse) async throws -> SegmentList {
+        let outline = try await presentation.outline(use)
         var list = SegmentList()
         var duration = Duration.zero
         if let first = outline.variants.first {
-            let media = try await presentation.segments(of: first.name)
+            let media = try await presentation.segments(of: first.name, use)
             duration = media.segments.reduce(.zero) { $0 + $1.duration }
             list.isEnded = media.isEnded
         }
