@@ -20,7 +20,7 @@ struct `A live DASH source that changes` {
     private func reload(_ manifest: String, _ tracks: String = "video=0&audio=0") async throws -> LiveList {
         origin.put("live.mpd", manifest)
         // a manifest is read once a second at most
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         return try await list(tracks)
     }
 

@@ -19,10 +19,13 @@ final class ProxyRun: Sendable {
     let errors = Locked<[ProxyError]>([])
     /// Events but for segments that were sent.
     let traces = Locked<[String]>([])
+    /// The clock of the proxy.
+    let clock = SteppedClock()
     private static let client = HTTPClient()
 
     init(_ change: (inout PlaylistProxy.Options) -> Void = { _ in }) throws {
         var options = PlaylistProxy.Options()
+        options.limits.clock = clock.monotonic
         change(&options)
         let (errors, traces) = (errors, traces)
         proxy = try PlaylistProxy(options: options) { error in

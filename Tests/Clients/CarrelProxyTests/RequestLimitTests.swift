@@ -151,8 +151,8 @@ struct `Segments that are open ahead` {
             }
         }
         // the segment has come long before
-        let large = PendingSegment { ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
-        let failed = PendingSegment { throw SegmentName.unknown }
+        let large = PendingSegment { _ in ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
+        let failed = PendingSegment { _ in throw SegmentName.unknown }
         try await Task.sleep(for: .milliseconds(100))
         #expect(try await large.wait()?.bytes.next()?.count == 2 << 20)
         await #expect(throws: ProxyError.self) { try await failed.wait() }

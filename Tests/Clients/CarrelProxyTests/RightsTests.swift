@@ -278,7 +278,7 @@ import Testing
         #expect(used.releases == 0)
         session.end()
         session.end()
-        for _ in 0..<400 where used.releases == 0 { try await Task.sleep(for: .milliseconds(25)) }
+        try await eventually { used.releases > 0 }
         await run.proxy.stop()
         #expect(used.releases == 1 && unused.releases == 0 && unused.asked.isEmpty)
         await origin.stop()

@@ -42,7 +42,7 @@ public struct ProxyOptions: Sendable {
         case never
         /// Until the source of keys has it, for a minute at most.
         case implicitly
-        /// Until ``PlaylistProxy/unblock(_:_:)``, for ten minutes at most.
+        /// Until `PlaylistProxy.unblock(_:_:)`, for ten minutes at most.
         case untilUnblocked
     }
 
