@@ -357,10 +357,16 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
     ),
+    library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
+    library(
+        "Clients/CarrelPresentation",
+        bytes: true,
+        carrel("Bytes Crypto DASH HLS HTTP MP4 Media MediaSource Reader TS Threads")
+    ),
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto DASH HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads Tokens")
+        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
     ),
     library(
         "Clients/CarrelWebReader",
@@ -375,7 +381,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
             ) + wholeServer + allocator
     )
 ]
@@ -501,7 +507,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
             )
     ),
     tests(
@@ -547,7 +553,7 @@ let package = Package(
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
         product([
-            "CarrelProxy", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
             "CarrelHTTPClient",
             "CarrelHTTP", "CarrelBytes",
         ]),
@@ -589,7 +595,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),
-        fuzz("MS3URLFuzz", carrel("HTTP Proxy")),
+        fuzz("MS3URLFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("MarlinFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("TransportStreamFuzz", carrel("Bytes Crypto TS")),
         fuzz("CodecRecordFuzz", carrel("Audio Bytes Video")),
@@ -599,7 +605,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
-        fuzz("ProxyAddressFuzz", carrel("HTTP Proxy")),
+        fuzz("ProxyAddressFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
         fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + wholeServer),
@@ -631,7 +637,7 @@ if Context.environment["CARREL_BENCH"] != nil {
             ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
-        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media Proxy Threads") + allocator, exclude: ["run"]),
+        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media MediaSource Proxy Threads") + allocator, exclude: ["run"]),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

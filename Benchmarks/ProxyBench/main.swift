@@ -14,6 +14,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelThreads
 import Glibc

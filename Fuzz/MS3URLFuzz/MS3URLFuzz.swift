@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 
 /// Whatever a source says: what is read as an MS3 address leads to servers alone, is the same when written and read again, and shows its token

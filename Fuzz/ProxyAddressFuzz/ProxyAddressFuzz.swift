@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelPresentation
 import CarrelProxy
 
 /// For any query of a segment's address, the named segment is within the bounds that a presentation expects, and is written in

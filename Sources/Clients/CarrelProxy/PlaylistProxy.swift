@@ -7,6 +7,8 @@ import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelLoopback
 public import CarrelMedia
+public import CarrelMediaSource
+import CarrelPresentation
 public import CarrelReader
 import CarrelThreads
 
@@ -63,7 +65,7 @@ public final class PlaylistProxy: Sendable {
     private let options: Options
     private let server: SessionServer
     private let client: HTTPClient
-    private let gate = LicenseGate()
+    private let gate: LicenseGate
     private let share: ProxyShare
     private let state = Locked(State())
 
@@ -85,6 +87,7 @@ public final class PlaylistProxy: Sendable {
             throw ProxyError(.version, "the app expects version \(expectedMajor) of the proxy, and this is \(Self.version)")
         }
         self.options = options
+        gate = LicenseGate(options.limits.clock)
         share = ProxyShare(options) { [state] error in
             state.withLock { $0.lastError = error }
             listener(error)
@@ -148,12 +151,13 @@ public final class PlaylistProxy: Sendable {
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
         permissions.loadTime = options.limits.loadTime
+        permissions.clock = options.limits.clock
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
         let subtitles = try subtitleOrigin(parameters, place, permissions)
         let sessionKeys =
             if let redeemed {
-                SessionKeys(redeemed, gate, options.licenseWait, policy: options.policy)
+                SessionKeys(redeemed, gate, options.licenseWait)
             } else {
                 SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
             }
@@ -168,9 +172,14 @@ public final class PlaylistProxy: Sendable {
             clock: clock,
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
-            rights: redeemed
+            hasRights: redeemed != nil
         )
-        let session = ProxySession(SessionContent(SessionSource(name: source, origin: place, type: type), settings, share))
+        let content = SessionContent(
+            SessionSource(name: source, origin: place, type: type, rights: redeemed),
+            settings,
+            share
+        )
+        let session = ProxySession(content)
         let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
             let ended = options.isSingleSession ? Array(state.sessions.values) : []
             if options.isSingleSession { state.sessions = [:] }
@@ -202,7 +211,7 @@ public final class PlaylistProxy: Sendable {
             )
         }
         let client = try RightsHTTPClient(address, client, allowsPrivateNetworks: options.allowsPrivateNetworks)
-        return SessionRights(address, source, client)
+        return SessionRights(address, source, client, clock: options.limits.clock)
     }
 
     /// The kind of the content, from the MS3 address if it declares one.
@@ -281,7 +290,7 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
-        await Self.release(state.withLock { Array($0.ended.values) })
+        await release(state.withLock { Array($0.ended.values) })
         await server.stop()
     }
 
@@ -289,7 +298,7 @@ public final class PlaylistProxy: Sendable {
     private static let releaseLimit = Duration.seconds(5)
 
     /// Returns once the rights of all sessions are released, or after a time limit: an app's own client may ignore cancellation.
-    private static func release(_ sessions: [ProxySession]) async {
+    private func release(_ sessions: [ProxySession]) async {
         let (waiting, ended) = AsyncStream<Void>.makeStream()
         let releasing = Task {
             await withTaskGroup { group in
@@ -297,8 +306,8 @@ public final class PlaylistProxy: Sendable {
             }
             ended.finish()
         }
-        let timer = Task {
-            try await Task.sleep(for: releaseLimit)
+        let timer = Task { [clock = options.limits.clock] in
+            try await clock.sleep(for: Self.releaseLimit)
             releasing.cancel()
             ended.finish()
         }

@@ -3,12 +3,14 @@
 /// Returns the result of `work`, unless it takes longer; then it continues in the background, and its result or error is lost.
 ///
 /// - Parameters:
-///   - limit: the time limit.
-///   - work: the work.
-/// - Returns: nil after the time limit.
-/// - Throws: the error of `work` within the limit.
+///   - limit: how long to wait.
+///   - sleep: waits for the limit.
+///   - work: what to do.
+/// - Returns: nil if the time is over.
+/// - Throws: what `work` throws in time.
 package func within<Result: Sendable>(
     _ limit: Duration,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {
     let outcome = Locked<Swift.Result<Result?, any Error>?>(nil)
@@ -22,7 +24,7 @@ package func within<Result: Sendable>(
             if isFirst { continuation.resume() }
         }
         let alarm = Task {
-            try await Task.sleep(for: limit)
+            try await sleep(limit)
             end(.success(nil))
         }
         Task {

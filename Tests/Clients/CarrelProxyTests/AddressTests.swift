@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -105,7 +106,7 @@ struct `Pictures and audio of DASH` {
         #expect(try await ProxyRun.addresses(list).count == 3)
         manifest.periods.append(.init(start: 6, tracks: [.video(Self.even), .audio(Self.other)]))
         origin.put("made.mpd", manifest.text)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         try await ProxyRun.expectRefusal(list, .unsupported, 415, of: run)
         #expect(try await ProxyRun.text(session.url).contains("TYPE=AUDIO"))
         #expect(try await ProxyRun.segments(of: session).count == 6)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelJSON
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelJSON
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelDASH
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `Sets of an MPD for fast play` {

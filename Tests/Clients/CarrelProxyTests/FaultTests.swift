@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelThreads
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 

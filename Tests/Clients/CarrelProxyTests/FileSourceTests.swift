@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import ProtectedMedia
 import Testing
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMP4
-import CarrelThreads
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import ProtectedMedia
 import Testing
 

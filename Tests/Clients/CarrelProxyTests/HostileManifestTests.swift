@@ -9,6 +9,8 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `A manifest with numbers that no clock counts` {

@@ -7,6 +7,8 @@ import CarrelMP4
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `Segment indexes of a session` {

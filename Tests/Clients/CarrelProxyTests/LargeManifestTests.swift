@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
 @testable import CarrelProxy
 
 struct `A manifest whose parts multiply` {

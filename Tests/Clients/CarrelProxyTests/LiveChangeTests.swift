@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -19,7 +20,7 @@ struct `A live DASH source that changes` {
     private func reload(_ manifest: String, _ tracks: String = "video=0&audio=0") async throws -> LiveList {
         origin.put("live.mpd", manifest)
         // a manifest is read once a second at most
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         return try await list(tracks)
     }
 

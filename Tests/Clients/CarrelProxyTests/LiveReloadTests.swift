@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Testing
 
 struct `A live DASH source of a made origin` {
@@ -25,7 +26,7 @@ struct `A live DASH source of a made origin` {
     private func reload(_ manifest: LiveManifest?) async throws -> LiveList {
         if let manifest { origin.put("live.mpd", manifest.text) }
         // a manifest is read once a second at most
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         return LiveList(try await ProxyRun.text(list))
     }
 
@@ -65,7 +66,7 @@ struct `A live DASH source of a made origin` {
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 10..<13)]).text)
         #expect(LiveList(try await ProxyRun.text(list)) == LiveList(0, 0, [20, 22, 24]))
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 11..<14)]).text)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         end.withLock { $0 = clock.now }
         try await ProxyRun.expectRefusal(list, .expiredKey, 403, of: run)
         end.withLock { $0 = nil }
@@ -85,7 +86,7 @@ struct `A live DASH source of a made origin` {
             manifest.periods[0].segments = 10 + step..<14 + step
             if step == 2 { manifest.isStatic = true }
             origin.put("live.mpd", manifest.text)
-            try await Task.sleep(for: .milliseconds(1050))
+            run.clock.advance(by: .milliseconds(1050))
             let lines = try await ProxyRun.text(list).split(separator: "\n")
             let addresses = lines.filter { !$0.hasPrefix("#") }
             let maps = lines.filter { $0.hasPrefix("#EXT-X-MAP") }

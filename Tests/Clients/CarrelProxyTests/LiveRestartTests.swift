@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -62,7 +63,7 @@ import Testing
     /// The list that a player sees when the source has another one.
     private func reload(_ text: String) async throws -> Seen {
         origin.put("live.m3u8", text)
-        try await Task.sleep(for: .milliseconds(600))
+        run.clock.advance(by: .milliseconds(600))
         return Seen(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0")))
     }
 
@@ -135,7 +136,7 @@ import Testing
         let session = try run.proxy.makeURL(origin.url("top.m3u8"), .hls)
         func reload(_ text: String, _ variant: Int) async throws -> Seen {
             origin.put(variant == 0 ? "live.m3u8" : "high.m3u8", text)
-            try await Task.sleep(for: .milliseconds(600))
+            run.clock.advance(by: .milliseconds(600))
             return Seen(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=\(variant)")))
         }
         #expect(try await reload(Self.list(1..<5, discontinuities: 3), 0) == Seen(1, 3, [1, 2, 3, 4]))

@@ -2,6 +2,7 @@
 
 import CarrelHTTP
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia

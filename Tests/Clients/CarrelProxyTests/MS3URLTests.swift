@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelJSON
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelMP4
+import CarrelMediaSource
 import CarrelProxy
 import Testing
 

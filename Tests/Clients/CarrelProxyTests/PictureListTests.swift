@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -164,7 +165,7 @@ struct `A playlist of sync pictures` {
         let first = try await PictureList(address)
         #expect(LiveList(first.text) == LiveList(0, 0, [0, 2, 4]) && first.text.contains("#EXT-X-I-FRAMES-ONLY"))
         put(2..<6)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         let second = try await PictureList(address)
         #expect(LiveList(second.text) == LiveList(2, 0, [4, 6, 8, 10]))
         let entry = try #require(second.entries.last)

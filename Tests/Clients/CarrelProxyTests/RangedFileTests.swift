@@ -5,6 +5,8 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMP4
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -96,7 +98,8 @@ struct `A file with an index` {
     @Test(arguments: [RenditionName(video: 0), RenditionName(text: 0)])
     func `is named by byte ranges if its bytes keep their places, unlike subtitles`(name: RenditionName) throws {
         var list = SegmentList()
-        list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2), byteRange: 700..<900)]
+        list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2))]
+        list.segments[0].byteRange = 700..<900
         let text = try PlaylistText(rules: .rfc, isFragmented: true, isEncrypted: false).media(list, of: name)
         let lines = String(decoding: text, as: UTF8.self)
         #expect(lines.contains("track.mp4?") == !name.isText && lines.contains("BYTERANGE") == !name.isText)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import CarrelProxy
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
+@testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing
@@ -53,12 +55,12 @@ struct `Segments that are open ahead` {
         }
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
 
-        func open(_ name: SegmentName) -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
             opened.withLock { $0 += 1 }
             return ServedMedia(contentType: "", bytes: HeldBytes([1]))
         }
@@ -77,12 +79,12 @@ struct `Segments that are open ahead` {
         let result = Locked<Result<[UInt8], any Error>?>(nil)
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
 
-        func open(_ name: SegmentName) async throws -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
             opened.withLock { $0 += 1 }
             while true {
                 if let result = result.withLock({ $0 }) {
@@ -149,8 +151,8 @@ struct `Segments that are open ahead` {
             }
         }
         // the segment has come long before
-        let large = PendingSegment { ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
-        let failed = PendingSegment { throw SegmentName.unknown }
+        let large = PendingSegment { _ in ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
+        let failed = PendingSegment { _ in throw SegmentName.unknown }
         try await Task.sleep(for: .milliseconds(100))
         #expect(try await large.wait()?.bytes.next()?.count == 2 << 20)
         await #expect(throws: ProxyError.self) { try await failed.wait() }

@@ -10,6 +10,7 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
+@testable import CarrelMediaSource
 @testable import CarrelProxy
 
 /// A rights service with TLS, on an address of this machine.

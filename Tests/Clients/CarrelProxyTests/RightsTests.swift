@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting
@@ -277,7 +278,7 @@ import Testing
         #expect(used.releases == 0)
         session.end()
         session.end()
-        for _ in 0..<400 where used.releases == 0 { try await Task.sleep(for: .milliseconds(25)) }
+        try await eventually { used.releases > 0 }
         await run.proxy.stop()
         #expect(used.releases == 1 && unused.releases == 0 && unused.asked.isEmpty)
         await origin.stop()

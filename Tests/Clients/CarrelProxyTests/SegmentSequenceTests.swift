@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The numbers of a live playlist` {

@@ -2,6 +2,8 @@
 
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `A plan of tracks` {

@@ -3,6 +3,7 @@
 import CarrelTesting
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The time map of a subtitle file` {

@@ -3,30 +3,6 @@
 import CarrelBytes
 import CarrelRights
 
-/// The license of a stream, which is in no store.
-struct HeldStream: Sendable {
-    var record: LicenseRecord
-    let priority: Int
-    /// Distinguishes this stream from earlier streams with the same license.
-    let generation: Int
-    /// Sessions that play it.
-    var uses = 0
-
-    init(_ license: License, priority: Int, generation: Int) {
-        record = LicenseRecord(license)
-        self.priority = priority
-        self.generation = generation
-    }
-
-    /// Updates the stream from a newer license with the same ID, and keeps its local state.
-    mutating func take(_ license: License) {
-        let known = record
-        record = LicenseRecord(license)
-        (record.firstPlay, record.plays) = (known.firstPlay, known.plays)
-        record.leaseRenewedAt = license.signedAt
-    }
-}
-
 extension PlayerEngine {
     /// Maximum number of streams kept; the oldest is dropped.
     private static var streamLimit: Int { 64 }

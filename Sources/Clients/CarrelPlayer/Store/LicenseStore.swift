@@ -17,8 +17,6 @@ public final class LicenseStore: Sendable {
     let seal: RowSeal
     private let folder: String
 
-    /// Bytes of a row at most.
-    static let rowLimit = 1 << 20
     /// Licenses for one content that are looked at.
     private static let contentLimit = 64
     /// The longest tag, in bytes.

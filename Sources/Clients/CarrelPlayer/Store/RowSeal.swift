@@ -10,6 +10,9 @@ package struct RowSeal: Sendable {
     private let key: Secret
     private let index: HMACSHA256
 
+    /// Bytes of a row at most.
+    static let rowLimit = 1 << 20
+
     /// - Parameter key: 32 bytes, which the vault keeps sealed.
     package init(key: Secret) {
         self.key = key
@@ -52,7 +55,7 @@ package struct RowSeal: Sendable {
         } catch {
             throw Self.damaged
         }
-        let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: LicenseStore.rowLimit)) }
+        let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: Self.rowLimit)) }
         guard let json else { throw Self.damaged }
         return json
     }

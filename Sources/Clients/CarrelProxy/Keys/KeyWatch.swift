@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelThreads
 
 /// Ends the responses of all sessions of a proxy at the time at which a key of theirs ends, whether their bytes move or not.
@@ -20,6 +21,12 @@ final class KeyWatch: Sendable {
     }
 
     private let state = Locked(State())
+    private let timer: MonotonicClock
+
+    /// - Parameter timer: waits between checks.
+    init(_ timer: MonotonicClock = .system) {
+        self.timer = timer
+    }
 
     private static let interval = Duration.milliseconds(250)
 
@@ -70,7 +77,7 @@ final class KeyWatch: Sendable {
                 return !state.isRunning
             }
             if isOver { return }
-            try? await Task.sleep(for: wait)
+            try? await timer.sleep(for: wait)
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 import CarrelThreads
 
 /// Holds requests until their license arrives.
@@ -14,6 +15,12 @@ final class LicenseGate: Sendable {
     }
 
     private let state = Locked(State())
+    /// Measures the waits.
+    let clock: MonotonicClock
+
+    init(_ clock: MonotonicClock = .system) {
+        self.clock = clock
+    }
 
     /// Number of openings. A caller reads it before it requests a key, so that no opening is missed.
     var openings: UInt64 { state.withLock { $0.openings } }
@@ -49,8 +56,8 @@ final class LicenseGate: Sendable {
         }
         guard let id else { return }
         defer { state.withLock { _ = $0.waiting.removeValue(forKey: id) } }
-        let timer = Task {
-            try? await Task.sleep(for: limit)
+        let timer = Task { [clock] in
+            try? await clock.sleep(for: limit)
             signal.finish()
         }
         for await _ in stream {}

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelHTTP
+public import CarrelMediaSource
 import CarrelRights
 import CarrelTokens
 

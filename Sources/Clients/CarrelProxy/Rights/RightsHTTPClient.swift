@@ -3,6 +3,7 @@
 import CarrelHTTP
 package import CarrelHTTPClient
 package import CarrelMedia
+import CarrelMediaSource
 
 /// The HTTP client that redeems tokens: TLS only, and private networks only if the caller names them or the proxy allows them.
 package struct RightsHTTPClient: MediaHTTPClient {

@@ -2,10 +2,11 @@
 
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelThreads
 
 /// The rights of a session with an MS3 address: redeemed with its first request, once.
-final class SessionRights: ContentKeySource {
+final class SessionRights: SessionKeySource {
     private struct State {
         var redeeming: Task<StreamRights, any Error>?
         var granted: StreamRights?
@@ -19,6 +20,7 @@ final class SessionRights: ContentKeySource {
     private let source: any RightsSource
     private let client: any MediaHTTPClient
     private let limit: Duration
+    private let clock: MonotonicClock
     private let state = Locked(State())
 
     /// - Parameters:
@@ -26,11 +28,19 @@ final class SessionRights: ContentKeySource {
     ///   - source: redeems it.
     ///   - client: sends its requests.
     ///   - limit: the longest time that this takes.
-    init(_ url: MS3URL, _ source: any RightsSource, _ client: any MediaHTTPClient, limit: Duration = .seconds(60)) {
+    ///   - clock: measures it.
+    init(
+        _ url: MS3URL,
+        _ source: any RightsSource,
+        _ client: any MediaHTTPClient,
+        limit: Duration = .seconds(60),
+        clock: MonotonicClock = .system
+    ) {
         self.url = url
         self.source = source
         self.client = client
         self.limit = limit
+        self.clock = clock
     }
 
     /// Returns the rights.
@@ -92,8 +102,8 @@ final class SessionRights: ContentKeySource {
             // this one was cancelled
             if isLate, case .granted(let rights) = answer { call { await rights.release() } }
         }
-        let timer = Task { [limit] in
-            try await Task.sleep(for: limit)
+        let timer = Task { [limit, clock] in
+            try await clock.sleep(for: limit)
             _ = slot.withLock { $0.take(.unavailable("it took longer than \(limit.components.seconds) s")) }
             done.finish()
         }
@@ -125,10 +135,10 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         let rights: StreamRights
         do throws(ProxyError) { rights = try await redeemed() } catch {
-            KeyUse.current?.note(error)
+            use.note(error)
             return .refused(error.message)
         }
         switch await rights.keys.key(name) {

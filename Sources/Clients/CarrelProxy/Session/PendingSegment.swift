@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// A segment that is being opened, until its first bytes for the player are ready.
@@ -27,13 +29,13 @@ final class PendingSegment: Sendable {
     /// Opens a segment.
     ///
     /// - Parameter open: requests it at the origin.
-    init(_ open: @escaping @Sendable () async throws -> ServedMedia) {
+    init(_ open: @escaping @Sendable (KeyUse) async throws -> ServedMedia) {
         let (use, state) = (KeyUse(), Locked(State()))
         (self.use, self.state) = (use, state)
         task = Task {
             let result: Result<ServedMedia, any Error>
             do {
-                result = .success(try await KeyUse.$current.withValue(use) { try await Self.begin(open, use) })
+                result = .success(try await Self.begin(open, use))
             } catch {
                 result = .failure(error)
             }
@@ -42,8 +44,8 @@ final class PendingSegment: Sendable {
     }
 
     /// Opens a segment and makes its first bytes.
-    private static func begin(_ open: () async throws -> ServedMedia, _ use: KeyUse) async throws -> ServedMedia {
-        var media = try await open()
+    private static func begin(_ open: (KeyUse) async throws -> ServedMedia, _ use: KeyUse) async throws -> ServedMedia {
+        var media = try await open(use)
         media.bytes = BegunBytes(try await media.bytes.next(), media.bytes)
         media.uses.append(use)
         return media

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 
 /// The page that shows a session in a browser: one media element, or why there is nothing to show.
 enum PlayerPage {

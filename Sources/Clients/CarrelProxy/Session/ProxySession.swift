@@ -2,6 +2,8 @@
 
 import CarrelHTTP
 import CarrelLoopback
+import CarrelMediaSource
+import CarrelPresentation
 
 /// A source served at its own address.
 final class ProxySession: Sendable {
@@ -49,7 +51,7 @@ final class ProxySession: Sendable {
 
     /// The key source, if it accepts license tokens.
     var licenseTokenReceiver: (any LicenseTokenReceiver)? {
-        (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
+        (content.settings.keys as? SessionKeys)?.tokenReceiver
     }
 
     /// Ends the session's activity.

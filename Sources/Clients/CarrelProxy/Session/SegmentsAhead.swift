@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// The open segments of a session that no player reads yet, one per rendition: the next segment, opened before its request, or a
@@ -47,9 +49,14 @@ final class SegmentsAhead: Sendable {
 
     private let share: PrefetchShare
     private let state = Locked(State())
+    private let timer: MonotonicClock
 
-    init(_ share: PrefetchShare) {
+    /// - Parameters:
+    ///   - share: of all sessions.
+    ///   - timer: measures the age of segments.
+    init(_ share: PrefetchShare, _ timer: MonotonicClock = .system) {
         self.share = share
+        self.timer = timer
     }
 
     /// Maximum number of renditions of a session: video, audio, and the player's switches.
@@ -103,14 +110,16 @@ final class SegmentsAhead: Sendable {
                 return (pending.segment, false, nil)
             }
             let entry = state.entries.removeValue(forKey: name.rendition)
-            let usable = entry.flatMap { $0.name == name && $0.since + Self.age > .now ? $0.content : nil }
+            let usable = entry.flatMap { $0.name == name && $0.since + Self.age > timer.now ? $0.content : nil }
             var wasLeft = false
             let segment: PendingSegment
             switch usable {
             case .left(let left): (segment, wasLeft) = (left, true)
             case .next(let task):
-                segment = PendingSegment { try await Self.take(task, orOpen: { try await presentation.open(name) }) }
-            case nil: segment = PendingSegment { try await presentation.open(name) }
+                segment = PendingSegment { use in
+                    try await Self.take(task, orOpen: { try await presentation.open(name, use) })
+                }
+            case nil: segment = PendingSegment { use in try await presentation.open(name, use) }
             }
             state.pending[name] = Pending(segment: segment)
             return (segment, wasLeft, usable == nil ? entry : nil)
@@ -178,7 +187,7 @@ final class SegmentsAhead: Sendable {
                 let task = Task {
                     // the keys of this segment do not concern the response before it
                     let use = KeyUse()
-                    var media = try await KeyUse.$current.withValue(use) { try await presentation.open(name) }
+                    var media = try await presentation.open(name, use)
                     media.uses.append(use)
                     return media
                 }
@@ -203,7 +212,7 @@ final class SegmentsAhead: Sendable {
         let replaced = state.entries.removeValue(forKey: name.rendition)
         if let replaced { dropped.append(replaced.content) }
         guard let place = share.take() ?? replaced?.place else { return (dropped, false) }
-        state.entries[name.rendition] = Entry(name: name, content: content(), since: .now, serial: serial, place: place)
+        state.entries[name.rendition] = Entry(name: name, content: content(), since: timer.now, serial: serial, place: place)
         if state.entries.count > Self.limit, let oldest = state.entries.values.min(by: { $0.serial < $1.serial }) {
             dropped.append(oldest.content)
             state.entries[oldest.name.rendition] = nil
@@ -219,7 +228,7 @@ final class SegmentsAhead: Sendable {
             let serial = state.serial
             let task = Task {
                 await body(serial)
-                try? await Task.sleep(for: Self.age)
+                try? await self.timer.sleep(for: Self.age)
                 self.drop(rendition, serial)
             }
             return state.keepers.updateValue((task, serial), forKey: rendition)?.task

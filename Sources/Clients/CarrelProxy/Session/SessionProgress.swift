@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelPresentation
+
 /// How far the player of a session has come, by the segments that it took.
 ///
 /// A proxy sees only requests: the player's buffer is estimated as the media sent since its last seek, minus the time since then.

@@ -6,6 +6,7 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelThreads
 import CarrelTranscoding

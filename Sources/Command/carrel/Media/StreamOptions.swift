@@ -2,6 +2,7 @@
 
 import CarrelCommandLine
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 
 /// Options for requests to the servers of a stream.

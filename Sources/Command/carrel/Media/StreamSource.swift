@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 
 /// A stream as the input of a media command: an address, a DASH manifest, or an HLS playlist.

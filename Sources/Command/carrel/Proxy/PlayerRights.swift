@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelRights
 import CarrelBytes
 import CarrelCrypto
 import CarrelMedia
+import CarrelMediaSource
 import CarrelPlayer
 import CarrelProxy
+import CarrelRights
 import CarrelThreads
 
 /// Redeems the tokens of MS3 addresses with the player of this device, whose license controls every key.

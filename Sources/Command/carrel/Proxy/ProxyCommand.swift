@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelJSON
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelThreads

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelProxy
 import Glibc
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCommandLine
+import CarrelMediaSource
 import CarrelProxy
 
 /// A track as named by a user: by its index among tracks of its kind, from 0, or by its ID.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
-import CarrelMediaPackaging
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
