@@ -82,6 +82,9 @@ public struct FileSubscriptionStore: SubscriptionStore {
     }
 
     /// Writes a new file beside the old one, to the disk, and puts it in its place.
+    ///
+    /// - Parameter bytes: the bytes to store; nil removes the file.
+    /// - Throws: `reader.store` if the file cannot be written, or if it is sealed and this store has no vault.
     public func save(_ bytes: [UInt8]?) throws(ReaderError) {
         // nothing in the clear takes the place of what a vault sealed
         if key == nil, unsafe access("\(file.path).key", F_OK) == 0 { throw Self.sealed }

@@ -29,6 +29,8 @@ public actor SubscriptionClient {
         case kept(SubscriptionState?, because: UpstreamError)
     }
 
+    /// Creates a client and reads the stored subscription.
+    ///
     /// - Parameters:
     ///   - name: what the app calls the provider.
     ///   - calls: where the provider is.
@@ -74,6 +76,9 @@ public actor SubscriptionClient {
     public var bearerAuthorization: String? { stored.token.map { "Bearer \($0)" } }
 
     /// Whether the account may read a product, by the provider's last answer.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: true if the provider's last answer includes the product.
     public func claims(_ product: String) -> Bool {
         stored.token != nil && stored.state?.allows(product) == true
     }

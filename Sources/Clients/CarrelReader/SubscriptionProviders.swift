@@ -7,6 +7,8 @@ public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
 
+    /// Creates a list of providers.
+    ///
     /// - Parameter clients: at least one.
     public init(_ clients: [SubscriptionClient]) {
         precondition(!clients.isEmpty, "an app without providers cannot work")
@@ -14,12 +16,19 @@ public struct SubscriptionProviders: Sendable {
     }
 
     /// The provider to ask for a product.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: the first provider that claims the product; the last in the list if none does.
     public func provider(for product: String) async -> SubscriptionClient {
         for client in clients where await client.claims(product) { return client }
         return clients[clients.count - 1]
     }
 
     /// Gets what opens the download of an edition, from the provider that claims it.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: the credentials, for one download.
+    /// - Throws: ``ReaderError``, as ``SubscriptionClient/credentials(for:)`` does.
     public func credentials(for product: String) async throws(ReaderError) -> EditionAccess {
         try await provider(for: product).credentials(for: product)
     }

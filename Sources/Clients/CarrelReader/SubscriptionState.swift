@@ -22,6 +22,9 @@ public struct SubscriptionState: Sendable, Equatable {
 
     /// Whether the account may read a product: one that is listed where products are, whatever the state; any, otherwise, while it
     /// is active. The provider has the last word when credentials are asked for.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: true if the last answer allows the product.
     public func allows(_ product: String) -> Bool {
         answer.issues?.contains(product) ?? (answer.state == .active)
     }

@@ -24,6 +24,12 @@ public enum JSON: Sendable {
     ///
     /// Refuses what RFC 8259 leaves to the reader: an object that names a member twice, a surrogate without its other half,
     /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text, in UTF-8.
+    ///   - limits: the bounds of depth, length and number of values.
+    /// - Returns: the value.
+    /// - Throws: ``Malformed`` with the offset of the first byte that is not accepted.
     public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
         guard bytes.byteCount <= limits.byteCount else {
             throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
@@ -56,12 +62,20 @@ extension JSON {
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
     /// The member of an object by its name; nil when there is none, or for every value but an object.
+    ///
+    /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? { object?[name] }
 
     /// A whole number.
+    ///
+    /// - Parameter value: the number.
+    /// - Returns: the value as JSON.
     public static func integer(_ value: some FixedWidthInteger) -> JSON { .number(JSONNumber(Int64(value))) }
 
     /// A number; it must be finite.
+    ///
+    /// - Parameter value: a finite number.
+    /// - Returns: the value as JSON.
     public static func real(_ value: Double) -> JSON { .number(JSONNumber(value)) }
 }
 

@@ -15,6 +15,8 @@ public struct MediaError: CodedError {
     /// A lower-case sentence without a period; never a key.
     public let message: String
 
+    /// Creates an error, for sources and sinks of the app.
+    ///
     /// - Parameters:
     ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period and without a key.

@@ -27,6 +27,10 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         public var term: String
 
         /// Creates a category.
+        ///
+        /// - Parameters:
+        ///   - scheme: the category's scheme.
+        ///   - term: its term.
         public init(scheme: String, term: String) {
             self.scheme = scheme
             self.term = term
@@ -57,6 +61,9 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 
     /// The document, in UTF-8; its categories say their term as `value` too where that is asked for.
+    ///
+    /// - Parameter alsoValue: true if categories have the attribute `value`, too.
+    /// - Returns: the document.
     public func write(alsoValue: Bool = false) -> [UInt8] {
         var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
         for issue in issues ?? [] { writer.issue(issue) }
@@ -66,6 +73,8 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     /// Reads a server's answer: a state that is missing or not known is `unknown`, and so is an `error` in place of the answer; a
     /// category says its `term` or its `value`; what is not asked for is passed over.
     ///
+    /// - Parameter bytes: the document.
+    /// - Returns: the answer.
     /// - Throws: when it is no XML, or another document.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
         var reading = SubscriptionReading()
@@ -80,6 +89,8 @@ public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool
 
+    /// Starts a document.
+    ///
     /// - Parameters:
     ///   - answer: everything but its issues.
     ///   - alsoValue: whether categories say their term as `value` too.
@@ -101,6 +112,8 @@ public struct SubscriptionWriter: Sendable {
     }
 
     /// Adds the id of a product.
+    ///
+    /// - Parameter id: the product's id.
     public mutating func issue(_ id: String) {
         precondition(hasIssues, "the answer lists no issues")
         writer.element("issue", text: id)

@@ -51,6 +51,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     }
 
     /// The usual names below one address, with a slash at the end.
+    ///
+    /// - Parameter base: the address that the names are appended to.
     public init(base: String) {
         let base = base.hasSuffix("/") ? base : base + "/"
         self.init(
@@ -67,6 +69,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
 
+    /// Checks the addresses of all calls.
+    ///
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
         for address in addresses {

@@ -99,6 +99,7 @@ extension PlayerEngine {
 
     /// Renews a license of the store: new terms, a larger sequence number; the service learns of the plays.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Returns: the license as it is kept.
     /// - Throws: `player.no-license` for an unknown one; ``PlayerError``.
     @discardableResult
@@ -125,6 +126,7 @@ extension PlayerEngine {
 
     /// Gives a license back. Its keys are gone immediately; the service is told now, or at the next contact.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Returns: whether the service knows of it.
     /// - Throws: `player.no-license` for an unknown one; `player.store`.
     @discardableResult
@@ -138,6 +140,7 @@ extension PlayerEngine {
 
     /// Removes a license from this device without giving it back: the service goes on counting it.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Throws: `player.no-license` for an unknown one; `player.store`.
     public func removeLicense(_ id: String) async throws(PlayerError) {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }

@@ -23,6 +23,8 @@ public actor PlayerEngine {
         /// The name that the owner knows the device by; empty for none.
         public var device: String
 
+        /// Creates a description of this copy of the app.
+        ///
         /// - Parameters:
         ///   - name: the app's name.
         ///   - build: its version.
@@ -204,6 +206,8 @@ public actor PlayerEngine {
 
     /// The personalised player of a folder, without its vault; nil where there is none.
     ///
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the player's identity; nil if the folder has no player.
     /// - Throws: `player.store` when the folder's file cannot be read.
     public static func identity(of folder: String) throws(PlayerError) -> Identity? {
         try load(file(of: folder)).flatMap { identity($0) }
@@ -211,12 +215,17 @@ public actor PlayerEngine {
 
     /// Checks the address of a server, before anything is made for it.
     ///
+    /// - Parameter server: the address of the server.
     /// - Throws: `player.server` unless it is https, or http on this machine.
     public static func checkAddress(_ server: String) throws(PlayerError) {
         _ = try PlayerServer(server, client: HTTPClient(), listener: nil)
     }
 
     /// The kind of vault that the folder's player has its keys in; nil for a folder without a player.
+    ///
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the kind of vault; nil if the folder has no player.
+    /// - Throws: `player.store` if the folder's file cannot be read; `player.vault` for a kind that this version does not know.
     public static func vaultKind(of folder: String) throws(PlayerError) -> VaultKind? {
         guard let state = try load(file(of: folder)) else { return nil }
         guard let kind = VaultKind(rawValue: state.vault) else {

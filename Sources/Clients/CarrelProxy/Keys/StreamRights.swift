@@ -14,6 +14,8 @@ public struct StreamRights: Sendable {
         /// Its content.
         public var payload: [UInt8]
 
+        /// Creates an extension of the rights.
+        ///
         /// - Parameters:
         ///   - type: four characters, such as `wudo`.
         ///   - isCritical: whether a player that does not know it must not play.
@@ -39,6 +41,8 @@ public struct StreamRights: Sendable {
     /// Is called once when the session has ended, such as to give the place of a stream back.
     public var release: @Sendable () async -> Void
 
+    /// Creates rights to a stream.
+    ///
     /// - Parameters:
     ///   - keys: the key source of the content.
     ///   - extensions: additional rules.

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelHLS
 public import CarrelHTTP
 
-/// What a caller knows about a source, and its preferences. Every field is optional.
+/// Facts that a caller knows about a source, and its preferences. Every field is optional.
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {
@@ -25,6 +25,8 @@ public struct MediaSourceParameters: Sendable {
         /// The address of a WebVTT file.
         public var url: String
 
+        /// Creates a subtitle track.
+        ///
         /// - Parameters:
         ///   - name: the name that players show.
         ///   - language: the language (BCP 47).

@@ -18,6 +18,8 @@ public struct ClearKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source that requests keys from a license server.
+    ///
     /// - Parameters:
     ///   - url: address of the license server.
     ///   - client: sends the requests.

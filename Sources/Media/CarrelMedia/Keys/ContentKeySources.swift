@@ -4,6 +4,8 @@
 public struct ContentKeySources: ContentKeySource {
     private let sources: [any ContentKeySource]
 
+    /// Creates a source of several sources.
+    ///
     /// - Parameter sources: in the order in which they are asked.
     public init(_ sources: [any ContentKeySource]) {
         self.sources = sources

@@ -21,6 +21,8 @@ public struct HLSKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source that loads the keys of playlists.
+    ///
     /// - Parameters:
     ///   - playlist: the playlist's address, against which relative ones are resolved; nil where key lines have absolute ones.
     ///   - client: sends the requests.

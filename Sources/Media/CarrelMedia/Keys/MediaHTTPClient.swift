@@ -32,6 +32,8 @@ public struct MediaHTTPField: Sendable, Hashable {
     /// Its value.
     public var value: String
 
+    /// Creates a header field.
+    ///
     /// - Parameters:
     ///   - name: its name.
     ///   - value: its value.
@@ -50,6 +52,8 @@ public struct MediaHTTPResponse: Sendable {
     /// The body.
     public var body: [UInt8]
 
+    /// Creates a response.
+    ///
     /// - Parameters:
     ///   - status: the status code.
     ///   - fields: the header fields.
@@ -61,6 +65,9 @@ public struct MediaHTTPResponse: Sendable {
     }
 
     /// The value of the first field of this name, whatever its case.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the value, or nil.
     public func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }

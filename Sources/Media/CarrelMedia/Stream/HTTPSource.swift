@@ -24,6 +24,8 @@ public final class HTTPSource: MediaSource {
     /// Bytes of the first request: the headers of most files lie in them.
     private static let headLength: Int64 = 1 << 16
 
+    /// Creates a source that reads a URL by byte ranges.
+    ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.

@@ -26,6 +26,8 @@ public struct MediaSourceInformation: Sendable, Hashable {
     /// The media type of the encrypted bytes, where the source knows it.
     public var contentType: String?
 
+    /// Creates facts about a source.
+    ///
     /// - Parameters:
     ///   - length: bytes in all.
     ///   - contentType: the media type, where the source knows it.
@@ -40,6 +42,8 @@ public struct MemorySource: MediaSource {
     private let bytes: [UInt8]
     private let contentType: String?
 
+    /// Creates a source of bytes in memory.
+    ///
     /// - Parameters:
     ///   - bytes: all of them.
     ///   - contentType: their media type.

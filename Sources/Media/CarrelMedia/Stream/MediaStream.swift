@@ -63,6 +63,8 @@ public actor MediaStream {
             self.contentType = contentType
         }
 
+        /// Creates parameters of a stream that is encrypted as a whole.
+        ///
         /// - Parameters:
         ///   - key: the name of the key.
         ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.

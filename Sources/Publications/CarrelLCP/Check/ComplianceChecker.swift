@@ -32,6 +32,8 @@ public struct ComplianceChecker: Sendable {
     let client: HTTPClient
     let clock: any WallClock
 
+    /// Creates a checker.
+    ///
     /// - Parameters:
     ///   - client: for the addresses in licenses; nil for one that reaches nothing but public addresses.
     ///   - clock: says whether a list of revoked certificates is of today.

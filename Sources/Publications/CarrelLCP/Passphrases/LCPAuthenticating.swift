@@ -3,6 +3,8 @@
 /// Asks the user for the passphrase of a license. Implemented by the reading app; without one, the question goes to the
 /// `onAskCredentials` of the streamer.
 public protocol LCPAuthenticating: Sendable {
+    /// Asks the user for the passphrase of a license.
+    ///
     /// - Parameter license: what may be shown to the user.
     /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil when the user gives none. A wrong one is asked for
     ///   again.

@@ -19,6 +19,11 @@ public protocol PassphraseStore: Sendable {
 
     /// Remembers keys of the same owner. ``LCPStore`` remembers all of them or none; a store without a way of its own adds one after the
     /// other, and some are known where it fails between.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys of passphrases.
+    ///   - owner: the owner of the licenses that they open, if known.
+    /// - Throws: `lcp.store`.
     func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
 }
 

@@ -39,6 +39,8 @@ public final class LCPService: Sendable {
     let opener: AssetOpener
     let background = BackgroundWork()
 
+    /// Creates a service, which opens publications that LCP protects.
+    ///
     /// - Parameters:
     ///   - store: what the device remembers.
     ///   - passphrases: where their digests are kept; in the store unless told otherwise.

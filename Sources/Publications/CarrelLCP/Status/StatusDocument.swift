@@ -57,6 +57,7 @@ public struct StatusDocument: Sendable {
     /// Reads one liberally: what is not needed may be missing, or a time that cannot be read, and links and media types that are not known are
     /// passed over. What was revoked stays so however its day is written.
     ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.status` for what is none.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 1 << 20)), let object = json.object else {

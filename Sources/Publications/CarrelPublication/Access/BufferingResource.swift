@@ -74,6 +74,8 @@ public final class BufferingResource: Resource {
         }
     }
 
+    /// Creates a buffer for a resource.
+    ///
     /// - Parameters:
     ///   - resource: closed with this one.
     ///   - least: bytes that are asked for at least.

@@ -17,6 +17,8 @@ public final class FileResource: Resource {
 
     private static let threads = BlockingThreadPool(name: "carrel-files", count: 4)
 
+    /// Opens a file as a resource.
+    ///
     /// - Parameters:
     ///   - link: of the resource.
     ///   - path: a regular file; a link to one is followed.

@@ -11,6 +11,8 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
     /// Files that are listed at most.
     private let limit: Int
 
+    /// Creates a fetcher of the files in a folder.
+    ///
     /// - Parameters:
     ///   - path: of the folder.
     ///   - limit: files at most; a folder with more is refused when it is listed.

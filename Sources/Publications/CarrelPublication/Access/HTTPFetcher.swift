@@ -9,6 +9,8 @@ public final class HTTPFetcher: Fetcher {
     private let client: HTTPClient
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
 
+    /// Creates a fetcher of resources on servers.
+    ///
     /// - Parameters:
     ///   - base: the address of the manifest, which relative addresses are relative to; nil when only absolute ones occur.
     ///   - client: sends the requests.
@@ -24,6 +26,8 @@ public final class HTTPFetcher: Fetcher {
     }
 
     /// Nothing: a server does not say what it has.
+    ///
+    /// - Throws: nothing; other fetchers may fail.
     public func links() async throws(ResourceError) -> [Link] { [] }
 
     public func get(_ link: Link) -> any Resource {

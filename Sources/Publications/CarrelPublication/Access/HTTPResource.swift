@@ -26,6 +26,8 @@ public final class HTTPResource: Resource {
     /// Bytes that are asked for first: the longest end of a ZIP archive with its comment, and the directory of a small one.
     private static let endSize: Int64 = 66 << 10
 
+    /// Creates a resource that a server has.
+    ///
     /// - Parameters:
     ///   - link: of the resource.
     ///   - url: absolute.

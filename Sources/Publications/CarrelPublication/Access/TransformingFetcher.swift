@@ -11,6 +11,8 @@ public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
     var documents: ContainerDocuments { fetcher.containerDocuments }
     var wrapped: any Fetcher { fetcher }
 
+    /// Creates a fetcher that transforms resources.
+    ///
     /// - Parameters:
     ///   - fetcher: whose resources are changed; closed with this one.
     ///   - transformers: applied in this order.

@@ -10,6 +10,8 @@ public final class AESCBCResource: Resource {
 
     private let content: any Resource
 
+    /// Creates a resource that decrypts another.
+    ///
     /// - Parameters:
     ///   - resource: the initialization vector and the cipher text; closed with this one.
     ///   - key: of the publication.
@@ -22,6 +24,8 @@ public final class AESCBCResource: Resource {
     }
 
     /// Bytes, exactly: by the last block, or of what was deflated by unpacking all of it once.
+    ///
+    /// - Throws: ``ResourceError`` if the encrypted resource cannot be read or decrypted.
     public func length() async throws(ResourceError) -> Int64 { try await content.length() }
 
     public func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {

@@ -26,6 +26,8 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
     public let translations: [Translation]
 
     /// Creates a text of unknown language.
+    ///
+    /// - Parameter text: the text.
     public init(_ text: String) {
         translations = [Translation(text)]
     }
@@ -34,6 +36,8 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         self.init(text)
     }
 
+    /// Creates a text in several languages.
+    ///
     /// - Parameter translations: of a language the first counts; those without a text do not. Nil when there is none.
     public init?(_ translations: [Translation]) {
         var seen: Set<String> = []

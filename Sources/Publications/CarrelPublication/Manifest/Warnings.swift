@@ -45,6 +45,8 @@ public final class WarningList: WarningLogger {
     private let kept = Locked<[Warning]>([])
     private let limit: Int
 
+    /// Creates an empty list of warnings.
+    ///
     /// - Parameter limit: of how many at most; a publication that is one mistake after another costs no memory.
     public init(limit: Int = 1000) {
         self.limit = limit

@@ -10,6 +10,8 @@ public final class Navigator: Sendable {
     public let publication: Publication
     private let place: Locked<Locator>
 
+    /// Creates a navigator at a place in a publication.
+    ///
     /// - Parameters:
     ///   - publication: that may be read.
     ///   - locator: where reading goes on; nil for the beginning.

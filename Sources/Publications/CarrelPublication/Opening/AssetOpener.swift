@@ -11,6 +11,8 @@ public struct AssetOpener: Sendable {
     /// Of an address without a path.
     private static let unnamed: ResourcePath = "publication"
 
+    /// Creates an opener of files and addresses.
+    ///
     /// - Parameters:
     ///   - client: for addresses.
     ///   - headers: fields of every request to the origin of the address, such as a bearer token; redirects to another origin do

@@ -8,6 +8,8 @@ public final class Streamer: Sendable {
     private let onCreatePublication: Publication.Builder.Transform?
     private let onAskCredentials: OnAskCredentialsCallback?
 
+    /// Creates a streamer.
+    ///
     /// - Parameters:
     ///   - parsers: asked in this order, before those that the streamer brings.
     ///   - ignoresDefaultParsers: whether it brings none.

@@ -15,7 +15,11 @@ public struct ByteRanges: Sendable, Hashable {
     /// The ranges in the order they were asked for; at least one.
     public let specs: [Spec]
 
+    /// Parses a `Range` field.
+    ///
     /// Nil when the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    ///
+    /// - Parameter field: the field's value.
     public init?(parsing field: String) {
         guard let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")),
             field[..<equals].lowercased() == "bytes"
@@ -40,6 +44,9 @@ public struct ByteRanges: Sendable, Hashable {
 
     /// The parts of a representation of `length` bytes that were asked for, in that order; those outside it are left out, and
     /// those that touch or overlap are one, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty when nothing is left.
+    ///
+    /// - Parameter length: the length of the representation in bytes.
+    /// - Returns: the ranges.
     public func resolve(length: Int64) -> [Range<Int64>] {
         var out: [Range<Int64>] = []
         for spec in specs {

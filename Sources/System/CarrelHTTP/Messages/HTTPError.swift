@@ -28,6 +28,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// Fields for the response, such as `Retry-After`.
     public var headers: HTTPFields
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - status: the status of the response.
     ///   - code: the stable dotted identifier.
@@ -66,6 +68,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     ]
 
     /// The error as `application/problem+json`, with the request's id so that a person can name it (left out when empty).
+    ///
+    /// - Parameter requestID: the request's id.
+    /// - Returns: the response.
     public func response(requestID: String) -> HTTPResponse {
         var text = "{"
         func add(_ name: String, _ value: String) {

@@ -34,6 +34,8 @@ public struct ClientRequest: Sendable {
     /// The path of a Unix socket to connect to instead of the URL's host.
     public var unixSocketPath: String?
 
+    /// Creates a request.
+    ///
     /// - Parameters:
     ///   - method: as it goes out.
     ///   - url: absolute, http or https.

@@ -11,6 +11,8 @@ public struct MeteredUserRights: UserRights {
     private let limits: [CountedRight: Int]
     private let store: any UserRightsStore
 
+    /// Creates rights that are counted in a store.
+    ///
     /// - Parameters:
     ///   - publication: names the source of the rights, such as the identifier of a license.
     ///   - copy: Unicode scalars that may be copied altogether; nil when that is not limited. Less than 0 is none.
