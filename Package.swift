@@ -15,7 +15,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
-/// Byte-level targets also store spans in non-escapable cursors, which 6.3 keeps behind this feature.
+/// Byte-level targets also store spans in non-escapable cursors, which Swift 6.3 enables with this feature.
 let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
 /// All targets of the server, for what uses the whole of it.

@@ -138,6 +138,6 @@ if __name__ == "__main__":
     chosen = sys.argv[1:] or products(manifest)
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", "Sources/*.swift"],
                             capture_output=True, text=True, check=True).stdout.split("\n")
-    for file in sorted(listed):
+    for file in sorted(set(listed)):
         if len(file.split("/")) > 3 and file.split("/")[2] in chosen and os.path.exists(file):
             for number, text, lacks in examine(file): print(f"{file}:{number}: {text[:90]}: lacks {', '.join(lacks)}")

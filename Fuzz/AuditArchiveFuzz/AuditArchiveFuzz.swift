@@ -5,7 +5,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
 
-/// Of a key that sealed nothing.
+/// A chain with a key that sealed nothing.
 private let chain = AuditChain(
     key: HMACSHA256(key: Secret([UInt8](repeating: 7, count: 32))),
     head: AuditHead(path: "/nonexistent/audit.head")

@@ -14,11 +14,11 @@ struct OutsideAppTests {
     /// How far the size of a program may be from the one that is written down, in per cent.
     private static let tolerance = 3
 
-    /// What a program is made of.
+    /// The parts of a program.
     private struct Program: Equatable {
         /// KiB of the stripped program.
         var size: Int
-        /// Debian's libraries that it needs, beside the C library and Swift's own.
+        /// Debian's libraries that it needs, in addition to the C library and Swift's own.
         var libraries: [String]
 
         /// A line of `Tests/outside-apps.txt`.
@@ -33,7 +33,7 @@ struct OutsideAppTests {
         try await checkProcess([git, "clone", "--quiet", repository, clone])
         try await checkProcess([git, "-C", clone, "tag", "0.0.1"])
         try await checkProcess(["cp", "-r", "\(repository)/Tests/OutsideApp", directory.file("app")])
-        // programs as they are shipped, with Swift's own libraries in them
+        // programs as shipped, with Swift's own libraries in them
         var environment = Self.environment
         environment["CARREL_URL"] = "file://\(clone)"
         let build = [
@@ -68,7 +68,7 @@ struct OutsideAppTests {
         }
     }
 
-    /// What each program prints.
+    /// The output of each program.
     private static let output = [
         ("FoundationApp", "true 1970-01-01T00:00:00.000Z\n86\n"),
         ("MediaApp", "other false\nmedia.wrong-key\n"),

@@ -14,7 +14,7 @@ struct `scripts/release` {
         init() async throws {
             git = try requirePeer("git")
             try await checkProcess([git, "clone", "--quiet", repository, path])
-            // as it is in the work tree; the lint itself is slow, and has tests of its own
+            // the work tree's version; the lint itself is slow, and has its own tests
             try await checkProcess(["cp", "\(repository)/scripts/release", "\(path)/scripts/release"])
             write("scripts/lint", "#!/bin/sh\nexec test ! -e Sources/Command/carrel/Broken.swift\n")
             write("Sources/Command/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.1\"\n}\n")

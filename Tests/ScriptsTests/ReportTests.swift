@@ -43,7 +43,7 @@ struct `scripts/test-report` {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What a test that failed says, from `issue ID|text` or `issue ID|text|known`.
+    /// The message of a failed test, from `issue ID|text` or `issue ID|text|known`.
     private func issue(_ event: String) -> String {
         let parts = event.dropFirst("issue ".count).split(separator: "|").map(String.init)
         let issue = #"{"isFailure":true,"isKnown":\#(parts.count > 2),"severity":"error"}"#
@@ -184,7 +184,7 @@ struct `scripts/test-report` {
         #expect(try await report(Self.good, allowed: "*: *CARREL_FIXTURES*\n").lines == ["1 passed, 0 failed, 0 skipped"])
     }
 
-    /// A test that fails and then passes hides a defect, unless the time of another program is part of it, or that of a live source.
+    /// A test that fails and then passes hides a defect, unless the time of another program is part of it, or a live source's.
     @Test func `only suites of browsers, players and live sources may be tried again`() throws {
         let list = String(decoding: try #require(Fixtures.bytes(at: "\(repository)/Tests/second-try.txt")), as: UTF8.self)
         let patterns = list.split(separator: "\n").filter { !$0.hasPrefix("#") }

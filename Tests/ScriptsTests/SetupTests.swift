@@ -15,7 +15,7 @@ struct `scripts/setup` {
         try await checkProcess(["\(repository)/scripts/setup", "--list", name]).split(separator: "\n").map(String.init)
     }
 
-    /// A Debian on which everything is installed but what is given.
+    /// A Debian on which everything but `missing` is installed.
     private func debian(without missing: String = "-", user: Int = 0, sudo: Bool = false) async throws -> FakePath {
         var fake = Self.swift
         fake["dpkg-query"] = """

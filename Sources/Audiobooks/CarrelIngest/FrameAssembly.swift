@@ -17,7 +17,7 @@ struct FrameAssembly {
 
     /// Takes the next bytes and passes on the frames that are whole, and how many.
     ///
-    /// - Returns: false when the bytes are not frames of the format.
+    /// - Returns: false if the bytes are not frames of the format.
     mutating func feed(_ span: RawSpan, _ body: (RawSpan, Int) throws -> Void) throws -> Bool {
         carry.append(copying: span)
         let (end, count) = whole()

@@ -9,7 +9,7 @@ package import CarrelStore
 /// Takes audio files into the store: reads their metadata, cleans the audio to frames back to back, indexes it,
 /// and cuts a sample.
 ///
-/// Everything here blocks: run it on a thread of its own. What it made is in the blob store when it returns; the catalog entry is
+/// Everything here blocks: run it on a dedicated thread. What it made is in the blob store when it returns; the catalog entry is
 /// the caller's, and so is the removal of finished blobs when it throws; of the one being written nothing stays.
 package struct Ingest {
     let blobs: any BlobStore

@@ -50,7 +50,7 @@ package struct IngestOptions: Sendable {
 
 /// The title of a source without one.
 package enum MissingTitlePolicy: Sendable {
-    /// By its file, folder or archive.
+    /// Named after its file, folder or archive.
     case fileName
     case named(String)
     /// It is refused: its file was named by a program.

@@ -9,7 +9,7 @@ struct MP3Part {
     let summary: MP3Summary
     let tags: AudioTags
 
-    /// The format of the first frame, or nil when the file is not MP3.
+    /// The format of the first frame, or nil if the file is not MP3.
     static func sniff(_ file: SourceFile) throws -> AudioFormat? {
         var scanner = MP3Scanner(searchLimit: 1 << 20)
         var format: AudioFormat?

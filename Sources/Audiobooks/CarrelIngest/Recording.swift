@@ -9,7 +9,7 @@ import CarrelStore
 struct Recording {
     let media: BlobID
     let index: SegmentIndex
-    /// Of each part, in playing order.
+    /// The tags of each part, in playing order.
     let tags: [AudioTags]
     /// Chapters of the whole, in milliseconds from the start of the title.
     let chapters: [TitleMetadata.Chapter]
@@ -27,8 +27,8 @@ struct Recording {
         var padding: Int
     }
 
-    /// Cleans, joins and indexes the parts: as they are where they share one format, transcoded to AAC where they do not or
-    /// where Carrel does not read them itself.
+    /// Cleans, joins and indexes the parts: unchanged if they share one format, transcoded to AAC if they do not or if Carrel
+    /// cannot read them itself.
     static func make(of parts: SourceParts, ingest: Ingest) throws -> Recording {
         var kinds: [SourceKind] = []
         for file in parts.files {

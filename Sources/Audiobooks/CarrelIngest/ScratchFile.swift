@@ -14,7 +14,7 @@ package struct ScratchFile: ~Copyable {
     /// - Parameters:
     ///   - path: where.
     ///   - name: what errors call it: the archive's entry, for example.
-    /// - Throws: ``IngestError`` `full` where there is no room, `scratch` for anything else.
+    /// - Throws: ``IngestError`` `full` if there is no room, `scratch` for anything else.
     package init(at path: String, name: String) throws(IngestError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.name = name

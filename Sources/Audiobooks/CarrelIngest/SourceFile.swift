@@ -8,7 +8,7 @@ import Glibc
 /// A file that is read in windows. A title may have more files than a process may have open: one that ``rest()`` put aside is
 /// opened again when it is read, and has to be the same then.
 final class SourceFile {
-    /// As the operator named it, or as it is called in its archive.
+    /// The path given by the operator, or the name in its archive.
     let name: String
     let path: String
     let size: Int64

@@ -5,14 +5,14 @@ import CarrelBytes
 
 /// How a part is read.
 enum SourceKind {
-    /// MP3 frames, taken as they are.
+    /// MP3 frames, kept unchanged.
     case mp3(AudioFormat)
     /// AAC in MP4, whose access units become ADTS frames.
     case mp4(MP4Part)
     /// Anything else: ffmpeg reads it, and it becomes AAC.
     case foreign(TranscodedPart)
 
-    /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
+    /// The format of the part's elementary stream; nil if it must be transcoded.
     var format: AudioFormat? {
         switch self {
         case .mp3(let format): format
@@ -21,7 +21,7 @@ enum SourceKind {
         }
     }
 
-    /// The properties of the source's audio, for choosing what to transcode to; 0 where that is unknown.
+    /// The properties of the source's audio, for choosing what to transcode to; 0 if that is unknown.
     var source: (sampleRate: Int, channels: Int) {
         switch self {
         case .mp3(let format): (format.sampleRate, format.channels)

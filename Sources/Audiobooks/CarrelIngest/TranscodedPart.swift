@@ -10,9 +10,9 @@ struct TranscodedPart {
     private let transcoder: Transcoder
     private let tags: AudioTags
     private let hasPicture: Bool
-    /// The properties of its audio; 0 where they are unknown.
+    /// The properties of its audio; 0 if they are unknown.
     let source: (sampleRate: Int, channels: Int)
-    /// How long the file says it is, in seconds; nil when it does not.
+    /// How long the file says it is, in seconds; nil if it does not.
     private let declared: Double?
 
     /// Samples that ffmpeg's own AAC encoder puts before the sound.
@@ -101,7 +101,7 @@ struct TranscodedPart {
         return Recording.Part(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
     }
 
-    /// The time at which the file ends too early; nil when it seems whole. ffmpeg takes an early end for the end.
+    /// The time at which the file ends too early; nil if it seems whole. ffmpeg takes an early end for the end.
     private func cutOff(after seconds: Double) throws -> String? {
         if let declared, declared.isFinite, seconds < declared - 0.5 {
             return "cut off after \(MP3Part.time(seconds)) of \(MP3Part.time(declared))"

@@ -6,8 +6,8 @@ import CarrelTranscoding
 
 /// ffmpeg as a child process: it reads what Carrel does not, isolated, so that a broken decoder never takes the server down.
 ///
-/// `ConfinedProgram` says what the child may do. Formats and protocols are on fixed lists too, so that a playlist dressed as a sound
-/// opens nothing.
+/// `ConfinedProgram` says what the child may do. Formats and protocols are on fixed lists too, so that a playlist dressed as a
+/// sound opens nothing.
 struct Transcoder {
     /// A sound that plays for a longer time gets no more time than this one.
     private static let longestSeconds = 24.0 * 3600
@@ -34,7 +34,7 @@ struct Transcoder {
     /// The output of ffprobe for the file, as JSON.
     ///
     /// - Returns: at most 16 MiB.
-    /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``AcceptedAudioFormat``.
+    /// - Throws: ``IngestError`` `notAudio` if it is in none of the formats of ``AcceptedAudioFormat``.
     func probe() throws -> [UInt8] {
         var out: [UInt8] = []
         try run(
@@ -54,7 +54,7 @@ struct Transcoder {
         return out
     }
 
-    /// The first picture in the file, as it is; nil when there is none.
+    /// The first picture in the file, unchanged; nil if there is none.
     func picture() -> [UInt8]? {
         var out: [UInt8] = []
         try? run(
@@ -71,9 +71,9 @@ struct Transcoder {
     /// The sound as AAC-LC in ADTS frames.
     ///
     /// - Parameters:
-    ///   - sampleRate: of the result.
+    ///   - sampleRate: the result's sample rate.
     ///   - channels: 1 or 2.
-    ///   - seconds: how long the source says it plays; nil when it does not.
+    ///   - seconds: how long the source says it plays; nil if it does not.
     ///   - body: gets the bytes as they come.
     /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
     func aac(sampleRate: Int, channels: Int, seconds: Double? = nil, _ body: (RawSpan) throws -> Void) throws {

@@ -34,7 +34,7 @@ struct FrameWalk: Sendable, Hashable {
         }
     }
 
-    /// The length in bytes of the frame that starts at `offset`; nil when no frame of the format does.
+    /// The length in bytes of the frame that starts at `offset`; nil if no frame of the format does.
     @inline(__always)
     func frameLength(in span: RawSpan, at offset: Int) -> Int? {
         guard span.byteCount &- offset >= 8 else { return format.frameLength(in: span, at: offset) }

@@ -55,7 +55,7 @@ struct Multiplexer: ~Copyable {
 
     /// Appends PES packets while they fit.
     ///
-    /// - Returns: false when all was made before.
+    /// - Returns: false if all was made before.
     mutating func makeMore(
         _ input: any SegmentInput,
         _ position: inout Int64,

@@ -48,7 +48,7 @@ struct PlainSegment: ~Copyable {
 
     /// Makes more, as much as there is room for.
     ///
-    /// - Returns: false when all was made before.
+    /// - Returns: false if all was made before.
     mutating func makeMore() throws -> Bool {
         made.compact()
         if let more = try multiplexer?.makeMore(input, &position, end, into: &made) { return more }
@@ -59,7 +59,7 @@ struct PlainSegment: ~Copyable {
 }
 
 extension SegmentWindow {
-    /// Reads media, as much as there is room for, and goes on until at least some bytes are there.
+    /// Reads as much media as fits, until at least `atLeast` bytes are available.
     mutating func fill(from input: any SegmentInput, _ position: inout Int64, _ end: Int64, atLeast: Int) throws {
         let goal = count + atLeast
         while count < goal {

@@ -73,7 +73,7 @@ package struct PlaylistTemplate: Sendable {
     ///   - ticket: `ticketLength` characters of the URL-safe alphabet (RFC 4648 §5).
     ///   - keyURI: the URI of a key by its number, from zero; nil leaves the segments in the clear.
     /// - Returns: the text; the same for the same arguments.
-    /// - Throws: `ticket` when the ticket is no such text, `keyURI` when a playlist cannot contain a URI.
+    /// - Throws: `ticket` if the ticket is no such text, `keyURI` when a playlist cannot contain a URI.
     package func render(ticket: String, keyURI: ((Int) -> String)?) throws(PackagerError) -> [UInt8] {
         let ticket = Array(ticket.utf8)
         guard ticket.count == Self.ticketLength, ticket.allSatisfy(Self.isURLSafe) else {

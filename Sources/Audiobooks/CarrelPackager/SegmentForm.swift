@@ -7,7 +7,7 @@ import CarrelTS
 package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     /// In an MPEG-2 transport stream: plays everywhere.
     case transportStream = "ts"
-    /// As they are, after an ID3 time stamp (RFC 8216 §3.4): smallest, and what Media Source Extensions take.
+    /// Frames unchanged, after an ID3 time stamp (RFC 8216 §3.4): the smallest form, and accepted by Media Source Extensions.
     case packed
 
     /// The extension of a segment's URI, which players without media types go by.

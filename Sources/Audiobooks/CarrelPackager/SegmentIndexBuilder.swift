@@ -4,7 +4,7 @@ package import CarrelAudio
 package import CarrelBytes
 import CarrelTS
 
-/// Makes the index of a title while its elementary stream goes by, frame after frame, in memory of one segment's frame lengths.
+/// Builds the index of a title while its elementary stream passes, frame by frame, in memory of one segment's frame lengths.
 package struct SegmentIndexBuilder: Sendable {
     /// Most frames in a segment: more than an hour.
     package static let maximumFrames = 200_000

@@ -10,7 +10,7 @@ package import CarrelCrypto
 package final class SegmentStream: @unchecked Sendable {  // one reader at a time, as `read` asks
     /// The segment being made.
     package let segment: Segment
-    /// Bytes of the whole segment as it is sent; exact, before anything is read.
+    /// Bytes of the whole segment as sent; exact, before anything is read.
     package let length: Int
 
     private let format: AudioFormat

@@ -46,7 +46,7 @@ public final class PlaylistProxy: Sendable {
     public typealias Rules = ProxyOptions.Rules
     /// Which sources are taken.
     public typealias Policy = ProxyOptions.Policy
-    /// The clients that are answered.
+    /// The permitted clients.
     public typealias Clients = ProxyOptions.Clients
     /// Whether a request waits for a license that is not there yet.
     public typealias LicenseWait = ProxyOptions.LicenseWait
@@ -55,7 +55,7 @@ public final class PlaylistProxy: Sendable {
         var hasStarted = false
         var origin: String?
         var sessions: [ObjectIdentifier: ProxySession] = [:]
-        /// Sessions that have ended, until their rights are given back.
+        /// Sessions that have ended, until their rights are released.
         var ended: [ObjectIdentifier: ProxySession] = [:]
         var lastError: ProxyError?
     }
@@ -144,7 +144,7 @@ public final class PlaylistProxy: Sendable {
         permissions.privateNetworks = options.allowsPrivateNetworks
         let address = MS3URL.seems(source) ? try MS3URL(source) : nil
         let redeemed = try sessionRights(address, rights)
-        // the token goes nowhere but to the source of rights
+        // the token is sent to the rights source only
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
         permissions.loadTime = options.limits.loadTime
@@ -226,7 +226,7 @@ public final class PlaylistProxy: Sendable {
 
     /// A source that is being served.
     public final class Session: Sendable {
-        /// The address for the player. Who knows it can play the source.
+        /// The address for the player. Anyone with this URL can play the source.
         public let url: String
         /// The token in the address, or for `Authorization: Bearer`.
         public let authToken: String
@@ -287,7 +287,7 @@ public final class PlaylistProxy: Sendable {
     /// The longest time that the end of a proxy waits for rights services.
     private static let releaseLimit = Duration.seconds(5)
 
-    /// Returns when the rights of all sessions were given back, or that took too long: an app's own client may not listen.
+    /// Returns once the rights of all sessions are released, or after a time limit: an app's own client may ignore cancellation.
     private static func release(_ sessions: [ProxySession]) async {
         let (waiting, ended) = AsyncStream<Void>.makeStream()
         let releasing = Task {

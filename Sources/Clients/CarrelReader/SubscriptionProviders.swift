@@ -2,7 +2,7 @@
 
 /// The providers that an app gets editions from, in the order in which they were added.
 ///
-/// The first that claims a product, by its last answer, is asked for it; the last one where none does.
+/// A product is requested from the first provider whose last response lists it, or from the last provider if none does.
 public struct SubscriptionProviders: Sendable {
     /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
@@ -15,7 +15,7 @@ public struct SubscriptionProviders: Sendable {
         self.clients = clients
     }
 
-    /// The provider to ask for a product.
+    /// The provider for a product.
     ///
     /// - Parameter product: the id of the product.
     /// - Returns: the first provider that claims the product; the last in the list if none does.
@@ -38,7 +38,7 @@ public struct SubscriptionProviders: Sendable {
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
-    /// - Returns: the provider, and its answer about the account.
+    /// - Returns: the provider, and its response about the account.
     /// - Throws: the first refusal with a reason other than "not recognised", or else the last error.
     public func signIn(
         name: String,

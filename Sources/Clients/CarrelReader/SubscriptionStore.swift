@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Storage for an app's subscription between two starts: a token, which is a secret, and the last answer. Never
+/// Storage for an app's subscription between two starts: a token, which is a secret, and the last response. Never
 /// a password.
 public protocol SubscriptionStore: Sendable {
     /// The bytes that were saved last; nil when there are none.

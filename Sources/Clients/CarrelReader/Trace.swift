@@ -25,7 +25,7 @@ public struct Trace: Sendable, CustomStringConvertible {
     public struct Field: Sendable, Hashable, CustomStringConvertible {
         /// A word in lower camel case.
         public let name: String
-        /// The value as it is shown.
+        /// The value to show.
         public let value: Value
 
         /// Creates a field of a trace.
@@ -74,8 +74,8 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// The identifier of an error, without its message.
         public static func code(of error: some CodedError) -> Value { Value(shown: error.code.identifier) }
 
-        /// A name that content gives to a part of itself, such as a codec or the id of a representation: its first 64 characters. Parts that could be
-        /// a key or a token are left out.
+        /// A name from content, such as a codec or the ID of a representation: its first 64 characters. Parts that could be a key
+        /// or a token are redacted.
         ///
         /// - Parameter name: the name, from untrusted content.
         /// - Returns: the shortened name.

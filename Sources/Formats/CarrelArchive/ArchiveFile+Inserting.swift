@@ -4,15 +4,15 @@ import CarrelBytes
 import Glibc
 
 extension ArchiveFile {
-    /// Puts an entry into an archive, in the place of one of the same name.
+    /// Inserts an entry into an archive, or replaces the entry of the same name.
     ///
     /// - Parameters:
-    ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
-    ///     do not count is copied, and the copy takes its place.
-    ///   - limit: entries at most.
-    ///   - isReplaced: whether an entry there, by its name, is the same place to a reader as the new one, by the new one's name.
-    ///   - choose: the name of the entry and its content with its checksum, by the existing names.
-    /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
+    ///   - path: the archive, which is changed in place: its mode and its owner stay. An archive with leading bytes that its
+    ///     offsets do not count is copied, and the copy replaces it.
+    ///   - limit: maximum number of entries.
+    ///   - isReplaced: whether an existing entry, by its name, is equivalent for a reader to the new one, by the new one's name.
+    ///   - choose: returns the name of the entry and its content with its checksum, for the existing names.
+    /// - Throws: the reason why the archive is refused; `archive.unreadable` if it cannot be written.
     package static func insert(
         into path: String,
         limit: Int,
@@ -52,8 +52,8 @@ extension ArchiveFile {
         try synchronizeFolder(of: path)
     }
 
-    /// Opens the archive for one writer at a time, as it is when it is that writer's turn: another may have made it longer, or have put a
-    /// copy in its place.
+    /// Opens the archive for one writer at a time, in its state when the lock is obtained: another writer may have extended it,
+    /// or replaced it by a copy.
     private static func locked(_ path: String) throws(ArchiveError) -> ArchiveFile {
         for _ in 0..<100 {
             let file = try ArchiveFile(path: path, isWritten: true)

@@ -15,7 +15,7 @@ package final class ArchiveReader {
     private let handle: OpaquePointer
     private var isAtEnd = false
 
-    /// Bytes that an entry may give before their ratio to its packed bytes is looked at.
+    /// Uncompressed size from which the compression ratio is checked.
     private static let ratioFrom: Int64 = 1 << 20
 
     init(_ archive: Archive, _ entry: ArchiveEntry, _ handle: OpaquePointer) {
@@ -28,11 +28,12 @@ package final class ArchiveReader {
         unsafe zip_fclose(handle)
     }
 
-    /// Appends the next bytes of the entry, as many as there is room for or fewer; none at the end, where its checksum was right.
+    /// Appends the next bytes of the entry, at most as many as there is room for; none at the end, after its checksum was
+    /// verified.
     ///
-    /// - Parameter out: where to.
-    /// - Throws: `archive.bomb` when the entry or the archive gives more than the limits allow; `archive.damaged` when the packed
-    ///   bytes or the checksum are wrong, or the entry has another size than the directory says.
+    /// - Parameter out: the destination.
+    /// - Throws: `archive.bomb` if the entry or the archive exceeds the limits; `archive.damaged` if the compressed bytes or the
+    ///   checksum are wrong, or the entry's size differs from the directory.
     package func read(into out: inout OutputRawSpan) throws(ArchiveError) {
         guard !isAtEnd, out.freeCapacity > 0 else { return }
         let got = unsafe out.withUnsafeMutableBytes { buffer, filled in
@@ -51,7 +52,7 @@ package final class ArchiveReader {
         try check()
     }
 
-    /// The next bytes of the entry, at most `limit`; none at the end, where its checksum was right.
+    /// Returns the next bytes of the entry, at most `limit`; none at the end, after its checksum was verified.
     ///
     /// - Parameter limit: at least 1.
     /// - Returns: the bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A compressed audio format that can be cut at frame boundaries and streamed as it is.
+/// A compressed audio format that can be cut at frame boundaries and streamed unchanged.
 public enum AudioCodec: Sendable, Hashable {
     /// MPEG audio Layer III (ISO/IEC 11172-3, 13818-3; 2.5 is the customary extension to lower rates).
     case mp3(MPEGVersion)
@@ -37,7 +37,7 @@ public enum AACProfile: UInt8, Sendable, Hashable, CaseIterable {
     /// The same with implicitly signalled parametric stereo (HE-AAC v2), audio object type 29.
     case heV2
 
-    /// The `profile_ObjectType` field of ADTS: audio object type minus one, of the core where there is one.
+    /// The `profile_ObjectType` field of ADTS: the audio object type minus one; for layered formats, the core's.
     @inlinable
     public var adtsProfile: UInt8 {
         switch self {

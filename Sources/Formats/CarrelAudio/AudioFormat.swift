@@ -17,16 +17,16 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     let mask: UInt32
     @usableFromInline
     let pattern: UInt32
-    /// The length of an MP3 frame by its bit-rate index, without padding; 0 where there is none, and for AAC.
+    /// The length of an MP3 frame by its bit-rate index, without padding; 0 if invalid, and for AAC.
     @usableFromInline
     let lengths: SIMD16<UInt16>
 
-    /// A format, or nil when the codec has no such sample rate or channel count.
+    /// Creates a format; returns nil if the codec does not support the sample rate or channel count.
     ///
     /// - Parameters:
     ///   - codec: the codec with its version or profile.
     ///   - sampleRate: per second; for HE-AAC the rate of the core.
-    ///   - channels: as the frames code them.
+    ///   - channels: the coded channels.
     package init?(codec: AudioCodec, sampleRate: Int, channels: Int) {
         switch codec {
         case .mp3(let version):
@@ -68,7 +68,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec string, rate and channels.
     public var description: String { "\(codecString) \(sampleRate) Hz \(channels) ch" }
 
-    /// Channels as they are heard.
+    /// The number of output channels.
     package var outputChannels: Int { codec == .aac(.heV2) ? 2 : channels }
 
     /// The frame header to put before each raw AAC block of this format; nil for MP3, whose frames have their own.

@@ -18,10 +18,10 @@ package struct MPD: Sendable, Hashable {
     package var availabilityEndTime: Instant?
     package var publishTime: Instant?
     package var mediaPresentationDuration: Duration?
-    /// Nil when the MPD does not change.
+    /// The minimum time between updates; nil if the MPD does not change.
     package var minimumUpdatePeriod: Duration?
     package var minBufferTime: Duration?
-    /// Nil for all that was ever there.
+    /// The depth of the time-shift buffer; nil if unlimited.
     package var timeShiftBufferDepth: Duration?
     package var suggestedPresentationDelay: Duration?
     package var maxSegmentDuration: Duration?
@@ -47,7 +47,7 @@ package struct MPD: Sendable, Hashable {
     /// A period's place in the presentation.
     package struct Timing: Sendable, Hashable {
         package var start: Duration
-        /// Nil while the end is not known.
+        /// The duration; nil while unknown.
         package var duration: Duration?
         /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of the
         /// one before, and no segments to play.
@@ -62,7 +62,7 @@ package struct MPD: Sendable, Hashable {
         var timings: [Timing] = []
         for period in periods {
             let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
-            // durations of many periods add up to more than any clock counts
+            // limited, because durations of many periods may overflow
             let start = (period.start ?? end).map { min($0, .seconds(1 << 40)) }
             let isEarly = kind == .dynamic && start == nil && !timings.isEmpty
             timings.append(
@@ -74,7 +74,7 @@ package struct MPD: Sendable, Hashable {
             }
         }
         if let last = timings.indices.last, timings[last].duration == nil, let whole = mediaPresentationDuration {
-            // a presentation that ends before it begins counts from its first period
+            // a presentation that ends before it begins is counted from its first period
             let end = whole > timings[last].start ? whole : timings[0].start + whole
             timings[last].duration = max(.zero, end - timings[last].start)
         }

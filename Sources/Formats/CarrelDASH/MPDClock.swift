@@ -23,9 +23,9 @@ package struct MPDClock: Sendable, Hashable {
     }
 
     package let method: Method
-    /// Addresses, or names of servers, in the order of preference; those of HTTP as written, relative to the MPD.
+    /// Addresses, or names of servers, in order of preference; HTTP addresses verbatim, relative to the MPD.
     package let servers: [String]
-    /// The time that the element tells.
+    /// The time in the element itself.
     package let time: Instant?
 
     /// Reads an element; nil for a scheme that is not known, and for one without what it needs.
@@ -46,10 +46,10 @@ package struct MPDClock: Sendable, Hashable {
         }
     }
 
-    /// The time in a response's body.
+    /// Reads the time in a response's body.
     ///
-    /// - Parameter body: of at most 1,024 bytes.
-    /// - Returns: nil for a body without one, and for methods whose time is elsewhere.
+    /// - Parameter body: at most 1,024 bytes.
+    /// - Returns: nil if the body has none, and for methods with the time elsewhere.
     package func time(inBody body: [UInt8]) -> Instant? {
         guard body.count <= 1024 else { return nil }
         switch method {

@@ -77,7 +77,8 @@ package struct MPDContentProtection: Sendable, Hashable {
         return merged
     }
 
-    /// The descriptors in force where a lower level has some too: the lower one overrides one of the same scheme and adds others.
+    /// The effective descriptors if both levels have some: a lower descriptor overrides the upper one of the same scheme; others
+    /// are added.
     static func merged(_ upper: [MPDContentProtection], _ lower: [MPDContentProtection]) -> [MPDContentProtection] {
         // without a copy: thousands of representations may inherit one list
         if lower.isEmpty { return upper }

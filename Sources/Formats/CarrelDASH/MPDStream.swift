@@ -9,7 +9,7 @@ package struct MPDStream: Sendable {
     package let place: (period: Int, adaptationSet: Int, representation: Int)
     package let id: String
     package let bandwidth: UInt64
-    /// Its own properties, and those of the set.
+    /// The representation's own properties, and the set's.
     private let own: MPDMediaProperties
     private let upper: MPDMediaProperties
     /// Descriptors of content protection that others refer to, by their ids.
@@ -48,7 +48,7 @@ package struct MPDStream: Sendable {
         hasInformationOfItsOwn = place.representation == 0 || representation.information != nil
     }
 
-    /// Its properties with those of the set, merged when they are asked for.
+    /// Its properties merged with the set's, computed on access.
     package var properties: MPDMediaProperties {
         var properties = own.inheriting(upper)
         if !references.isEmpty {
@@ -106,10 +106,10 @@ package struct MPDStream: Sendable {
 }
 
 extension MPD {
-    /// Every representation in its place, in the order of the MPD.
+    /// Every representation in document order, with its indexes.
     ///
-    /// - Parameter url: the address of the MPD; relative addresses stay relative without it.
-    /// - Returns: the representations with all that they inherit.
+    /// - Parameter url: the address of the MPD; without it, relative addresses stay relative.
+    /// - Returns: the representations with everything that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
         forEachStream(url: url) { streams.append($0) }

@@ -62,16 +62,16 @@ package struct MPDTimelines: Sendable {
         return hasSequences
     }
 
-    /// The runs of a timeline.
+    /// Returns the runs of a timeline.
     ///
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.
-    ///   - length: of the period, in units of the timescale; nil when not known.
-    ///   - startNumber: of the first segment.
-    ///   - limit: most numbers of segments; nil for no limit.
-    /// - Returns: runs of segments of one duration; the last one alone where runs are not kept.
-    /// - Throws: for numbers out of range, and too much work; the place is zero.
+    ///   - length: the length of the period in units of the timescale; nil if unknown.
+    ///   - startNumber: the number of the first segment.
+    ///   - limit: maximum number of segments; nil for no limit.
+    /// - Returns: runs of segments of equal duration; only the last run if runs are not kept.
+    /// - Throws: for numbers out of range, and too much work, at offset zero.
     mutating func runs(
         of timeline: [SegmentInformation.TimelineEntry],
         _ offset: Int64,

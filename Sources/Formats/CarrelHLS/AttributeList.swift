@@ -101,7 +101,7 @@ package struct AttributeList: Sendable, Hashable {
         attributes.append(Attribute(name: name, value: value))
     }
 
-    /// The list as it stands after a tag's colon.
+    /// The list as text after a tag's colon.
     func text() throws(PlaylistError) -> String {
         var out = ""
         for attribute in attributes {

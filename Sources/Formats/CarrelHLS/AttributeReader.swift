@@ -15,7 +15,7 @@ struct AttributeReader {
     /// Most attributes of one tag.
     private static let limit = 64
 
-    /// Reads the list in a range, or says what is wrong with it.
+    /// Reads the list in a range, or returns its fault.
     mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Result<AttributeList, AttributeFault> {
         var found: [ScannedAttribute] = []
         if let fault = scan(bytes, range, into: &found) { return .failure(fault) }
@@ -134,7 +134,7 @@ struct AttributeReader {
     }
 }
 
-/// The error in an attribute list, without the place: the line's reader knows that.
+/// A fault in an attribute list, without the line, which the caller knows.
 struct AttributeFault: Error {
     let what: String
 

@@ -50,7 +50,7 @@ package struct EncryptionKey: Sendable, Hashable {
         self.keyFormatVersions = keyFormatVersions
     }
 
-    /// Marlin's content id: the `CID` attribute, or that of the query of `urn:marlin-drm?CID=…`.
+    /// Marlin's content ID: the `CID` attribute, or `CID` in the query of `urn:marlin-drm?CID=…`.
     package var contentID: String? {
         if let value = otherAttributes["CID"] { return value.text }
         guard uri.hasPrefix("urn:marlin-drm?") else { return nil }

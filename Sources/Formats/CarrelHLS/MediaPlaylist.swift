@@ -35,7 +35,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     package var segments = MediaSegments()
     /// Parts of the segment that is being made.
     package var trailingParts: [PartialSegment] = []
-    /// Date ranges behind the last segment.
+    /// Date ranges after the last segment.
     package var trailingDateRanges: [DateRange] = []
     package var preloadHints: [PreloadHint] = []
     package var renditionReports: [RenditionReport] = []
@@ -88,7 +88,7 @@ final class MediaPlaylistSource: Sendable {
     let text: PlaylistText
     /// The lines before the first that describes a segment.
     let header: Range<Int>
-    /// The lines behind the last segment's URI.
+    /// The lines after the last segment's URI.
     let trailer: Range<Int>
     /// The playlist as it was read, without segments.
     let original: MediaPlaylist

@@ -2,7 +2,8 @@
 
 /// One segment of a media playlist (RFC 8216 §4.3.2).
 ///
-/// There may be a hundred thousand of them: what most do not have, or share with the one before, is kept behind references.
+/// There may be a hundred thousand of them: properties that most do not have, or share with the previous one, are stored by
+/// reference.
 package struct MediaSegment: Sendable {
     /// A part of a resource.
     package struct ByteRange: Sendable, Hashable {
@@ -22,7 +23,7 @@ package struct MediaSegment: Sendable {
         package var uri: String
         /// The part of the resource; nil for all of it.
         package var byteRange: ByteRange?
-        /// The keys that apply to it, one for each key format: those whose tags come before its own.
+        /// The keys that apply to it, one per key format: from the key tags before EXT-X-MAP.
         package var keys: [EncryptionKey] = []
 
         package init(uri: String, byteRange: ByteRange? = nil, keys: [EncryptionKey] = []) {
@@ -43,7 +44,7 @@ package struct MediaSegment: Sendable {
     package var isGap = false
     var shared: SegmentState
     private var details: SegmentDetails?
-    /// The lines from behind the segment before to its URI, in the text of the shared state.
+    /// The lines from the end of the previous segment to its URI, in the text of the shared state.
     var lines: Range<Int>
 
     package init(uri: String, duration: Duration) {

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// Writes a multivariant playlist: entries that were read and not changed as they are, and new lines for all else.
+/// Writes a multivariant playlist: unchanged entries verbatim, and new lines for everything else.
 struct MultivariantPlaylistWriter {
     /// The lists of a playlist, in the order in which they are written.
     private enum Group: CaseIterable {

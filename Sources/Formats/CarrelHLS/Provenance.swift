@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The place where a value was read, carried along beside it: no part of the value, so that all are equal.
+/// The position at which a value was read, carried along with the value: it does not take part in comparisons, so all are equal.
 struct Provenance<Place: Sendable>: Sendable, Hashable {
     var place: Place?
 

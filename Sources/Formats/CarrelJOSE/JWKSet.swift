@@ -32,7 +32,7 @@ package struct JWKSet: Sendable {
         }
     }
 
-    /// The key that a header names; where it names none, the only one for its algorithm.
+    /// The key that a header names or, if it names none, the only key for its algorithm.
     ///
     /// - Returns: nil when there is no such key, or more than one.
     package func key(for header: JWSHeader) -> PublicKey? {
@@ -41,7 +41,7 @@ package struct JWKSet: Sendable {
     }
 
     private static func key(_ object: JSONObject) -> PublicKey? {
-        // Our own keys stay secret, and a published private key shows a careless signer.
+        // Our own keys stay secret, and a signer that publishes a private key is careless.
         guard object["d"] == nil, object["use"] == nil || object["use"]?.string == "sig" else { return nil }
         if let operations = object["key_ops"]?.array, !operations.contains(where: { $0.string == "verify" }) { return nil }
         func number(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64URL.decode($0) } }

@@ -48,7 +48,7 @@ package enum JWS {
         package var unverifiedPayload: [UInt8] { content }
     }
 
-    /// A signed object whose signature was checked.
+    /// A signed object with a verified signature.
     package struct Verified: Sendable {
         package let header: JWSHeader
         package let payload: [UInt8]

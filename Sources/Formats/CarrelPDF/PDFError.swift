@@ -23,13 +23,13 @@ package struct PDFError: CodedError {
 }
 
 extension ErrorCode where Failure == PDFError {
-    /// It is not what ISO 32000 says a PDF document is, and could not be repaired.
+    /// It is not a PDF document by ISO 32000, and could not be repaired.
     package static var damaged: Self { Self("pdf.damaged") }
-    /// It needs a password, and the one that was given is not it.
+    /// It needs a password, and the given one is wrong.
     package static var password: Self { Self("pdf.password") }
     /// It is encrypted in a way that is not supported.
     package static var unsupported: Self { Self("pdf.unsupported") }
-    /// It asks for more work than it may have.
+    /// It needs more work than is allowed.
     package static var tooLarge: Self { Self("pdf.too-large") }
     /// The disk or the memory failed.
     package static var unavailable: Self { Self("pdf.unavailable") }

@@ -9,7 +9,7 @@ import CQPDF
 final class PDFHandle {
     private(set) var data: qpdf_data?
 
-    /// Work that a document may ask for: objects that are looked at.
+    /// Work budget of a document: the number of objects visited.
     private var budget = 4_000_000
 
     /// Opens a file.
@@ -36,7 +36,7 @@ final class PDFHandle {
     /// The trailer dictionary.
     var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
 
-    /// The user's password as libqpdf knows it: that which was given if it is the user's.
+    /// The user's password in libqpdf's form: the given password if it is the user's.
     func userPassword() -> [UInt8] {
         guard let text = unsafe qpdf_get_user_password(data) else { return [] }
         let count = unsafe qpdf_get_last_string_length(data)
@@ -64,9 +64,9 @@ final class PDFHandle {
         guard budget >= 0 else { throw PDFError(.tooLarge, "the document asks for too much work") }
     }
 
-    /// Writes the document without encryption; what is in its streams stays as it is.
+    /// Writes the document without encryption; the contents of its streams are unchanged.
     ///
-    /// - Parameter path: of a file that exists and is empty.
+    /// - Parameter path: an existing empty file.
     /// - Throws: ``PDFError``.
     func writeDecrypted(to path: String) throws(PDFError) {
         // libqpdf keeps the address of the name until it has written

@@ -59,7 +59,7 @@ public enum Base64URL {
         }
     }
 
-    /// The bytes, or nil when a character is outside the alphabet, the length is impossible, or unused bits are not zero,
+    /// The bytes, or nil if a character is outside the alphabet, the length is impossible, or unused bits are not zero,
     /// so that every byte string has exactly one encoding.
     ///
     /// - Parameter text: the encoding.

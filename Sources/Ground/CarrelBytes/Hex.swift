@@ -16,7 +16,7 @@ public enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The bytes, or nil when the text has an odd length or another character than 0–9, a–f, A–F.
+    /// The bytes, or nil if the text has an odd length or another character than 0–9, a–f, A–F.
     ///
     /// - Parameter text: the digits.
     /// - Returns: the bytes, or nil.

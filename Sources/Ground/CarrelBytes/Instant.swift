@@ -65,7 +65,7 @@ extension Duration {
 }
 
 extension Instant {
-    /// The instant of a date and a time of day in UTC; nil when there is none.
+    /// The instant of a date and a time of day in UTC; nil if there is none.
     init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int = 0) {
         guard let date = CivilDate(year: year, month: month, day: day),
             0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second

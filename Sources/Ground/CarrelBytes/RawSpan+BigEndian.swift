@@ -70,7 +70,7 @@ extension RawSpan {
         return offset
     }
 
-    /// Whether the bytes at `offset` are these ASCII characters; false when they do not fit.
+    /// Whether the bytes at `offset` are these ASCII characters; false if they do not fit.
     ///
     /// - Parameters:
     ///   - text: ASCII characters.

@@ -28,7 +28,7 @@ package final class AESCBCBlocks: Sendable {
     ///   - skipped: bytes of the first wanted block that are not wanted, 0...15.
     ///   - dropped: bytes of the last block that are not wanted, 0...15.
     ///   - out: gets the bytes appended.
-    /// - Throws: `length` when the cipher text is not whole blocks, `refused`.
+    /// - Throws: `length` if the cipher text is not whole blocks, `refused`.
     package func decrypt(
         _ cipher: RawSpan,
         skipping skipped: Int = 0,

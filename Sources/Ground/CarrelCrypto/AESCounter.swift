@@ -2,8 +2,8 @@
 
 import CarrelThreads
 
-/// AES-256 in counter mode (NIST SP 800-38A §6.5) under one key, for any number of texts on any thread, with the counter of GCM: 12
-/// bytes of nonce and 4 that count from 2 on. It does not detect altered bytes: the caller authenticates them.
+/// AES-256 in counter mode (NIST SP 800-38A §6.5) under one key, for any number of texts on any thread, with the counter of GCM:
+/// 12 bytes of nonce and 4 that count from 2. It does not detect altered bytes: the caller authenticates them.
 ///
 /// The key is expanded once, which takes longer than a short text.
 package final class AESCounter: Sendable {

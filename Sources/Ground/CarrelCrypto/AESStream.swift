@@ -2,11 +2,11 @@
 
 import COpenSSL
 
-/// AES-128 or AES-256 under one content key, which changes bytes where they lie: the ciphers of Common Encryption, DCF, HLS and
+/// AES-128 or AES-256 under one content key, which changes bytes in place: the ciphers of Common Encryption, DCF, HLS and
 /// transport streams (NIST SP 800-38A §6.2, §6.5; ISO/IEC 23001-7 §9, §10).
 ///
-/// One value expands its key once and serves any number of messages, one after the other. `start` begins a message; each `apply` goes
-/// on behind the bytes of the one before it. No call allocates. None notices altered bytes.
+/// One value expands its key once and serves any number of messages, one after another. `start` begins a message; each `apply`
+/// continues after the bytes of the previous one. No call allocates. None notices altered bytes.
 ///
 /// ```swift
 /// var cipher = try AESStream(.counter, key: key)

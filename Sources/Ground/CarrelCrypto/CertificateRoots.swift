@@ -10,7 +10,7 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
 
     /// Trusts these, and nothing else: not the system's authorities.
     ///
-    /// - Throws: `crypto.certificate` when there is none.
+    /// - Throws: `crypto.certificate` if there is none.
     package init(_ roots: [Certificate]) throws(CryptoError) {
         guard !roots.isEmpty else { throw CryptoError(.certificate, "no certificate is trusted") }
         let store = unsafe OpenSSL.present(X509_STORE_new())

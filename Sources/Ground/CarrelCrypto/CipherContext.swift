@@ -7,7 +7,7 @@ import COpenSSL
 package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
     let context: OpaquePointer
 
-    /// - Throws: `refused` when OpenSSL does not take the cipher.
+    /// - Throws: `refused` if OpenSSL does not take the cipher.
     init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {
         guard let context = unsafe EVP_CIPHER_CTX_new() else { throw CryptoError(.refused, "the cipher has no memory") }
         unsafe EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
@@ -87,7 +87,7 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
         }
     }
 
-    /// Transforms `input` whole into `target` and returns the bytes written, or nil when the cipher refuses.
+    /// Transforms `input` whole into `target` and returns the bytes written, or nil if the cipher refuses.
     package mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
         unsafe input.withUnsafeBytes { input in
             var written: CInt = 0

@@ -24,7 +24,7 @@ package struct CryptoError: CodedError {
 extension ErrorCode where Failure == CryptoError {
     /// The last block does not end in PKCS#7 padding: the wrong key, or altered cipher text.
     package static var padding: Self { Self("crypto.padding") }
-    /// The input cannot be as long as it is.
+    /// The input has an invalid length.
     package static var length: Self { Self("crypto.length") }
     /// A key has a length the algorithm does not have.
     package static var keyLength: Self { Self("crypto.key-length") }

@@ -38,7 +38,7 @@ package struct Scrypt: Sendable, Hashable {
     ///   - salt: 16 random bytes or more.
     ///   - count: bytes of the key.
     /// - Returns: the key.
-    /// - Throws: `crypto.refused` when there is not enough memory.
+    /// - Throws: `crypto.refused` if there is not enough memory.
     package func key(_ passphrase: Secret, salt: [UInt8], count: Int) throws(CryptoError) -> Secret {
         _ = OpenSSL.shared
         defer { ERR_clear_error() }

@@ -10,7 +10,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
     package let count: Int
     private let start: UnsafeMutableRawPointer
 
-    /// Zeroed bytes that `fill` replaces, or nothing when it answers false.
+    /// Zeroed bytes that `fill` replaces, or nothing if it answers false.
     init?(count: Int, filledBy fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
         precondition(count >= 0, "a secret has no negative length")
         self.count = count
@@ -27,7 +27,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
         }
     }
 
-    /// Copies `bytes`; the array itself stays as it is until its memory is used again.
+    /// Copies `bytes`; the array itself keeps them until its memory is reused.
     package convenience init(_ bytes: [UInt8]) {
         self.init(copying: bytes.rawSpan)
     }

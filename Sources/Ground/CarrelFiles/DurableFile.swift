@@ -14,13 +14,13 @@ package enum DurableFile {
         case required
     }
 
-    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name. Concurrent calls for one file, also of other
-    /// processes, wait for each other.
+    /// Writes a new file of mode 0600 next to the old one, syncs it, and renames it. Concurrent calls for one file, also from
+    /// other processes, wait for each other.
     ///
     /// - Parameters:
-    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` beside it, which the next call reuses.
+    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` next to it, which the next call reuses.
     ///   - bytes: the content.
-    ///   - keepsExisting: whether a file that is already there stays, such as one that another process made meanwhile.
+    ///   - keepsExisting: whether an existing file stays, such as one that another process created meanwhile.
     ///   - folderSync: how the name is made durable.
     /// - Throws: ``FileError`` `file.write` or `file.sync`.
     package static func replace(
@@ -56,7 +56,7 @@ package enum DurableFile {
     /// - Parameters:
     ///   - path: the new file.
     ///   - bytes: the content.
-    /// - Throws: ``FileError`` `file.write` where there is a file already, which stays, or the content cannot be written.
+    /// - Throws: ``FileError`` `file.write` if there is a file already, which stays, or the content cannot be written.
     package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(.write, path) }
@@ -97,7 +97,7 @@ package enum DurableFile {
 
     /// Waits for the lock of an open file and empties it.
     ///
-    /// - Returns: false when the path leads to another file, or to none, by then.
+    /// - Returns: false if the path leads to another file, or to none, by then.
     private static func isEmptied(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw FileError(.write, path) }
@@ -108,7 +108,8 @@ package enum DurableFile {
         // the call before may have given this file its name, or removed it
         guard unsafe lstat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino else { return false }
         guard opened.st_nlink == 1, opened.st_uid == geteuid() else {
-            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not private
+            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not
+            // private
             guard unsafe unlink(path) == 0 else { throw FileError(.write, path) }
             return false
         }

@@ -61,7 +61,7 @@ extension JSON {
     /// The members of an object; nil for anything else.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of an object by its name; nil when there is none, or for every value but an object.
+    /// The member of an object by its name; nil if there is none, or for every value but an object.
     ///
     /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? { object?[name] }

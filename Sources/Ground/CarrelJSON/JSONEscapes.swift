@@ -59,7 +59,7 @@ enum JSONEscapes {
         return (scalar, 12)
     }
 
-    /// The number in the `\uXXXX` at `position`; nil when there is none.
+    /// The number in the `\uXXXX` at `position`; nil if there is none.
     private static func codeUnit(_ raw: RawSpan, _ position: Int) -> UInt16? {
         guard raw.matches("\\u", at: position), raw.byteCount - position >= 6 else { return nil }
         var unit: UInt16 = 0

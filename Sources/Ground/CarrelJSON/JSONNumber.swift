@@ -25,7 +25,7 @@ public struct JSONNumber: Sendable {
         self.value = .real(value)
     }
 
-    /// A number as it was read; nil when it is beyond the range of a double. The text must follow RFC 8259 §6.
+    /// A number as it was read; nil if it is beyond the range of a double. The text must follow RFC 8259 §6.
     init?(text: String, isInteger: Bool) {
         // "-0" is a number of its own: the integers have no negative zero
         if isInteger, let integer = Int64(text), integer != 0 || text == "0" {

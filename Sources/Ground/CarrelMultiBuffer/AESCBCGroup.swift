@@ -10,7 +10,7 @@ import CarrelThreads
 ///
 /// A block of CBC waits for the block before it, so one message leaves most of the processor idle. Messages side by side do not
 /// wait for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are
-/// encrypted one after the other.
+/// encrypted one after another.
 package enum AESCBCGroup {
     /// A message of whole blocks, encrypted where it lies. The caller adds the padding.
     @safe

@@ -6,7 +6,7 @@ package final class BlockingExecutor: TaskExecutor {
     private let threads: BlockingThreadPool
 
     /// - Parameters:
-    ///   - name: of the threads.
+    ///   - name: the threads' name.
     ///   - count: how many there are.
     ///   - starter: starts the threads.
     package init(name: String, count: Int, starter: ThreadStarter = .system) {

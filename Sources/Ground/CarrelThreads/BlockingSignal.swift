@@ -7,7 +7,7 @@ import Glibc
 package final class BlockingSignal: Sendable {
     private let descriptor: Int32
 
-    /// Nil when there are too many open files.
+    /// Nil if there are too many open files.
     package init?() {
         descriptor = clinux_eventfd()
         guard descriptor >= 0 else { return nil }

@@ -39,7 +39,7 @@ package final class BlockingWork: Sendable {
     /// Runs an asynchronous operation on other threads, and waits for it. Blocks: never on threads that run tasks.
     ///
     /// - Parameter operation: cancelled with the work of this thread.
-    /// - Returns: what the operation returns; nil when there are too many open files for a wait.
+    /// - Returns: what the operation returns; nil if there are too many open files for a wait.
     /// - Throws: what the operation throws.
     package static func wait<Result: Sendable>(for operation: @escaping @Sendable () async throws -> Result) throws -> Result? {
         guard let signal = BlockingSignal() else { return nil }

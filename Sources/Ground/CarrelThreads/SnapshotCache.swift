@@ -2,7 +2,8 @@
 
 public import CarrelBytes
 
-/// A bounded cache of what a database holds. An entry is fresh for a time to live; what was read before a change is not kept after it.
+/// A bounded cache of what a database holds. An entry is fresh for a time to live; what was read before a change is not kept
+/// after it.
 ///
 /// Every entry costs 1. In line wherever it is used, like ``Locked``: a look-up is on the path of every segment.
 public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -30,7 +31,7 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The result of a look-up.
     public struct Found: Sendable {
-        /// The value; nil where there is none.
+        /// The value; nil if there is none.
         public let value: Value?
         /// Whether the value is younger than the time to live.
         public let isFresh: Bool

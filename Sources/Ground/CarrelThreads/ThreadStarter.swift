@@ -16,7 +16,7 @@ package struct ThreadRefused: Error, Equatable, Sendable, CustomStringConvertibl
     package var description: String { "the system refused a thread (\(status)): try again (thread.refused)" }
 }
 
-/// Starts threads that do not have to exist: the caller goes on without one that the system refuses.
+/// Starts optional threads: if the system refuses one, the caller continues without it.
 package struct ThreadStarter: Sendable {
     /// The body of a thread.
     package typealias Body = @Sendable () -> Void

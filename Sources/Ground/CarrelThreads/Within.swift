@@ -5,7 +5,7 @@
 /// - Parameters:
 ///   - limit: how long to wait.
 ///   - work: what to do.
-/// - Returns: nil when the time is over.
+/// - Returns: nil if the time is over.
 /// - Throws: what `work` throws in time.
 package func within<Result: Sendable>(
     _ limit: Duration,

@@ -41,7 +41,7 @@ package enum HTMLEntities {
     /// - Parameters:
     ///   - text: what follows an ampersand.
     ///   - isAttribute: whether it is the value of an attribute, in which a reference needs its semicolon.
-    /// - Returns: the characters and where the reference ends; nil where none begins.
+    /// - Returns: the characters and where the reference ends; nil if none begins.
     package static func reference<Text: Collection<Unicode.Scalar>>(
         in text: Text,
         isAttribute: Bool = false
@@ -85,8 +85,8 @@ package enum HTMLEntities {
         return (String(Character(scalar(value))), end)
     }
 
-    /// The character of a number: those that it cannot be are replaced, and those of Windows are what they were meant to be
-    /// (§13.2.5.80).
+    /// The character of a numeric reference: invalid numbers are replaced, and numbers of Windows-1252 are mapped to its
+    /// characters (§13.2.5.80).
     private static func scalar(_ value: UInt32) -> Unicode.Scalar {
         if 0x80...0x9f ~= value { return windows[Int(value) - 0x80] }
         guard value > 0, let scalar = Unicode.Scalar(value) else { return "\u{fffd}" }

@@ -20,7 +20,7 @@ package struct UTF16Decoder {
     /// Looks at the first bytes of a document of XML or HTML: for a byte order mark, or else for `<` as UTF-16 writes it
     /// (XML 1.0 appendix F).
     ///
-    /// - Parameter head: at least two bytes; nil where it is not UTF-16.
+    /// - Parameter head: at least two bytes; nil if it is not UTF-16.
     package init?(head: some Sequence<UInt8>) {
         switch Array(head.prefix(2)) {
         case [0xfe, 0xff], [0, UInt8(ascii: "<")]: self.init(isBigEndian: true)

@@ -7,7 +7,7 @@ package struct XMLElement: Sendable, Equatable {
     package var name: XMLName
     package var attributes: [XMLAttribute]
     package var children: [XMLElement]
-    /// The character data between its tags, without that of its children.
+    /// The character data between its tags, without its children's.
     package var text: String
 
     package init(_ name: XMLName, attributes: [XMLAttribute] = [], children: [XMLElement] = [], text: String = "") {

@@ -32,9 +32,9 @@ struct XMLEventCollector: ~Copyable {
     /// Declarations of name spaces in scope: how many each open element made that made any, and all of them.
     private var declarations: [(depth: Int, count: Int)] = []
     private var declared = 0
-    /// Attributes that the DOCTYPE declares, and those of them that are declarations of name spaces.
+    /// The numbers of attributes with defaults in the DOCTYPE, and of namespace declarations among them.
     private var defaults = (all: 0, namespaces: 0)
-    /// Of events; a tag has its own.
+    /// The names in events; a tag has its own.
     let names = XMLNames()
 
     /// Declarations of name spaces in scope, at most: for every name with a prefix the library looks through them.

@@ -3,12 +3,12 @@
 import CXML
 package import CarrelBytes
 
-/// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they come.
+/// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they arrive.
 ///
-/// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE unless told to, and
-/// even then nothing is loaded from elsewhere and no declared entity is expanded. The first bytes say which of the two it is, whatever
-/// the document declares; places in UTF-16 are those of the same text in UTF-8. Every size has a limit, and memory for what was not taken yet
-/// is bounded by them.
+/// It is strict: malformed documents and undeclared prefixes are errors. It accepts no DOCTYPE by default, and even then nothing
+/// is loaded from elsewhere and no declared entity is expanded. The first bytes decide the encoding, whatever the document
+/// declares; positions in UTF-16 count the same text in UTF-8. Every size has a limit, which also bounds the memory for pending
+/// events.
 @safe
 package struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
@@ -16,7 +16,7 @@ package struct XMLReader: ~Copyable {
     private let collector: UnsafeMutablePointer<XMLEventCollector>
     private let limits: XMLLimits
     private var size = 0
-    /// The document's first bytes, while they could be those of a byte order mark.
+    /// The document's first bytes, while they could be a byte order mark.
     private var head: [UInt8] = []
     private var hasBegun = false
     private var hasByteOrderMark = false
@@ -29,7 +29,7 @@ package struct XMLReader: ~Copyable {
     package var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
     /// Bytes that the library has, without the mark.
     private var parsed = 0
-    /// The start tag that goes on behind them.
+    /// The start tag that continues after them.
     private var openTag: XMLOpenTag?
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]

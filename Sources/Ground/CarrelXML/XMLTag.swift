@@ -11,7 +11,7 @@ package struct XMLTag: ~Copyable {
     /// The parser's own texts, which it ends with a NUL. Nil for an element in no name space.
     private var localName: UnsafePointer<xmlChar>?
     private var uri: UnsafePointer<xmlChar>?
-    /// Five pointers for each attribute: local name, prefix, name space, the value's first byte and the one behind its last.
+    /// Five pointers for each attribute: local name, prefix, namespace, the value's first byte and the byte after its last.
     private var attributes = unsafe UnsafeBufferPointer<UnsafePointer<xmlChar>?>(start: nil, count: 0)
     private let names = XMLNames()
 
@@ -89,7 +89,7 @@ package struct XMLTag: ~Copyable {
     ///   - local: its local name.
     ///   - value: the value.
     ///   - isPlain: whether only one that is in no name space counts.
-    /// - Returns: false where there is no such attribute.
+    /// - Returns: false if there is no such attribute.
     package func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
         guard let bytes = unsafe bytes(local, isPlain: isPlain) else { return false }
         let span = value.utf8.span
@@ -100,7 +100,7 @@ package struct XMLTag: ~Copyable {
         }
     }
 
-    /// The element as it is before its content.
+    /// The element without its content.
     package var element: XMLElement {
         var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
         unsafe element.attributes.reserveCapacity(attributes.count / 5)

@@ -12,7 +12,7 @@ package struct XMLTree: ~Copyable {
     /// Whether a limit ended the document, and nothing else was wrong with it.
     package var isOverLimit: Bool { reader.isOverLimit }
 
-    /// The bytes read at a time, so that few events are in memory beside the elements.
+    /// The bytes read at a time, so that few events are in memory in addition to the elements.
     private static let pieceSize = 64 << 10
 
     /// - Parameters:

@@ -70,11 +70,11 @@ package struct XMLWriter: Sendable {
         escape(text, inAttribute: false)
     }
 
-    /// A comment, which may stand behind the document too. No text ends it early: `--` is written as `- -`, and so is a `-` at its
+    /// A comment, which may also follow the document. No text ends it early: `--` is written as `- -`, and so is a `-` at its
     /// end.
     ///
-    /// - Parameter text: what it says.
-    /// - Returns: the comment with its marks.
+    /// - Parameter text: the text.
+    /// - Returns: the comment with its delimiters.
     package static func comment(_ text: String) -> [UInt8] {
         var bytes = Array("<!-- ".utf8)
         var last: Unicode.Scalar = " "
@@ -92,7 +92,7 @@ package struct XMLWriter: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The bytes written, for a stream; writing goes on behind them.
+    /// The bytes written, for a stream; writing continues after them.
     package mutating func take() -> [UInt8] {
         closeTag()
         defer { bytes = [] }
@@ -130,7 +130,7 @@ package struct XMLWriter: Sendable {
             case "<": bytes += "&lt;".utf8
             case ">": bytes += "&gt;".utf8
             case "\"" where inAttribute: bytes += "&quot;".utf8
-            // Written as they are, a parser would make spaces of them (§3.3.3), or a line feed of a carriage return (§2.11).
+            // Unescaped, a parser would turn them into spaces (§3.3.3), or a carriage return into a line feed (§2.11).
             case "\t" where inAttribute: bytes += "&#9;".utf8
             case "\n" where inAttribute: bytes += "&#10;".utf8
             case "\r": bytes += "&#13;".utf8

@@ -4,7 +4,7 @@ import CZlib
 
 /// The checksum of gzip and ZIP (RFC 1952 §8, PKWARE APPNOTE §4.4.7) of bytes that come in pieces.
 package struct CRC32: Sendable {
-    /// Of the bytes so far.
+    /// The checksum of the bytes so far.
     package private(set) var value: UInt32 = 0
 
     package init() {}

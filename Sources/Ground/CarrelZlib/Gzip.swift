@@ -7,7 +7,7 @@ package enum Gzip {
     /// - Parameters:
     ///   - bytes: what is compressed.
     ///   - level: from 1, which is fast, to 9.
-    /// - Returns: nil when it would not be smaller.
+    /// - Returns: nil if it would not be smaller.
     package static func compress(_ bytes: [UInt8], level: Int32 = 4) -> [UInt8]? {
         let out = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { out, count in
             unsafe bytes.withUnsafeBufferPointer { bytes in

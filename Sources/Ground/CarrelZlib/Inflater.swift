@@ -26,7 +26,7 @@ package final class Inflater {
         unsafe stream.deallocate()
     }
 
-    /// One that goes on from the same place, on its own.
+    /// An independent copy that continues from the same position.
     package func copy() -> Inflater {
         unsafe Inflater { unsafe inflateCopy($0, stream) }
     }

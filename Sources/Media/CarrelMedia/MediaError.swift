@@ -37,9 +37,9 @@ public struct MediaError: CodedError {
 }
 
 extension ErrorCode where Failure == MediaError {
-    /// The bytes are not what their format says they must be.
+    /// The bytes violate their format.
     public static var malformed: Self { Self("media.malformed") }
-    /// A key that it needs was not given.
+    /// A required key was not supplied.
     public static var missingKey: Self { Self("media.missing-key") }
     /// A key is not written as one.
     public static var badKey: Self { Self("media.bad-key") }
@@ -49,9 +49,9 @@ extension ErrorCode where Failure == MediaError {
     public static var wrongKey: Self { Self("media.wrong-key") }
     /// No check of the clear bytes shows a key to be right, and the caller requires one.
     public static var unverifiedKey: Self { Self("media.unverified-key") }
-    /// Its protection or its coding is not one that Carrel knows.
+    /// Carrel does not support its protection or its coding.
     public static var unsupported: Self { Self("media.unsupported") }
-    /// The license asks for controls of the output that a plain file does not have.
+    /// The license requires output controls that a plain file does not have.
     public static var outputControl: Self { Self("media.output-control") }
     /// A file cannot be read.
     public static var unavailable: Self { Self("media.unavailable") }

@@ -5,13 +5,13 @@ package import CarrelMP4
 
 /// One box of a file, with the boxes in it.
 package struct BoxTree: Sendable {
-    /// The four characters of its type; of PIFF's and other `uuid` boxes the type behind them too.
+    /// The four-character type; for `uuid` boxes, such as PIFF's, followed by the extended type.
     package var type: String
     /// The offset of its header.
     package var offset: Int64
     /// Bytes, header and all.
     package var size: Int64
-    /// The boxes in it, where it is one that holds boxes.
+    /// The child boxes, if it is a container box.
     package var boxes: [BoxTree]
 
     private static let containers: Set<String> = [

@@ -50,7 +50,7 @@ extension JSON {
         return microseconds == 0 ? .integer(whole) : .real((Double(whole) * 1e6 + Double(microseconds)) / 1e6)
     }
 
-    /// Units of a time scale as seconds; null where there is no scale.
+    /// Units of a timescale as seconds; null without a timescale.
     static func seconds(_ units: Int64, of timescale: Int) -> JSON {
         timescale > 0 ? .real(Double(units) / Double(timescale)) : .null
     }

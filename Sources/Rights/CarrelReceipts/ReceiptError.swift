@@ -11,7 +11,7 @@ package struct ReceiptError: CodedError {
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String
-    /// Which environment it is of, where that is what is wrong and a store has it.
+    /// The environment of the receipt, if it is the wrong one of a store that has several.
     package let environment: StoreEnvironment?
 
     package init(_ code: Code, _ message: String, environment: StoreEnvironment? = nil) {
@@ -30,7 +30,7 @@ extension ErrorCode where Failure == ReceiptError {
     package static var untrusted: Self { Self("receipt.untrusted") }
     /// It is of another app.
     package static var bundle: Self { Self("receipt.bundle") }
-    /// It is of another environment, such as a sandbox's where real purchases count.
+    /// It is from an environment that is not accepted, such as a sandbox.
     package static var environment: Self { Self("receipt.environment") }
     /// The store product is not mapped to a plan or product.
     package static var unmapped: Self { Self("receipt.unmapped") }

@@ -3,7 +3,7 @@
 public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
+/// The response to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
 public enum CredentialsAnswer: Sendable, Equatable {
     /// - headers: further header fields that the download has to carry.
     case granted(userID: String, password: String, headers: [Header] = [])
@@ -43,7 +43,7 @@ public enum CredentialsAnswer: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// Reads a server's answer. An `error` counts wherever it is, in the credentials or as the root; other children are passed over.
+    /// Reads a server's response. An `error` is recognized in the credentials or as the root; other children are ignored.
     ///
     /// - Parameter bytes: the document.
     /// - Returns: the credentials or the refusal.

@@ -32,7 +32,7 @@ package struct Entitlement: Sendable {
         package let effect: Effect
         /// Why, as a sentence without a period.
         package let reason: String
-        /// When a rule that grants ceases to; nil where no date says so.
+        /// When a granting rule expires; nil if no date limits it.
         package let until: Instant?
 
         package init(rule: String, effect: Effect, reason: String, until: Instant? = nil) {
@@ -133,7 +133,7 @@ package struct Entitlement: Sendable {
         }
     }
 
-    /// Whether the account has everything there is, so that its answer lists no issues.
+    /// Whether the account has everything, so that its response lists no issues.
     package func coversEverything(at now: Instant) -> Bool {
         subscriptions.contains { $0.plan.scope == .everything && $0.isCurrent(at: now) }
     }

@@ -2,11 +2,11 @@
 
 import CarrelXML
 
-/// Puts an answer together from its events, so that a long list of issues is never a tree.
+/// Assembles a response from parser events, so that a long list of issues never becomes a tree.
 struct SubscriptionReading {
     private var head: SubscriptionAnswer?
     private var issues: [String]?
-    /// Nil when the document was something else.
+    /// The response; nil if the document was something else.
     var answer: SubscriptionAnswer? {
         var answer = head
         answer?.issues = issues

@@ -4,10 +4,11 @@ import CarrelBytes
 import CarrelXML
 package import CarrelRights
 
-/// An XML document that tells a reader what to do next: register with a user, acquire a license, or deregister.
+/// An XML document that instructs a reader to register with a user, acquire a license, or deregister.
 ///
-/// The shape of `ActionToken` and `LicenseAcquisition` is the observed one of Marlin Broadband. Public samples of the other two operations
-/// do not exist: their elements are named by analogy. The business token inside is Carrel's own (``SealedToken``); nothing is certified.
+/// The format of `ActionToken` and `LicenseAcquisition` follows observed Marlin Broadband documents. Public samples of the other
+/// two operations do not exist: their elements are named by analogy. The business token inside is Carrel's own (``SealedToken``);
+/// nothing is certified.
 package struct ActionToken: Sendable, Hashable {
     /// The name space of the root.
     package static let namespace = "urn:marlin:broadband:1-2:nemo:services:action-token"

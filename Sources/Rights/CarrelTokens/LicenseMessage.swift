@@ -9,9 +9,9 @@ package import CarrelRights
 
 /// A license service message: an entitlement that a portal signs for a license service, as a JSON Web Token in `X-AxDRM-Message`.
 ///
-/// The shape is that of Axinom's public documents: a message for an Axinom tenant can be written with that tenant's communication key, and
-/// the same message is taken by Carrel's license service. It is shape-compatible, not Axinom's own implementation, and not certified.
-/// Only ``read(_:keys:at:)`` makes one of what came from outside.
+/// The format follows Axinom's public documents: a message for an Axinom tenant can be written with that tenant's communication
+/// key, and Carrel's license service accepts the same message. It is format-compatible, not Axinom's own implementation, and not
+/// certified. Only ``read(_:keys:at:)`` creates a message from untrusted input.
 package struct LicenseMessage: Sendable, Equatable {
     /// A secret that portal and license service share: it signs messages, and encrypts the keys in them.
     package struct CommunicationKey: Sendable, Equatable {
@@ -78,7 +78,7 @@ package struct LicenseMessage: Sendable, Equatable {
 
         package var version: Version
         package var keys: KeySource
-        /// From when on the license plays; nil for now.
+        /// Start of validity; nil for immediately.
         package var startsAt: Instant?
         /// From when on it does not play; nil for never.
         package var expiresAt: Instant?
@@ -131,7 +131,7 @@ package struct LicenseMessage: Sendable, Equatable {
         case fairplay, playready, widevine
     }
 
-    /// Rules for licenses of one system; nil where the message sets none.
+    /// Rules for licenses of one system; nil if the message sets none.
     package struct SystemLicense: Sendable, Equatable {
         package var realTimeExpiration: Bool?
         /// Seconds from the first play on.
@@ -154,7 +154,7 @@ package struct LicenseMessage: Sendable, Equatable {
     package enum KeySource: Sendable, Equatable {
         /// These, 1 to 64; one that is not listed is denied.
         case inline([ContentKey])
-        /// Those that the player asks for, derived from a seed.
+        /// The keys that the player requests, derived from a seed.
         case licenseRequest(seedID: String?, policy: String?)
         /// These of the license service's store, 1 to 64.
         case stored([ContentKey])
@@ -163,8 +163,8 @@ package struct LicenseMessage: Sendable, Equatable {
     /// A key, by its id.
     package struct ContentKey: Sendable, Equatable {
         package var id: KeyID
-        /// 16 bytes; nil where the license service has it. It travels as one block under the communication key, its id as the
-        /// initialization vector.
+        /// 16 bytes; nil if the license service has the key. It is sent as one block encrypted with the communication key, with
+        /// its ID as the initialization vector.
         package var key: Secret?
         /// The initialization vector of the content, 16 bytes, for systems that take it from the license.
         package var iv: [UInt8]?
@@ -182,7 +182,7 @@ package struct LicenseMessage: Sendable, Equatable {
         }
     }
 
-    /// Rules for outputs and devices. A key whose policy a device cannot meet is left out of the license.
+    /// Rules for outputs and devices. A key is left out of the license if a device does not satisfy its policy.
     package struct UsagePolicy: Sendable, Equatable {
         package var name: String
         package var systems: [System: SystemPolicy] = [:]
@@ -195,7 +195,7 @@ package struct LicenseMessage: Sendable, Equatable {
         }
     }
 
-    /// Rules of one system; nil where the policy sets none.
+    /// Rules of one system; nil if the policy sets none.
     package struct SystemPolicy: Sendable, Equatable {
         /// `TYPE0` is the one documented value for FairPlay; others pass through.
         package var hdcp: String?
@@ -252,7 +252,7 @@ extension LicenseMessage {
     /// Seconds of any duration: a hundred years.
     static let maxDuration = 3_153_600_000
 
-    /// Checks that the parts go together.
+    /// Checks that the parts are consistent.
     ///
     /// - Throws: `rights.malformed`.
     func check() throws(RightsError) {

@@ -75,14 +75,14 @@ package struct SealedToken: Sendable, Hashable {
         return try SealedToken(bytes: head + nonce + sealed)
     }
 
-    /// Opens the token: nothing of it is read before its seal is checked.
+    /// Opens the token. Its seal is checked before any of it is read.
     ///
     /// - Parameters:
-    ///   - kind: the kind that is expected.
-    ///   - keys: the service's keys by their number, those of earlier tokens too.
+    ///   - kind: the expected kind.
+    ///   - keys: the service's keys by number, including those of earlier tokens.
     ///   - now: the service's time.
     /// - Returns: the grant.
-    /// - Throws: `rights.token` for one that is forged, altered, of another kind or another service; `rights.expired`.
+    /// - Throws: `rights.token` for a forged or altered token, or one of another kind or service; `rights.expired`.
     package func open(as kind: BusinessRules.Kind, keys: [UInt8: Secret], at now: Instant) throws(RightsError) -> BusinessRules {
         guard bytes[2] == kind.rawValue else { throw RightsError(.token, "the token is of another kind") }
         guard let key = keys[bytes[1]] else {

@@ -5,11 +5,11 @@ import CarrelHTTP
 public import CarrelHTTPClient
 public import CarrelSubscription
 
-/// Makes the five calls of Pugpig's security interface: the side of the app, or of a server that asks another.
+/// Makes the five calls of Pugpig's security interface, as an app or as a server that calls another.
 ///
-/// It follows no redirects, and takes an answer only with a status of 2xx, whole and within the limits.
+/// It follows no redirects, and accepts a response only with a 2xx status, complete and within the limits.
 public struct SubscriptionCalls: Sendable {
-    /// The longest answer that is taken, in bytes.
+    /// The maximum size of a response, in bytes.
     public static let maxAnswerBytes: Int64 = 8 << 20
     /// 5 s to connect, 15 s in all, 10 s without progress.
     public static let timeouts = ClientTimeouts(connect: .seconds(5), total: .seconds(15), stall: .seconds(10))
@@ -20,10 +20,10 @@ public struct SubscriptionCalls: Sendable {
     /// Creates calls to one provider.
     ///
     /// - Parameters:
-    ///   - endpoints: where to ask.
-    ///   - client: makes the requests.
-    ///   - timeouts: how long one call may take.
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    ///   - endpoints: the URLs to call.
+    ///   - client: sends the requests.
+    ///   - timeouts: the time limit of one call.
+    /// - Throws: `upstream.address` if a URL cannot be used.
     public init(
         _ endpoints: SubscriptionEndpoints,
         client: HTTPClient,
@@ -37,25 +37,25 @@ public struct SubscriptionCalls: Sendable {
     /// Whether tokens can be renewed.
     public var canRenew: Bool { endpoints.renew != nil }
 
-    /// Signs in. A refusal is an answer, not an error.
+    /// Signs in. A refusal is a response, not an error.
     ///
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; sent once and kept nowhere.
     ///   - device: an identifier of the app's installation; nil sends none.
     /// - Returns: a token, or the system's refusal.
-    /// - Throws: why there was no answer.
+    /// - Throws: the reason for a missing response.
     public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
         var values: [(SubscriptionEndpoints.Parameter, String)] = [(.username, name), (.password, password)]
         if let device { values.append((.device, device)) }
         return try await ask(endpoints.signIn, values, SignInAnswer.parse)
     }
 
-    /// Asks for a token in place of an old one.
+    /// Requests a new token for an old one.
     ///
     /// - Parameter token: the old token.
     /// - Returns: a new token, or the refusal.
-    /// - Throws: `upstream.unsupported` where tokens cannot be renewed.
+    /// - Throws: `upstream.unsupported` if tokens cannot be renewed.
     public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
         guard let address = endpoints.renew else { throw UpstreamError(.unsupported, "tokens cannot be renewed") }
         return try await ask(address, [(.token, token)], SignInAnswer.parse)
@@ -81,7 +81,7 @@ public struct SubscriptionCalls: Sendable {
         try await ask(endpoints.credentials, [(.token, token), (.product, product)], CredentialsAnswer.parse)
     }
 
-    /// Ends a token; does nothing where there is no such call.
+    /// Ends a token; does nothing if the system has no such call.
     ///
     /// - Parameter token: the token to end.
     /// - Throws: ``UpstreamError`` if the provider cannot be reached or refuses.

@@ -25,13 +25,14 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     public var verify: String
     /// The address of "Edition credentials", or a template of it.
     public var credentials: String
-    /// Nil: tokens cannot be renewed.
+    /// The renewal URL; nil if tokens cannot be renewed.
     public var renew: String?
-    /// Nil: signing out is not reported.
+    /// The sign-out URL; nil if signing out is not reported.
     public var signOut: String?
-    /// The names of parameters, where an address is not a template.
+    /// The names of parameters, for URLs that are not templates.
     public var names: [Parameter: String] = [:]
-    /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
+    /// Whether parameters are sent as a form by POST, rather than in the query by GET. A template's query is then part of the
+    /// form, too.
     public var usesForm = true
 
     /// Creates endpoints from addresses or templates.

@@ -5,14 +5,14 @@ import CarrelCrypto
 import CarrelHome
 import CarrelStore
 
-/// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
+/// The audit log: entries are appended in the transaction of the recorded change, then sealed into a chain.
 ///
 /// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
 /// is changed, removed or inserted after it was sealed breaks the chain, and ``verify()`` reports where. An entry recorded with a
 /// change is sealed a moment later, by ``seal()``, so that transactions do not wait for one another at the end of the chain;
 /// entries of ``AuditBatchWriter`` are sealed when they are written. The last seal is stored outside the database, so that
-/// unsealed entries take the place of no sealed ones. What is not sealed yet is not protected: who can write to the database can
-/// add entries, and change those of the last second.
+/// unsealed entries cannot replace sealed ones. Unsealed entries are not protected: an attacker with write access to the database
+/// can add entries, and change entries of the last second.
 package struct Audit: Sendable {
     let database: any Database
     package let clock: any WallClock
@@ -35,7 +35,7 @@ package struct Audit: Sendable {
         /// On what: an id.
         package let subject: String
         package let outcome: Outcome
-        /// Why, as a stable word; empty where the outcome says it all.
+        /// Why, as a stable word; empty if the outcome says it all.
         package let reason: String
         package let requestID: String
 
@@ -80,10 +80,10 @@ package struct Audit: Sendable {
         archive = AuditArchive(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that are over
-    /// are written first.
+    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that
+    /// are over are written first.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
+    /// - Throws: ``ServerError`` `conflict` if what was sealed before is gone or is another; nothing is sealed then.
     package func seal() async throws {
         var unwritten: (any Error)?
         do {

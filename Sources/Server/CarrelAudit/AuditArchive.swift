@@ -8,8 +8,8 @@ package import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last that of its final
-/// row.
+/// The audit log in a file: lines of JSON; the first has the number of the row before the archive, the last has the number of its
+/// final row.
 ///
 /// A line holds a row as the chain seals it, with the bytes of its page if it refers to one. So the file can be verified by
 /// itself, and its end joins it to the log.
@@ -26,7 +26,7 @@ package struct AuditArchive: Sendable {
 
     /// Writes the sealed rows that the log has, in their order.
     ///
-    /// - Throws: ``ServerError`` `conflict` where a row is not what was sealed; what the database and `write` throw.
+    /// - Throws: ``ServerError`` `conflict` if a row is not what was sealed; what the database and `write` throw.
     package func write(_ write: (JSON) async throws -> Void) async throws {
         let start = try await database.read { [chain] in try chain.mark(.checkpoint, in: $0) }
         try await write(["format": .string(Self.format), "after": start.map(Self.json) ?? .null])
@@ -87,7 +87,7 @@ package struct AuditArchive: Sendable {
     ///
     /// - Parameters:
     ///   - lines: of rows.
-    ///   - start: the row before the first; nil where that is the first of all.
+    ///   - start: the row before the first; nil if that is the first of all.
     /// - Returns: whether they are what was sealed.
     /// - Throws: ``ServerError`` `invalid` for lines that are not rows.
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {

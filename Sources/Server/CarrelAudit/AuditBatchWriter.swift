@@ -140,7 +140,7 @@ package final class AuditBatchWriter: Sendable {
         }
     }
 
-    /// Writes what has come; false when there is nothing any more.
+    /// Writes what has come; false if there is nothing any more.
     private func writeGroup() async -> Bool {
         let (failure, isAwaited) = state.withLock { ($0.failure, !$0.next.waiters.isEmpty) }
         if let failure {

@@ -16,9 +16,9 @@ package struct AuditCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - retention: how long entries stay that an archive has; nil for ever.
+    ///   - retention: how long entries stay that an archive has; nil forever.
     ///   - isProduct: whether an id is a product's, which entries are looked up by.
-    /// - Throws: ``ServerError`` `masterKey` where the key of the chain is missing.
+    /// - Throws: ``ServerError`` `masterKey` if the key of the chain is missing.
     package init(
         _ context: ServiceContext,
         retention: Duration?,

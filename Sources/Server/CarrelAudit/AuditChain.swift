@@ -41,7 +41,7 @@ package final class AuditChain: Sendable {
 
     /// The number and the seal of the last entry that this home has seen sealed; nil before any was.
     ///
-    /// - Throws: ``ServerError`` `home` when the file does not say.
+    /// - Throws: ``ServerError`` `home` if the file does not say.
     func known() throws(ServerError) -> AuditHead.Mark? {
         let kept = try head.read()
         return last.withLock { last in
@@ -52,7 +52,7 @@ package final class AuditChain: Sendable {
 
     /// The number and the seal of the last sealed entry; nil before anything was sealed.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what this home has seen is gone or is another, `home` when the file does not say.
+    /// - Throws: ``ServerError`` `conflict` if what this home has seen is gone or is another, `home` when the file does not say.
     func end(in transaction: any Transaction) throws -> AuditHead.Mark? {
         if let known = try known(), try AuditStore.seal(of: known.number, in: transaction) != known.seal {
             // What was pruned is gone by right.
@@ -63,9 +63,9 @@ package final class AuditChain: Sendable {
         return try AuditStore.head(in: transaction) ?? mark(.checkpoint, in: transaction)
     }
 
-    /// A place in the chain that the database remembers; nil where there is none.
+    /// A place in the chain that the database remembers; nil if there is none.
     ///
-    /// - Throws: ``ServerError`` `conflict` where another than this home's server wrote it.
+    /// - Throws: ``ServerError`` `conflict` if another than this home's server wrote it.
     func mark(_ kind: AuditMark, in transaction: any Transaction) throws -> AuditHead.Mark? {
         guard let (mark, mac) = try AuditStore.mark(kind, in: transaction) else { return nil }
         let expected = key.authenticate(kind.sealed(mark).rawSpan)

@@ -6,10 +6,10 @@ import CarrelThreads
 /// Folds what an account repeats within a minute into two entries: the first immediately, and one that counts the others at the
 /// minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
 ///
-/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by the
-/// account that was to be signed in to. An account has
-/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit`` are
-/// not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
+/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by
+/// the account that was to be signed in to. An account has
+/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit``
+/// are not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
 package final class AuditFold: Sendable {
     /// Time for which repeats of an entry are counted.
     package static let window = Duration.seconds(60)
@@ -127,7 +127,7 @@ package final class AuditFold: Sendable {
             }
         }
 
-        /// Ends minutes that are over, or all where `now` is nil; false where there may be more.
+        /// Ends minutes that are over, or all where `now` is nil; false if there may be more.
         mutating func end(at now: Instant?, limit: Int) -> Bool {
             for _ in 0..<limit {
                 guard head < queue.count else { break }

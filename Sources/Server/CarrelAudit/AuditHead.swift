@@ -28,7 +28,7 @@ package struct AuditHead: Sendable {
 
     /// The last stored mark; nil before the first.
     ///
-    /// - Throws: ``ServerError`` `home` when there is a file and it does not say.
+    /// - Throws: ``ServerError`` `home` if there is a file and it does not say.
     package func read() throws(ServerError) -> Mark? {
         guard let file = unsafe fopen(path, "re") else {
             guard errno == ENOENT else { throw ServerError(.home, "\(path) cannot be read: \(systemReason())") }

@@ -120,7 +120,7 @@ package enum AuditStore {
         try transaction.row(head, []).map { AuditHead.Mark(number: try $0.integer(0), seal: try $0.blob(1)) }
     }
 
-    /// The seal of the entry of a number; nil when there is none.
+    /// The seal of the entry of a number; nil if there is none.
     static func seal(of number: Int64, in transaction: any Transaction) throws -> [UInt8]? {
         try transaction.row(sealOf, [.integer(number)]).map { try $0.blob(0) }
     }
@@ -198,10 +198,10 @@ package enum AuditStore {
     /// - Parameters:
     ///   - product: the product's id.
     ///   - actor: the account, or the subject upstream.
-    ///   - created: when the account was created; nil where the log has to be searched whole.
+    ///   - created: when the account was created; nil if the log has to be searched whole.
     ///   - transaction: to read in.
-    /// - Returns: the time and the rule; nil where none were.
-    /// - Throws: what the database throws.
+    /// - Returns: the time and the rule; nil if none were.
+    /// - Throws: the database's error.
     package static func lastGrant(
         of product: String,
         to actor: String,

@@ -38,7 +38,7 @@ extension Authority {
         /// When they were read: an ended key for requests goes within the hour.
         let readAt: Instant
 
-        /// - Throws: ``ServerError`` `server.home` where a key is missing, what unwrapping throws.
+        /// - Throws: ``ServerError`` `server.home` if a key is missing, what unwrapping throws.
         init(_ rows: [AuthorityStore.Key], _ document: AuthorityStore.Document, _ master: MasterKeyring.Shared, at now: Instant)
             throws
         {

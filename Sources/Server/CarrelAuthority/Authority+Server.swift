@@ -28,7 +28,8 @@ extension Authority {
 
     /// Issues a certificate for a TLS server, with a new key that is kept nowhere.
     ///
-    /// The root signs it, not the authority of players: readers trust the root, and what that authority signs names players alone.
+    /// The root signs it, not the authority of players: readers trust the root, and what that authority signs names players
+    /// alone.
     ///
     /// - Parameters:
     ///   - names: DNS names of the server.
@@ -63,7 +64,7 @@ extension Authority {
 
     /// The certificate of the key that requests are encrypted to, in DER, issued by the root. Its subject is the key's id.
     ///
-    /// - Throws: ``ServerError`` `server.home` where no such key is valid.
+    /// - Throws: ``ServerError`` `server.home` if no such key is valid.
     package func agreementCertificate() async throws -> [UInt8] {
         let keys = try await keys()
         let now = clock.now.wholeSecond

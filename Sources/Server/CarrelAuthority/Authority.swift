@@ -9,7 +9,8 @@ import CarrelRights
 package import CarrelStore
 import CarrelThreads
 
-/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per database.
+/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per
+/// database.
 package final class Authority: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -163,7 +164,7 @@ package final class Authority: Sendable {
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
-            // The newest key is the one made last, also where the clock went back or stands still.
+            // The newest key is the one made last, also if the clock went back or stands still.
             let order = max(now, (rows.map(\.createdAt).max() ?? now) + .seconds(1))
             guard let document = try AuthorityStore.document(in: transaction) else {
                 throw ServerError(.home, "the database has no keys of the certificate authority")

@@ -104,7 +104,7 @@ package enum AuthorityStore {
         }
     }
 
-    /// The number of the newest document; 0 where there is none.
+    /// The number of the newest document; 0 if there is none.
     static func number(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(newestNumber).map { try $0.integer(0) } ?? 0
     }

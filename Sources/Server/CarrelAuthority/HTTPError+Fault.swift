@@ -12,11 +12,11 @@ extension HTTPError {
     /// A refusal of a player, with its `fault`.
     ///
     /// - Parameters:
-    ///   - status: of the response.
+    ///   - status: the response's status.
     ///   - code: the stable identifier.
     ///   - detail: a lower-case sentence without a period.
     ///   - fault: the kind.
-    ///   - number: the player's number for it; nil where the kind says enough.
+    ///   - number: the player's number for it; nil if the kind says enough.
     ///   - headers: further fields of the response.
     init(
         _ status: HTTPStatus,

@@ -12,7 +12,8 @@ import CarrelThreads
 import CarrelThrottling
 import CarrelVault
 
-/// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the device.
+/// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the
+/// device.
 ///
 /// A code links the player that asked for it and no other: the player proves itself with the key of its certificate.
 package struct LinkCodes: Sendable {
@@ -69,7 +70,7 @@ package struct LinkCodes: Sendable {
     ///
     /// - Parameters:
     ///   - text: the signed request.
-    ///   - address: of the player, for the page that names it.
+    ///   - address: the player's address, for the page that names it.
     /// - Returns: the codes.
     /// - Throws: ``HTTPError`` with a code `link.…` or `personalization.…`.
     package func issue(_ text: String, from address: String) async throws -> Issued {
@@ -217,7 +218,8 @@ package struct LinkCodes: Sendable {
     ///   - address: the reader's.
     ///   - requestID: for the audit log.
     /// - Returns: the player; nil for letters of no code that waits.
-    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` when the player cannot be linked. Its code waits on.
+    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` when the player cannot be linked. Its code
+    ///   waits on.
     package func decide(
         _ typed: String,
         isApproved: Bool,

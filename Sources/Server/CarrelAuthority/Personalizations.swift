@@ -16,7 +16,7 @@ import CarrelThrottling
 package struct Personalizations: Sendable {
     /// The operator's settings of players.
     package struct Settings: Sendable {
-        /// Whether a copy needs a signed-in reader to be personalised.
+        /// Whether a copy needs a signed-in reader to be personalized.
         package var needsAccount = false
         /// Players without an account that never got a license, at most; 0 refuses them.
         package var unlinkedLimit = 100_000

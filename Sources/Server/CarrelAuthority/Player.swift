@@ -3,7 +3,7 @@
 package import CarrelBytes
 package import CarrelVault
 
-/// A personalised copy of an app on a device: two keys, a certificate, and the account that it is linked to, if any.
+/// A personalized copy of an app on a device: two keys, a certificate, and the account that it is linked to, if any.
 package struct Player: Sendable, Equatable {
     package let id: String
     /// The thumbprint of its signing key (RFC 7638).

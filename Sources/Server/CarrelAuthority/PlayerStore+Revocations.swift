@@ -20,8 +20,8 @@ extension PlayerStore {
     static let resumeRights = SQL("DELETE FROM revoked_rights WHERE suspended_for = $1")
     static let expiredRights = SQL("SELECT kind, id FROM revoked_rights WHERE until <= $1 ORDER BY until LIMIT $2")
     static let removeRight = SQL("DELETE FROM revoked_rights WHERE kind = $1 AND id = $2")
-    /// Serial numbers: of revoked players until the certificate's end, of suspended ones until they resume. The last column is 1 if the
-    /// signed list names the player instead.
+    /// Serial numbers: of revoked players until the certificate's end, of suspended ones until they resume. The last column is 1
+    /// if the signed list names the player instead.
     static let revokedSerials = SQL(
         """
         SELECT c.serial, COALESCE(p.revoked_at, p.suspended_at),
@@ -74,7 +74,7 @@ extension PlayerStore {
     /// - Parameters:
     ///   - kind: `player`, `license` or `kid`; `key` for the thumbprint of a revoked player's key, which no list has.
     ///   - id: the id.
-    ///   - end: the end of the license, after which it is in no list; nil where it has none.
+    ///   - end: the end of the license, after which it is in no list; nil if it has none.
     ///   - byStaff: whether staff made the entry: no other entry displaces it from a full list.
     ///   - account: the account whose suspension the entry lasts for; nil for good.
     ///   - now: the time.

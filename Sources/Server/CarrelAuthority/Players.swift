@@ -95,7 +95,8 @@ package struct Players: Sendable {
         case revoke
     }
 
-    /// Suspends, resumes or revokes a player. Revoking is for good: the copy of the app must be personalised again, with new keys.
+    /// Suspends, resumes or revokes a player. Revoking is for good: the copy of the app must be personalized again, with new
+    /// keys.
     ///
     /// - Parameters:
     ///   - id: the id.
@@ -157,7 +158,7 @@ extension Players: AccountParticipant {
             for player in players { try note(.erased, of: player, at: now, in: transaction) }
             count = try PlayerStore.erase(account, at: now, in: transaction)
         case .passwordReplaced:
-            // A thief of the password may have personalised a player with it.
+            // A thief of the password may have personalized a player with it.
             let players = try PlayerStore.players(of: account, in: transaction)
             count = try revoke(players, byStaff: byStaff, at: now, in: transaction)
         case .sessionStolen(let family, let devices):

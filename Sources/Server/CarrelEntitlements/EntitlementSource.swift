@@ -9,7 +9,7 @@ import CarrelWebAPI
 /// A source of entitlements: Carrel's own accounts, an upstream system, the canned users.
 ///
 /// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
-/// recognises the sign-in signs the user in; if none does, the last one's refusal is the response, as in the apps, which query
+/// recognizes the sign-in signs the user in; if none does, the last one's refusal is the response, as in the apps, which query
 /// their providers in the same way.
 package protocol EntitlementSource: Sendable {
     /// Its name in configuration, reports and the audit log.
@@ -103,7 +103,7 @@ package struct SignInRequest: Sendable {
 
 /// The outcome of a sign-in or a renewal.
 package enum SignInOutcome: Sendable, Equatable {
-    /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
+    /// - globalAuthPassword: a second credential, for feeds; nil if there is none.
     case token(String, globalAuthPassword: String? = nil)
     case refused(status: String, message: String?)
     /// Too many attempts, as we counted them, and how long to wait: no other source is to try the password either.
@@ -124,10 +124,10 @@ package struct SubscriptionStatus: Sendable {
     package var message: String?
     /// Name and value pairs for the app's own use.
     package var categories: [(scheme: String, term: String)]
-    /// The products, where they are listed one by one; nil when an active account has everything.
+    /// The products, where they are listed one by one; nil if an active account has everything.
     package var issues: (any Sequence<String> & Sendable)?
-    /// The only products that the token can ever open, whatever else is said; nil for no such bound. Tokens with one are for tests, and
-    /// read no private catalog. Apps are not told.
+    /// The only products that the token can ever open, whatever else is said; nil for no such bound. Tokens with one are for
+    /// tests, and read no private catalog. Apps are not told.
     package var onlyProducts: Set<String>?
 
     package init(
@@ -148,7 +148,7 @@ package enum SourceDecision: Sendable, Equatable {
     /// - rule: why, for the audit log.
     /// - tag: the subject of the issued credentials, so that they can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
-    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    /// - serial: the number of the last revocation when it was looked up; nil if the source does not count them.
     /// - headers: further header fields for the app to send with its downloads.
     case granted(
         rule: String,

@@ -18,7 +18,7 @@ package struct Subscriptions: Sendable {
 
     /// Makes a plan.
     ///
-    /// - Throws: ``ServerError`` `conflict` when the name is taken, `invalid` for products in a plan that does not list them.
+    /// - Throws: ``ServerError`` `conflict` if the name is taken, `invalid` for products in a plan that does not list them.
     package func createPlan(_ plan: Plan, by actor: AuditActor) async throws {
         guard !plan.name.isEmpty, plan.name.utf8.count <= 64,
             plan.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
@@ -49,8 +49,9 @@ package struct Subscriptions: Sendable {
     /// its state. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
     ///
     /// - Returns: the subscription, and whether this call created it.
-    /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or `conflict`
-    ///   (the number belongs to a request that differs, or the plan runs already with this end), with the id of the other one.
+    /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or
+    ///   `conflict` (the number belongs to a request that differs, or the plan runs already with this end), with the id of the
+    ///   other one.
     package func grant(
         plan name: String,
         to account: Account,
@@ -164,8 +165,8 @@ package struct Subscriptions: Sendable {
     /// Grants an account a single product, as a purchase or a gift; a number works as for a subscription.
     ///
     /// - Returns: the purchase, and whether this call created it.
-    /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs to a
-    ///   request that differs, or the account has the product already with this end), with the id of the other one.
+    /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs
+    ///   to a request that differs, or the account has the product already with this end), with the id of the other one.
     package func give(
         _ productID: String,
         to account: Account,
@@ -223,7 +224,7 @@ package struct Subscriptions: Sendable {
     package struct Explanation: Sendable {
         package let account: Account
         package let productID: String
-        /// Nil when the catalog has no such product.
+        /// Nil if the catalog has no such product.
         package let product: Product?
         package let verdict: Entitlement.Verdict
         package let findings: [Entitlement.Finding]

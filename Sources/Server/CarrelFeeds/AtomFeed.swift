@@ -70,7 +70,7 @@ struct AtomFeed {
         return writer.finish()
     }
 
-    /// The calls of the authorisation service, each as one address whose parameters an app fills in.
+    /// The calls of the authorization service, each as one address whose parameters an app fills in.
     private func writeAuthorisation(_ parameters: ParameterNames, _ writer: inout XMLWriter) {
         /// The first of the names, and what an app puts there.
         func field(_ names: [String], _ value: String) -> String { "\(PercentEncoding.encode(names.first ?? value))={\(value)}" }

@@ -32,7 +32,7 @@ package struct Home: Sendable {
     ///   - path: the home; `~` is not expanded here.
     ///   - environment: live data are in the home itself, qa data in its folder `qa`.
     ///   - missing: `create` where ``make()`` is going to create the folder.
-    /// - Throws: ``ServerError`` `homeMissing` when the folder is missing, `home` when it cannot be used.
+    /// - Throws: ``ServerError`` `homeMissing` if the folder is missing, `home` when it cannot be used.
     package init(
         at path: String,
         environment: ServiceEnvironment = .live,
@@ -46,7 +46,7 @@ package struct Home: Sendable {
 
     /// Creates the folders of the home where they are missing.
     ///
-    /// - Throws: ``ServerError`` `home` when a folder cannot be made or used.
+    /// - Throws: ``ServerError`` `home` if a folder cannot be made or used.
     package func make() throws(ServerError) {
         try Self.makeDirectories(directory)
     }

@@ -93,7 +93,7 @@ package struct MasterKeyring: Sendable {
 
     /// Reads the keyring of a home, or the one that is a credential.
     ///
-    /// - Throws: ``ServerError`` `masterKey` when the file is missing, can be read by others or is not a keyring.
+    /// - Throws: ``ServerError`` `masterKey` if the file is missing, can be read by others or is not a keyring.
     package init(of home: Home, credentials: String? = credentialsFolder) throws(ServerError) {
         try self.init(file: Self.path(of: home, credentials))
     }

@@ -38,7 +38,7 @@ package struct SigningSecret: Sendable {
 
     /// Reads all secrets of a purpose.
     ///
-    /// - Throws: what the database throws; ``ServerError`` `server.master-key` where the master key does not unwrap them.
+    /// - Throws: the database's error; ``ServerError`` `server.master-key` where the master key does not unwrap them.
     package static func all(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,

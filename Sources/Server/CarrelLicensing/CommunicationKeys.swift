@@ -117,13 +117,13 @@ final class CommunicationKeys: Sendable {
     /// Adds a key that a portal signs with; an existing one stays, with its owner.
     ///
     /// - Parameters:
-    ///   - id: of the key.
+    ///   - id: the key's id.
     ///   - secret: 32 bytes.
     ///   - owner: the back-office key whose content keys its messages may name; nil: those without an owner alone.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or there are too many; `request.not-found` for an unknown
-    ///   owner.
+    /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or there are too many; `request.not-found` for an
+    ///   unknown owner.
     func add(_ id: KeyID, _ secret: Secret, owner: String?, by actor: AuditActor, at now: Instant) async throws {
         guard try await !own(at: now).contains(where: { $0.id == id }) else {
             throw ServerError(.conflict, "a key of the service has this id", conflictingID: id.uuid)

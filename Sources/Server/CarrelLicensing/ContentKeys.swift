@@ -38,12 +38,12 @@ struct ContentKeys: Sendable {
     /// Adds a key; an existing one stays, with its owner.
     ///
     /// - Parameters:
-    ///   - id: of the key.
+    ///   - id: the key's id.
     ///   - key: 16 bytes.
     ///   - owner: the back-office key that may name it; nil for every portal. A key of a title of the catalog has no owner.
     ///   - actor: the actor for the audit log.
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or the id was revoked; `request.forbidden` for the key of
-    ///   a title with an owner; `request.not-found` for an unknown owner.
+    /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or the id was revoked; `request.forbidden` for
+    ///   the key of a title with an owner; `request.not-found` for an unknown owner.
     func add(_ id: KeyID, _ key: Secret, owner: String?, by actor: AuditActor) async throws {
         let now = clock.now
         if let owner { try await requirePortal(owner, id) }
@@ -109,11 +109,11 @@ struct ContentKeys: Sendable {
         try await database.read { try ContentKeyStore.list(after: id, limit: limit, in: $0) }
     }
 
-    /// Removes a key: no further token that names it is redeemed. Licenses that were issued keep their copies, also of one that is issued while
-    /// this runs.
+    /// Removes a key: no further token that names it is redeemed. Licenses that were issued keep their copies, also of one that
+    /// is issued while this runs.
     ///
     /// - Parameters:
-    ///   - id: of the key.
+    ///   - id: the key's id.
     ///   - isForced: whether live licenses that have it are no reason to keep it.
     ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, for good.
     ///   - actor: the actor for the audit log.

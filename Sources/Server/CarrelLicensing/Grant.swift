@@ -21,7 +21,8 @@ package struct Grant: Sendable {
 
     /// The grant of a sealed token.
     ///
-    /// A title's token for a stream has the id of the one for the license: both are one grant, whose players are counted together.
+    /// A title's token for a stream has the id of the one for the license: both are one grant, whose players are counted
+    /// together.
     init(_ rules: BusinessRules) {
         self.rules = rules
         redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
@@ -157,11 +158,12 @@ package struct Grant: Sendable {
 extension Grant {
     /// The keys that a player may have, and what it must do meanwhile.
     ///
-    /// A key whose policy the player cannot meet is left out. Policies are written for other systems; a player meets the rules of all of them.
+    /// A key whose policy the player cannot meet is left out. Policies are written for other systems; a player meets the rules of
+    /// all of them.
     ///
     /// - Parameter capabilities: of the player's outputs, by name.
     /// - Returns: the keys, and obligations.
-    /// - Throws: `license.restricted` where no key is left.
+    /// - Throws: `license.restricted` if no key is left.
     func contents(for capabilities: [String]) throws(HTTPError) -> (contents: [BusinessRules.Content], obligations: [Obligation])
     {
         guard let message else { return (rules.contents, []) }
@@ -210,7 +212,7 @@ extension Grant {
 }
 
 extension LicenseMessage.SystemPolicy {
-    /// The obligations of the rules; nil where no player of this service meets them.
+    /// The obligations of the rules; nil if no player of this service meets them.
     fileprivate var obligations: Set<Obligation.Kind>? {
         // levels of hardware and of robustness rules, which nothing here is certified for
         guard deviceSecurityLevel.map({ $0 == "SW_SECURE_CRYPTO" }) ?? true, (minDeviceSecurityLevel ?? 0) <= 150 else {

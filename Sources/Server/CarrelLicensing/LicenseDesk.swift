@@ -126,7 +126,7 @@ struct LicenseDesk {
     /// - Parameters:
     ///   - grant: the grant.
     ///   - token: the name of the redemption.
-    /// - Returns: the license that the player has for it; nil where it may have a new one.
+    /// - Returns: the license that the player has for it; nil if it may have a new one.
     /// - Throws: ``HTTPError`` where it may not.
     private mutating func redeemedBefore(_ grant: Grant, as token: String) throws -> LicenseStore.Issued? {
         // a revocation by staff is of the grant, for the store and for now
@@ -269,8 +269,8 @@ struct LicenseDesk {
         return terms
     }
 
-    /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own could
-    /// differ from the rows.
+    /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own
+    /// could differ from the rows.
     private func takeSlot(_ license: String, of owner: String, _ order: String?) throws {
         let (leases, countsOrders) = (licenses.leases, licenses.settings.countsOrders)
         guard leases.limit > 0 else { return }

@@ -45,7 +45,7 @@ struct LicenseExplanation: Sendable {
     /// Reads all parts of a license.
     ///
     /// - Parameters:
-    ///   - id: of the license.
+    ///   - id: the license's id.
     ///   - orders: the orders of titles.
     ///   - now: the time.
     ///   - transaction: to read in.

@@ -144,7 +144,7 @@ package struct Licenses: Sendable {
     ///   - request: the wish.
     ///   - known: the player that sent it.
     ///   - grant: of the token; nil without one.
-    ///   - once: the request's number; nil where the client proved its key in the connection's handshake.
+    ///   - once: the request's number; nil if the client proved its key in the connection's handshake.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the license and its player.

@@ -12,7 +12,8 @@ package final class RightsLocation: Sendable {
 
     /// - Parameters:
     ///   - publicURL: the public URL of the server, without a slash at the end.
-    ///   - listener: host and port of the listener that asks clients for a certificate; nil where there is none, or its port is not known yet.
+    ///   - listener: host and port of the listener that asks clients for a certificate; nil if there is none, or its port is not
+    ///     known yet.
     package init(publicURL: String?, listener: String? = nil) {
         self.publicURL = publicURL
         self.listener = Locked(listener)
@@ -25,7 +26,8 @@ package final class RightsLocation: Sendable {
         listener.withLock { $0 = authority }
     }
 
-    /// The URL without a token: of the listener that asks for certificates, else of the public URL where that is https; nil without either.
+    /// The URL without a token: of the listener that asks for certificates, else of the public URL where that is https; nil
+    /// without either.
     package var url: String? {
         if let listener = listener.withLock({ $0 }) { return "https://\(listener)\(Self.path)" }
         guard let publicURL, publicURL.hasPrefix("https://") else { return nil }

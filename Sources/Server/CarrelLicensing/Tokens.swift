@@ -44,12 +44,12 @@ package final class Tokens: Sendable {
     /// Replaces the secret that seals tokens, and the one that signs the service's own license messages.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in others on the same
-    ///     database within a minute. Otherwise they are valid until their end.
+    ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in
+    ///     others on the same database within a minute. Otherwise they are valid until their end.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the new secret of tokens.
-    /// - Throws: ``ServerError`` `request.conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `request.conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor, at now: Instant) async throws -> SigningSecret.Rotation {
         let from = atOnce ? now : now + Self.notice
         let master = master
@@ -102,7 +102,8 @@ package final class Tokens: Sendable {
     ///   - address: the client's, for messages that name addresses.
     ///   - now: the time.
     /// - Returns: the grant.
-    /// - Throws: `rights.token`, `rights.malformed`, `rights.signature`, `rights.expired`; ``HTTPError`` for restrictions; the database's error.
+    /// - Throws: `rights.token`, `rights.malformed`, `rights.signature`, `rights.expired`; ``HTTPError`` for restrictions; the
+    ///   database's error.
     func grant(of text: String, from address: IPAddress?, at now: Instant) async throws -> Grant {
         guard text.utf8.contains(UInt8(ascii: ".")) else {
             let token = try SealedToken(text)

@@ -58,7 +58,7 @@ struct ReportElement {
         return Double(text).flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// A text of up to 128 bytes; nil where it is absent, null or empty.
+    /// A text of up to 128 bytes; nil if it is absent, null or empty.
     func label(_ name: String) throws(ListeningInterval.Refusal) -> String? {
         guard let value = value(name), value != .null else { return nil }
         guard let text = value.string, text.utf8.count <= 128, !text.unicodeScalars.contains(where: { $0.value == 0 }) else {

@@ -102,7 +102,8 @@ extension Leases {
     ///
     /// - Parameters:
     ///   - reservation: one that took a place, or none.
-    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places again.
+    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places
+    ///     again.
     package func settle(_ reservation: Reservation, isCommitted: Bool) {
         state.withLock { state in
             guard isCommitted else { return Self.restore(reservation, &state) }
@@ -132,7 +133,7 @@ extension Leases {
         }
     }
 
-    /// Takes the places of the oldest listeners and streams; nil where there are fewer than that.
+    /// Takes the places of the oldest listeners and streams; nil if there are fewer than that.
     static func evict(
         _ count: Int,
         _ state: inout State,

@@ -7,13 +7,14 @@ import CarrelWebAPI
 
 /// The identity of a listener: the device of a session where there is one, else the network address.
 ///
-/// The player's name does not count: one device fetches playlist, key and segments under several, and a name costs nothing to change.
+/// The player's name does not count: one device fetches playlist, key and segments under several, and a name costs nothing to
+/// change.
 package enum Listener {
     /// The listener's name in the leases.
     ///
     /// - Parameters:
     ///   - request: of a key, a segment or a report.
-    ///   - device: the id of the session's device; nil where there is none.
+    ///   - device: the id of the session's device; nil if there is none.
     /// - Returns: the name.
     package static func name(of request: HTTPRequest, device: String?) -> String {
         if let device { return "device \(device)" }

@@ -37,7 +37,7 @@ package struct Order: Sendable, Equatable {
 
     /// A random GUID, lower case.
     package let id: String
-    /// The shop's own number, by which a repeated request is recognised.
+    /// The shop's own number, by which a repeated request is recognized.
     package let number: String?
     package let accountID: String
     package let titleID: String

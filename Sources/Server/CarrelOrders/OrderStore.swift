@@ -99,8 +99,8 @@ package enum OrderStore {
             keysUnderOtherMaster, rewrap,
         ] + statementsOfPersonalData
 
-    /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
-    /// that was the title's id.
+    /// Whether the order was inserted; false if its id or number is taken. `isbn` is what the request named its title by; nil
+    /// where that was the title's id.
     static func insert(
         _ order: Order,
         isbn: ISBN?,

@@ -32,7 +32,7 @@ extension Orders {
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     ///   - transaction: the transaction.
-    /// - Returns: the order with its key; nil where the number belongs to the order of another account or title.
+    /// - Returns: the order with its key; nil if the number belongs to the order of another account or title.
     /// - Throws: the database's error, the master key's.
     package func placed(
         title: String,

@@ -12,15 +12,15 @@ import CarrelThreads
 enum Installation {
     /// Makes sure that a database and a blob store belong together. Where one has no id yet, or both, they get the same.
     ///
-    /// The row is written first and decides: of two nodes that start at the same time, the later takes the id of the earlier. A process
-    /// that dies between row and file leaves a store without an id, which the next start pairs.
+    /// The row is written first and decides: of two nodes that start at the same time, the later takes the id of the earlier. A
+    /// process that dies between row and file leaves a store without an id, which the next start pairs.
     ///
     /// - Parameters:
-    ///   - database: of the installation.
-    ///   - blobs: of the installation.
+    ///   - database: the installation's database.
+    ///   - blobs: the installation's blobs.
     ///   - now: the time, noted in the database.
-    /// - Throws: ``ServerError`` `installation` when they belong to two installations, or when the store has blobs and the database names
-    ///   none of them; what the database and the store throw.
+    /// - Throws: ``ServerError`` `installation` if they belong to two installations, or when the store has blobs and the database
+    ///   names none of them; what the database and the store throw.
     static func pair(_ database: any Database, _ blobs: DirectoryBlobStore, at now: Instant) async throws {
         let thread = BlockingThreadPool(name: "pairing", count: 1)
         let inStore = try await thread.run { try blobs.installation() }

@@ -60,7 +60,8 @@ extension CarrelService {
     ///   - home: the folder for the key.
     ///   - database: the database that the key is for.
     ///   - missing: whether the key is created.
-    /// - Throws: ``ServerError`` `masterKey` when the key of a database in use is missing, `homeMissing` when it may not be created.
+    /// - Throws: ``ServerError`` `masterKey` if the key of a database in use is missing, `homeMissing` when it may not be
+    ///   created.
     package static func prepareMasterKey(
         _ home: Home,
         _ database: any Database,

@@ -9,11 +9,12 @@ import Glibc
 
 // How a backup takes the place of a home's database, without bringing back what ended since.
 extension CarrelService {
-    /// The result of a restore: what ended with it, what was carried over, and what the replaced database recorded after the backup.
+    /// The result of a restore: what ended with it, what was carried over, and what the replaced database recorded after the
+    /// backup.
     package struct Restored: Sendable {
         /// The time of the last entry in the backup's audit log; without one, the time of its file.
         package let backupTime: Instant
-        /// The path of the replaced database; nil where there was none.
+        /// The path of the replaced database; nil if there was none.
         package let kept: String?
         /// The numbers of sessions, links and keys that ended.
         package let ended: Ended
@@ -21,14 +22,15 @@ extension CarrelService {
         package let carriedOver: [String: Int]?
         /// Why nothing was carried over; nil if something could be.
         package let problem: String?
-        /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that opens.
+        /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that
+        /// opens.
         package let lost: [Audit.Entry]?
         /// Whether the database has secrets that nothing unwraps, because the home has no master key.
         package let needsMasterKey: Bool
     }
 
-    /// The sessions, links and keys that a restore ended, because they may have ended after the backup. All tickets, credentials of editions, tokens and license messages of
-    /// the service's own end with their secrets.
+    /// The sessions, links and keys that a restore ended, because they may have ended after the backup. All tickets, credentials
+    /// of editions, tokens and license messages of the service's own end with their secrets.
     package struct Ended: Sendable {
         /// Sessions that ended.
         package var sessions = 0
@@ -53,8 +55,9 @@ extension CarrelService {
     ///   - path: a file that a backup wrote.
     ///   - clock: the clock.
     /// - Returns: the number of ended sessions and links, and what the backup lacks.
-    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey` for the backup
-    ///   of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then unchanged.
+    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey`
+    ///   for the backup of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then
+    ///   unchanged.
     @discardableResult
     package static func restore(
         _ home: Home,

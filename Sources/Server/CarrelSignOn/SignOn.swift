@@ -49,7 +49,7 @@ struct SignOn: Sendable {
 
     /// Ends a sign-in: asks the provider who it was, and opens a session.
     ///
-    /// - Throws: `UpstreamError` when the provider is unreachable, or its response cannot be verified.
+    /// - Throws: `UpstreamError` if the provider is unreachable, or its response cannot be verified.
     func finish(_ answer: Answer, cookie: String?, redirect: String, requestID: String) async throws -> Outcome {
         let now = clock.now
         guard let attempt = cookie.flatMap({ SignOnAttempt(cookie: $0, key: key) }), now < attempt.expiresAt else {

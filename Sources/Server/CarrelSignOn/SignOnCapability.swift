@@ -25,7 +25,7 @@ package struct SignOnCapability: Capability {
     ///   - settings: the provider, where there is one.
     ///   - audit: records refusals.
     ///   - onFailure: told why a sign-in failed, which the client is not.
-    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
+    /// - Throws: ``ServerError`` `masterKey` if a secret is missing.
     package init(
         _ context: ServiceContext,
         _ accounts: AccountsCapability,

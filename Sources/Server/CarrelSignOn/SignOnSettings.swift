@@ -5,7 +5,7 @@ package import CarrelUpstream
 
 /// Settings of single sign-on at an OpenID provider.
 package struct SignOnSettings: Sendable {
-    /// Nil where there is none.
+    /// Nil if there is none.
     package var provider: OpenIDConfiguration?
     /// A PEM file of the authorities to trust for the provider instead of the system's.
     package var certificateAuthorities: String?

@@ -19,7 +19,7 @@ package final class StreamMedia: SegmentInput {
 
     /// Opens the media of a title.
     ///
-    /// - Throws: `store.damaged` when the file is shorter than the index says: no playlist may name what is not there.
+    /// - Throws: `store.damaged` if the file is shorter than the index says: no playlist may name what is not there.
     init(
         titleID: String,
         index: SegmentIndex,
@@ -101,7 +101,7 @@ package final class PlaybackGrantCache: Sendable {
         orders.onChange { [weak self] in self?.grants.invalidate($0) }
     }
 
-    /// The order and what is needed to stream it; nil when there is no such order.
+    /// The order and what is needed to stream it; nil if there is no such order.
     package func grant(_ id: String, at now: Instant) async throws -> Grant? {
         let known = grants.find(id, at: now)
         if known.isFresh { return known.value }

@@ -160,7 +160,7 @@ package final class Streaming: Sendable {
         return HKDF.sha256(secret: grant.key, salt: [], info: "carrel content key \(period)", count: 16)
     }
 
-    /// The encrypted segment; nil when the title has no such segment.
+    /// The encrypted segment; nil if the title has no such segment.
     func segment(_ grant: PlaybackGrantCache.Grant, number: Int, form: SegmentForm) async throws -> SegmentStream? {
         let index = grant.media.index
         guard number >= 0, number < index.segmentCount else { return nil }

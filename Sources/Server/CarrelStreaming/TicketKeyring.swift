@@ -64,11 +64,11 @@ package final class TicketKeyring: Sendable {
     /// Adds a secret that signs from now on.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others on
-    ///     the same database within a minute.
+    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others
+    ///     on the same database within a minute.
     ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
-    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice

@@ -10,15 +10,15 @@ import CarrelThreads
 /// Throttling of password guessing that does not lock out the owner.
 ///
 /// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
-/// attempt is counted before the password is verified, so that concurrent attempts all count. The same wrong password again does not
-/// count against the account, as apps retry, but against the network. A network from which the account has signed in before passes
-/// by the account's own counter. IPv6 networks also count for the wider ones that contain them. Attempts that are answered
+/// attempt is counted before the password is verified, so that concurrent attempts all count. The same wrong password again does
+/// not count against the account, as apps retry, but against the network. A network from which the account has signed in before
+/// passes by the account's own counter. IPv6 networks also count for the wider ones that contain them. Attempts that are answered
 /// without verification have a separate limiter, so that an app with an old password uses up no other client's attempts; both are
 /// counted in the memory of this process.
 ///
-/// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
-/// guessing on another device, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
-/// at no other counter. Its id is not secret. Knowing it gives an attacker the guesses of
+/// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it
+/// wait: guessing on another device, in a library's network, does not lock it out. Every attempt on it counts there, the same
+/// password too, and at no other counter. Its id is not secret. Knowing it gives an attacker the guesses of
 /// one more counter, the same few from any network, and none for another account; using them up makes the device
 /// an unknown one, which the other three counters limit like any other, and does not lock it out.
 package struct SignInThrottle: Sendable {
@@ -119,8 +119,8 @@ package struct SignInThrottle: Sendable {
     /// Time for which a network, or a device without a record, counts as one from which the account signs in.
     package static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
-    /// Maximum difference between the clocks of two nodes. A counter from later than that was written before the clock was set back, and is
-    /// ignored.
+    /// Maximum difference between the clocks of two nodes. A counter from later than that was written before the clock was set
+    /// back, and is ignored.
     static let skew = Duration.seconds(60)
     /// The audit log is told once in so long that the same counter refuses.
     static let noteStep = Duration.seconds(15 * 60)
@@ -134,7 +134,7 @@ package struct SignInThrottle: Sendable {
     /// Counts an attempt.
     ///
     /// - Parameter attempt: what was typed, where.
-    /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Returns: how long to wait before it may be made; nil if it may be made now.
     /// - Throws: when the database does not answer.
     package func begin(_ attempt: Attempt) async throws -> Duration? {
         let (keys, now) = (keys(of: attempt), clock.now)
@@ -158,7 +158,7 @@ package struct SignInThrottle: Sendable {
     /// Counts an attempt whose password was found wrong a short while ago.
     ///
     /// - Parameter attempt: what was typed, where.
-    /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Returns: how long to wait before it may be made; nil if it may be made now.
     /// - Throws: when the database does not answer.
     package func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
         let (network, now) = (Self.network(of: attempt.address), clock.now)
@@ -286,7 +286,7 @@ package struct SignInThrottle: Sendable {
 
     /// The decision of the counters on an attempt.
     private struct Turn: Sendable {
-        /// The first that refuses it; nil when it may be made.
+        /// The first that refuses it; nil if it may be made.
         var refusal: Refusal?
         /// The counters that count the attempt.
         var counters: [Counted] = []

@@ -23,7 +23,7 @@ package final class TokenBucketLimiter: Sendable {
     /// - Parameters:
     ///   - network: where from.
     ///   - now: the time.
-    /// - Returns: how long until the next one passes; nil when this one does.
+    /// - Returns: how long until the next one passes; nil if this one does.
     package func take(_ network: String, at now: Instant) -> Duration? {
         levels.withLock { levels in
             var level = levels[network] ?? Level(left: perMinute, at: now)

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelHTTP
 
 extension HTTPRequest {
-    /// User and password of `Authorization: Basic …` (RFC 7617 §2), in UTF-8; nil when there is no such field or it is broken.
+    /// User and password of `Authorization: Basic …` (RFC 7617 §2), in UTF-8; nil if there is no such field or it is broken.
     ///
     /// The last colon divides them: account names may hold one, app passwords and edition credentials do not.
     package var basicCredentials: (user: String, password: String)? {

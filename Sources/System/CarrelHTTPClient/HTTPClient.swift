@@ -85,17 +85,18 @@ public final class HTTPClient: Sendable {
         return response
     }
 
-    /// Sends a request and writes the body of a successful response (2xx) into a regular file as it arrives, which costs least.
+    /// Sends a request and writes the body of a successful response (2xx) into a regular file as it arrives, which is the
+    /// cheapest way.
     ///
-    /// With an offset the download goes on from there: the request asks for the bytes from the offset on, and another answer
-    /// than those (`client.range`) writes nothing. Send `If-Range` along when the file may have changed. The body of an unsuccessful
-    /// response, its first 64 KiB, is in the response and not in the file.
+    /// With an offset the download continues there: the request has a range from the offset, and a response with other bytes
+    /// (`client.range`) writes nothing. Send `If-Range` if the file may have changed. The body of an unsuccessful response, its
+    /// first 64 KiB, is in the response and not in the file.
     /// - Parameters:
-    ///   - request: what to send.
+    ///   - request: the request.
     ///   - descriptor: open for writing; borrowed until the call returns.
-    ///   - offset: where in the file the first byte goes.
-    /// - Returns: the response; `bytesReceived` tells how much was written.
-    /// - Throws: `client.write` when the file takes no more; what arrived before any error is in the file.
+    ///   - offset: the file position of the first byte.
+    /// - Returns: the response; `bytesReceived` is the number of bytes written.
+    /// - Throws: `client.write` if the file cannot be written; bytes that arrived before an error are in the file.
     public func download(
         _ request: ClientRequest,
         to descriptor: Int32,

@@ -11,7 +11,7 @@ package struct AccessRecord: Sendable {
     package let peer: Peer
     /// The method as sent.
     package let method: String
-    /// The route's pattern; nil when there was none, or when the request was refused before routing.
+    /// The route's pattern; nil if there was none, or when the request was refused before routing.
     package let route: String?
     /// The path with `*` for secret parameters; `-` when no route knows it.
     package let path: String
@@ -73,7 +73,7 @@ package struct AccessRecord: Sendable {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Appends a number from 0 on, with zeros before it up to that many digits.
+    /// Appends a number from 0, with zeros before it up to that many digits.
     private static func append(_ number: Int, digits: Int, to out: inout [UInt8]) {
         var (rest, divisor, count) = (max(0, number), 1, 1)
         while rest / divisor >= 10 || count < digits { (divisor, count) = (divisor * 10, count + 1) }

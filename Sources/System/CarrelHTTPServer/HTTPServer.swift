@@ -44,7 +44,8 @@ package final class HTTPServer: Sendable {
         self.metrics = metrics
     }
 
-    /// Listens and serves; returns where, in the order of the listeners, those that ask clients for a certificate behind the others. Once.
+    /// Listens and serves; call it once. Returns the addresses in the order of the listeners, with the listeners that request
+    /// client certificates last.
     package func start() throws(HTTPServerError) -> [BoundAddress] {
         signal(SIGPIPE, SIG_IGN)  // a client that hangs up is no reason to die
         var sockets: [ListeningSocket] = []
@@ -170,7 +171,7 @@ private final class ConnectionDispatcher: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]
-    /// Those of each listener that asks clients for a certificate.
+    /// The workers of each listener that requests a client certificate.
     private let asking: [[Worker]]
     private let turn = Atomic(0)
 

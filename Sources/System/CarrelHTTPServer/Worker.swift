@@ -135,8 +135,8 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         core.connections.remove(connection.descriptor)
     }
 
-    /// Lets the threads of other listeners run before those of a listener that asks for certificates: anyone can begin handshakes there, which
-    /// cost some 3 ms of a core each. Only on the daemon's thread.
+    /// Lowers the priority of a listener that requests certificates below other listeners: anyone can begin handshakes there,
+    /// which cost about 3 ms of a core each. Call it only on the daemon's thread.
     func lowerPriority() {
         guard site != nil, !hasLowPriority else { return }
         hasLowPriority = true

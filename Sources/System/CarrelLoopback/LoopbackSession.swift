@@ -19,7 +19,7 @@ package final class LoopbackSession: Sendable {
     package enum Clients: Sendable {
         /// Processes of the user that this process runs as.
         case user
-        /// Of those, this process and its descendants.
+        /// Only this process and its descendants.
         case ownProcesses
     }
 

@@ -12,7 +12,7 @@ import Glibc
 package final class SessionServer: Sendable {
     /// The settings of a server.
     package struct Configuration: Sendable {
-        /// Of 127.0.0.1; 0 for any that is free.
+        /// The port of 127.0.0.1; 0 for any free port.
         package var port: UInt16 = 0
         /// Connections at a time; more are closed as they come.
         package var connectionLimit = 64
@@ -35,7 +35,7 @@ package final class SessionServer: Sendable {
     private struct State {
         var place: Place?
         var sessions: Set<ObjectIdentifier> = []
-        /// By the digest of the token.
+        /// The entries by the token's digest.
         var entries: [[UInt8]: Entry] = [:]
         /// Requests between their admission and the end of their response, by id.
         var running: [String: (session: LoopbackSession, peer: Peer)] = [:]

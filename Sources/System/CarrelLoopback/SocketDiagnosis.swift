@@ -43,10 +43,10 @@ package final class SocketDiagnosis: Sendable {
     /// Finds the socket with the peer's address and port.
     ///
     /// - Parameters:
-    ///   - peer: of the connection, as the server saw it.
+    ///   - peer: the connection's peer, as the server saw it.
     ///   - address: where the server listens, an IPv4 address.
     ///   - port: where the server listens.
-    /// - Returns: nil when the peer is not on this machine, and when no process holds that socket any more.
+    /// - Returns: nil if the peer is not on this machine, and when no process holds that socket any more.
     /// - Throws: when the kernel cannot be asked.
     package func peer(_ peer: Peer, connectedTo address: IPAddress, port: UInt16) throws(Unavailable) -> LoopbackPeer? {
         guard case .network(let text, let peerPort) = peer, let peerAddress = IPAddress(text), peerAddress.isLoopback,

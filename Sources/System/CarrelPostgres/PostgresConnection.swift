@@ -23,7 +23,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private var blob: Oid?
     /// The error that doomed the transaction.
     private(set) var failure: StoreError?
-    /// Its SQLSTATE, empty when the connection was lost.
+    /// Its SQLSTATE, empty if the connection was lost.
     private(set) var failureState = ""
     /// Whether the server no longer takes its prepared statements, because the schema changed or the session is another.
     private(set) var isStale = false
@@ -39,7 +39,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     /// Rows that the transaction has changed so far.
     private(set) var changes = 0
 
-    /// The longest wait for one answer; nil waits for ever.
+    /// The longest wait for one answer; nil waits forever.
     var answerLimit: Duration?
     private let pulse: PostgresPulse?
     /// Whether an answer was waited for too long: what the server made of the statement is unknown.
@@ -81,7 +81,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         unsafe PQfinish(handle)
     }
 
-    /// Whether a server accepts connections at the address, with any answer of its own but "not now"; waits 2 seconds for each host.
+    /// Whether a server accepts connections at the address, with any answer of its own but "not now"; waits 2 seconds for each
+    /// host.
     static func isAnswering(_ address: String) -> Bool {
         unsafe withSettings(address, 2) { unsafe PQpingParams($0, $1, 1) } == PQPING_OK
     }
@@ -353,7 +354,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         return unsafe answer
     }
 
-    /// The last of the answers to what was sent, as `isSent` says (1); nil where it could not be sent or none came.
+    /// The last of the answers to what was sent, as `isSent` says (1); nil if it could not be sent or none came.
     private func lastAnswer(_ isSent: Int32) -> OpaquePointer? {
         guard isSent == 1 else {
             isStale = true

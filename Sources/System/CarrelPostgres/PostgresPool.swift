@@ -26,7 +26,8 @@ final class PostgresPool: Sendable {
 
     /// An idle connection, or a new one.
     ///
-    /// - Throws: `store.unavailable` when there is none within two seconds, and immediately while the server is known not to answer.
+    /// - Throws: `store.unavailable` if there is none within two seconds, and immediately while the server is known not to
+    ///   answer.
     func take() throws(StoreError) -> PostgresConnection {
         let deadline = ContinuousClock.now + Self.patience
         var pause: UInt32 = 20_000

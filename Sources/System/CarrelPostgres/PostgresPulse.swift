@@ -4,7 +4,7 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-/// Tells whether the server answers, by a connection and a thread of its own, so that transactions that hang do not hide it.
+/// Tells whether the server answers, by a connection and a dedicated thread, so that transactions that hang do not hide it.
 ///
 /// It looks when it is asked to, and then again and again until the server answers.
 final class PostgresPulse: Sendable {
@@ -58,7 +58,7 @@ final class PostgresPulse: Sendable {
         if mustStart { start() }
     }
 
-    /// Looks, and says what is wrong with the database; nil when it answers and takes writes.
+    /// Looks, and says what is wrong with the database; nil if it answers and takes writes.
     func look() async -> StoreError? {
         if let away { return away }  // looked for all the time
         return await withCheckedContinuation { continuation in
@@ -113,12 +113,12 @@ final class PostgresPulse: Sendable {
         do throws(StoreError) {
             return ask(try PostgresConnection(address, connectLimit: 2, answerLimit: Self.limit)) ?? Self.silence
         } catch {
-            // It answers, with a refusal: that it has no connection left, say. Those that are open may go on.
+            // It responds with a refusal, for example that it has no connection left. Open connections may continue.
             return Finding(trouble: error)
         }
     }
 
-    /// Asks on one connection, and keeps it where it answers; nil where it does not.
+    /// Asks on one connection, and keeps it where it answers; nil if it does not.
     private func ask(_ connection: PostgresConnection) -> Finding? {
         guard let takesWrites = try? connection.row(Self.takesWrites)?.integer(0) else { return nil }
         guard takesWrites == 1 else { return Finding(trouble: StoreError(.readOnly, "the database takes no writes")) }

@@ -19,8 +19,8 @@ final class PostgresQueue: Sendable {
     private static let patience = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - threads: transactions at the same time.
-    ///   - searches: those of them for what looks at many rows.
+    ///   - threads: the number of concurrent transactions.
+    ///   - searches: the threads among them for queries over many rows.
     init(threads: Int, searches: Int) {
         self.threads = BlockingThreadPool(name: "postgres", count: threads - searches, limit: 16384)
         self.searches = BlockingThreadPool(name: "postgres-search", count: searches, limit: SearchQueue.limit)
@@ -33,7 +33,7 @@ final class PostgresQueue: Sendable {
         }
     }
 
-    /// Runs `work` on threads of its own, unless the task is cancelled before; throws `store.busy` when too much waits.
+    /// Runs `work` on dedicated threads, unless the task is cancelled before; throws `store.busy` when too much waits.
     func search<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await counted {
             try await StoreError.refusing("too many searches wait") {

@@ -9,7 +9,7 @@ import CarrelStore
 struct PostgresResult: ~Copyable {
     private let handle: OpaquePointer?
 
-    /// Takes over `handle`, which is nil when the connection is gone.
+    /// Takes over `handle`, which is nil if the connection is gone.
     init(adopting handle: OpaquePointer?) {
         unsafe self.handle = handle
     }
@@ -24,7 +24,7 @@ struct PostgresResult: ~Copyable {
         return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK
     }
 
-    /// The five characters that say which error it is (PostgreSQL, appendix A); empty when the connection was lost.
+    /// The five characters that say which error it is (PostgreSQL, appendix A); empty if the connection was lost.
     var state: String {
         unsafe cpostgres_sqlstate(handle).map { unsafe String(cString: $0) } ?? ""
     }

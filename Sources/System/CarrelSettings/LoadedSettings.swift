@@ -2,7 +2,7 @@
 
 /// Settings with where each came from. A flag counts before the environment, that before the file, that before the default.
 package struct LoadedSettings<Table: SettingsTable>: Sendable {
-    /// Every setting as it is in force.
+    /// The effective value of every setting.
     package let values: Table
     /// Probable mistakes, as sentences.
     package let warnings: [String]

@@ -28,7 +28,7 @@ package struct Setting<Root>: Sendable {
     let isSwitch: Bool
     /// Stores what was written, one text a value.
     let read: @Sendable (inout Root, [String]) throws(InvalidValue) -> Void
-    /// The values as they would be written; nil when there is none.
+    /// The values as they would be written; nil if there is none.
     let written: @Sendable (Root) -> [String]?
 
     /// A setting with one value.

@@ -3,17 +3,17 @@
 package import CarrelCommandLine
 package import CarrelJSON
 
-/// One setting as it is in force.
+/// The effective value of one setting.
 package struct SettingExplanation: Sendable, Equatable {
     /// As the file says it.
     package let name: String
-    /// As it would be written; nil when it is not set. A secret is never here.
+    /// The value as written in a file; nil if unset. Never a secret.
     package let value: String?
     /// Whether its value is never shown.
     package let isSecret: Bool
     /// The origin of its value.
     package let origin: SettingOrigin
-    /// The value without anything written; nil when there is none.
+    /// The value without anything written; nil if there is none.
     package let builtIn: String?
     /// Its purpose, as one sentence.
     package let help: String

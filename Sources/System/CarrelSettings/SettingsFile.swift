@@ -53,13 +53,13 @@ package struct SettingsFile: Sendable {
         self.problems = problems
     }
 
-    /// The file at `path`; nil when there is none.
+    /// The file at `path`; nil if there is none.
     ///
     /// - Parameters:
-    ///   - path: of the file; it is named so in messages.
+    ///   - path: the file's path; it is named so in messages.
     ///   - limit: how many bytes it may have.
     /// - Returns: what it says, right or wrong.
-    /// - Throws: `settings.unreadable` when it is there and cannot be read, or is too large.
+    /// - Throws: `settings.unreadable` if it is there and cannot be read, or is too large.
     package static func read(_ path: String, limit: Int = 1 << 20) throws(SettingsError) -> SettingsFile? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }

@@ -55,7 +55,8 @@ struct SettingsReader<Table: SettingsTable> {
         }
     }
 
-    /// Kubernetes tells every container of a namespace's services in variables; those of a service called carrel begin as ours.
+    /// Kubernetes describes a namespace's services to every container in variables; the variables of a service called carrel have
+    /// our prefix.
     private func isServiceLink(_ name: String, _ text: String) -> Bool {
         if name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
         if name.hasSuffix("_PORT"), text.contains("://") { return true }

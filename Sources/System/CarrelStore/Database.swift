@@ -18,35 +18,36 @@ package protocol Database: Sendable {
     func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
     /// Runs `body`, a few look-ups by key, on one consistent snapshot: SQLite answers on the calling thread within some
-    /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
+    /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a dedicated thread.
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Runs `body`, which looks at many rows, like ``read(_:)`` on threads of its own, so that other reads never wait behind it.
+    /// Runs `body`, which reads many rows, like ``read(_:)`` on separate threads, so that other reads never wait for it.
     ///
-    /// - Throws: `store.busy` when too many wait, `CancellationError` when the task was cancelled before `body` started.
+    /// - Throws: `store.busy` if too many wait, `CancellationError` if the task was cancelled before `body` started.
     func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
     /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
     /// when ``detectExternalChanges()`` finds them.
     ///
-    /// - Returns: false where the engine cannot tell; then nothing that it holds may be remembered.
+    /// - Returns: false if the engine cannot tell; then nothing that it holds may be remembered.
     func watch(_ watch: RowChangeObserver) async throws -> Bool
 
     /// Tells those who watch that anything may have changed, if another process has changed anything since this was asked last.
     func detectExternalChanges() async throws
 
-    /// Makes what was deleted before unreadable in the files of the database too, its log among them. An engine that is elsewhere does
-    /// so in its own time.
+    /// Makes what was deleted before unreadable in the files of the database too, its log among them. An engine that is elsewhere
+    /// does so in its own time.
     ///
-    /// - Returns: false where a reader or another process needs the log still: try again later.
+    /// - Returns: false if a reader or another process needs the log still: try again later.
     func expunge() async throws -> Bool
 
     /// Asks whether the database answers and takes writes.
     ///
-    /// - Throws: what is wrong: `store.unavailable`, `store.readOnly`, `store.full`. A server that hangs may take seconds to be found out.
+    /// - Throws: what is wrong: `store.unavailable`, `store.readOnly`, `store.full`. A server that hangs may take seconds to be
+    ///   found out.
     func probe() async throws
 
-    /// Throws unless the engine accepts the statement as it is; runs nothing.
+    /// Throws unless the engine accepts the statement verbatim; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
     /// Answers what was already asked, then closes. Later calls throw `store.closed`.

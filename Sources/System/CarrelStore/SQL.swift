@@ -26,7 +26,7 @@ package struct SQL: Sendable, Hashable, CustomStringConvertible {
     }
 
     private let sqlite: Literal
-    /// Nil where both engines take the same text.
+    /// Nil if both engines take the same text.
     private let postgresql: Literal?
 
     /// - Parameter text: exactly one statement; a semicolon at its end is allowed.

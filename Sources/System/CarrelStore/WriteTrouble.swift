@@ -2,8 +2,8 @@
 
 /// Why a database takes no writes, as far as its last write tells.
 package struct WriteTrouble: Sendable {
-    /// How long a full disk counts after the last write that failed. An idle server learns only by writing that there is room again, and
-    /// gets nothing to write while health checks keep clients away.
+    /// How long a full disk counts after the last write that failed. An idle server learns only by writing that there is room
+    /// again, and gets nothing to write while health checks keep clients away.
     package static let life = Duration.seconds(30)
 
     private var failure: (error: StoreError, at: ContinuousClock.Instant)?
@@ -23,7 +23,7 @@ package struct WriteTrouble: Sendable {
         if failure?.error.code == .readOnly { failure = nil }
     }
 
-    /// The trouble at a time; nil when there is none, or a full disk was met too long ago.
+    /// The trouble at a time; nil if there is none, or a full disk was met too long ago.
     package func current(at now: ContinuousClock.Instant = .now) -> StoreError? {
         guard let failure else { return nil }
         return failure.error.code == .full && now - failure.at >= Self.life ? nil : failure.error

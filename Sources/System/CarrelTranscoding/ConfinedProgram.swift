@@ -40,7 +40,7 @@ package struct ConfinedProgram: Sendable {
         name.contains("/") ? [name] : Self.path.split(separator: ":").map { "\($0)/\(name)" }
     }
 
-    /// The program as it is run; nil when it is not installed.
+    /// The program's path; nil if it is not installed.
     private var place: String? {
         places.first { unsafe access($0, X_OK) == 0 }
     }
@@ -48,10 +48,10 @@ package struct ConfinedProgram: Sendable {
     /// Runs the program and passes on what it prints.
     ///
     /// - Parameters:
-    ///   - arguments: those behind the program's name.
-    ///   - source: the open file that it may read, by its path.
-    ///   - limit: how long it may take by the clock.
-    ///   - body: gets the bytes as they come.
+    ///   - arguments: the arguments after the program's name.
+    ///   - source: the path of the open file that it may read.
+    ///   - limit: its time limit, in wall-clock time.
+    ///   - body: receives the bytes as they arrive.
     /// - Throws: ``TranscodingError``, or what `body` throws; the child is ended then.
     package func run(
         _ arguments: [String],
@@ -103,7 +103,7 @@ package struct ConfinedProgram: Sendable {
         Int32(max(0, min(ContinuousClock.now.duration(to: deadline) / .milliseconds(1), 1e6)))
     }
 
-    /// Passes on all that comes; false when it takes too long.
+    /// Passes on all that comes; false if it takes too long.
     private func drain(
         _ descriptor: Int32,
         until deadline: ContinuousClock.Instant,

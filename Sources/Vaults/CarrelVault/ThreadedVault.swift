@@ -3,7 +3,7 @@
 package import CarrelCrypto
 import CarrelThreads
 
-/// A back end with a thread of its own, on which all its calls block.
+/// A back end whose blocking calls run on a dedicated thread.
 package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only the one thread of `threads` touches `blocking`
     package let kind: VaultKind
     package let level: VaultLevel
@@ -82,7 +82,8 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any BlockingVault) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
-        // The thread must not be the last owner: it would end the vault a moment later, perhaps while the process exits and modules are gone.
+        // The thread must not be the last owner: it would release the vault later, perhaps while the process exits and modules
+        // are unloaded.
         defer { withExtendedLifetime(self) {} }
         return try await threads.runVault { [unowned self] () throws(VaultError) in
             guard let blocking else { throw .closed }

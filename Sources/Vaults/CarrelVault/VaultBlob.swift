@@ -5,7 +5,7 @@ package import CarrelCrypto
 
 /// Bytes sealed under a key that only a vault has: version, salt, nonce, encrypted bytes, tag.
 ///
-/// Each blob has a key of its own (HKDF-SHA-256 with a random salt), so that no number of blobs wears the vault's key out.
+/// Each blob has its own key (HKDF-SHA-256 with a random salt), so that the number of blobs does not exhaust the vault's key.
 package enum VaultBlob {
     /// Bytes of a plaintext at most: 16 MiB.
     package static let byteLimit = 16 << 20

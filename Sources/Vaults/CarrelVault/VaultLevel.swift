@@ -8,7 +8,7 @@ public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     case passphrase
     /// The operating system, while the user is signed in.
     case os
-    /// Hardware, which never gives a key away.
+    /// Hardware, which never exports a key.
     case hardware
 
     public static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }

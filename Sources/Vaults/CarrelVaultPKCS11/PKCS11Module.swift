@@ -7,7 +7,7 @@ import CarrelThreads
 import CarrelVault
 import Glibc
 
-/// A PKCS#11 module. It is loaded once and stays, because its other users in this process may need it.
+/// A PKCS#11 module. It is loaded once and never unloaded, because its other users in this process may need it.
 @safe
 final class PKCS11Module: @unchecked Sendable {  // the list of functions never changes; modules lock for themselves
     let path: String
@@ -97,13 +97,13 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         return slot
     }
 
-    /// Signs the user in at a session.
+    /// Logs the user in to a session.
     ///
     /// - Parameters:
-    ///   - pin: nil where the token has a key pad of its own.
-    ///   - session: a new one.
-    ///   - slot: the session's.
-    /// - Throws: what `vault.pin` and `vault.locked` become.
+    ///   - pin: nil if the token has its own key pad.
+    ///   - session: a new session.
+    ///   - slot: the session's slot.
+    /// - Throws: the errors that map to `vault.pin` and `vault.locked`.
     func signIn(_ pin: Secret?, _ session: CK_SESSION_HANDLE, _ slot: CK_SLOT_ID) throws(PKCS11Failure) {
         let value: CK_RV
         if let pin {

@@ -70,8 +70,8 @@ final class PKCS11Vault: BlockingVault {
         }
     }
 
-    // Bytes are sealed to a key on the token, with a fresh key for each. The secret that the token's key has with its own public half goes
-    // in as well: only the token can compute it, so that bytes sealed by others who know the public half do not open.
+    // Bytes are sealed to a key on the token, with a fresh ephemeral key each. The shared secret of the token's key with its own
+    // public key is also an input: only the token can compute it, so that bytes sealed by others with the public key do not open.
 
     func seal(_ plaintext: Secret, associated: [UInt8]) throws(VaultError) -> [UInt8] {
         try run { [module] session throws(PKCS11Failure) in

@@ -53,7 +53,7 @@ final class SecretServiceClient {
         if unsafe secret_item_get_locked(item) != 0 { try unsafe unlock(item) }
         try unsafe call(timeout) { _ = unsafe secret_item_load_secret_sync(item, $0, &$1) }
         guard let value = unsafe secret_item_get_secret(item) else { throw .locked }
-        // libsecret keeps the value in memory of its own, which it wipes.
+        // libsecret keeps the value in its own memory, which it wipes.
         defer { unsafe secret_value_unref(value) }
         var count = 0
         guard let start = unsafe secret_value_get(value, &count) else { return nil }

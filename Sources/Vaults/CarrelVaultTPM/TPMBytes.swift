@@ -9,7 +9,7 @@ enum TPMBytes {
     /// Room for the encoding of a public and a private area.
     private static let room = 4096
 
-    /// The encodings of an object's two areas, one behind the other.
+    /// The concatenated encodings of an object's two areas.
     static func object(
         _ publicArea: UnsafePointer<TPM2B_PUBLIC>,
         _ privateArea: UnsafePointer<TPM2B_PRIVATE>

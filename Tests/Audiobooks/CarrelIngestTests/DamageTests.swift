@@ -33,7 +33,7 @@ struct `A file` {
         #expect(refusal?.code == .protected && refusal?.path == "2.m4a", "\(path)")
     }
 
-    /// Where the movie stands in front, what is there of the sound can be found.
+    /// If the movie box comes first, the remaining audio can be found.
     @Test func `of MP4 that is cut off says how much is usable, and gives it when told to`() async throws {
         let intake = try Intake()
         let options = ["-c:a", "aac", "-b:a", "64k", "-movflags", "+faststart", "-f", "ipod"]

@@ -59,7 +59,7 @@ struct `The transcoder's child` {
         found.withLock { if $0.isEmpty { $0 = "-" } }
     }
 
-    /// The limits of a process that runs some words, as the system lists them; empty where there is none.
+    /// The limits of a process that runs some words, as the system lists them; empty if there is none.
     private static func limits(ofWhatRuns words: String) -> String {
         guard let folder = unsafe opendir("/proc") else { return "" }
         defer { unsafe closedir(folder) }

@@ -37,7 +37,7 @@ struct `The check of a session` {
                 summary.variants.allSatisfy { $0.bandwidth > 0 && ($0.width ?? 0) > 0 && $0.codecs?.contains("avc1") == true }
             )
         }
-        // the player goes on where the check was
+        // the player continues where the check was
         #expect(try await ProxyRun.get(session.url).status == 200)
         #expect(run.codes == [])
         await run.proxy.stop()

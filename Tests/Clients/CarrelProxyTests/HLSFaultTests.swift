@@ -146,7 +146,7 @@ struct `An HLS origin that fails for a moment` {
         origin.serve("film.m3u8", .first(2, .status(503)))
         try await Task.sleep(for: .milliseconds(600))
         #expect(try await ProxyRun.text(list).contains("#EXT-X-MEDIA-SEQUENCE:1\n"))
-        // one that says nothing at all
+        // one that sends no response
         origin.serve("film.m3u8", .mute)
         try await Task.sleep(for: .milliseconds(600))
         let asked = ContinuousClock.now

@@ -13,7 +13,7 @@ import CarrelTesting
 import ProtectedMedia
 import Testing
 
-/// Where a source is.
+/// The location of a source.
 enum SourcePlace: CaseIterable { case local, remote }
 
 struct `An HLS source` {

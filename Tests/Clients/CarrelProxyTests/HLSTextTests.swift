@@ -114,7 +114,7 @@ struct `Subtitles of an HLS source` {
             let texts = try await Self.texts(session)
             #expect(texts.count == 3)
             for (place, text) in texts.enumerated() {
-                // a file in the clear stays as it is beside fragments
+                // an unencrypted file is unchanged next to fragments
                 let map = "X-TIMESTAMP-MAP=MPEGTS:\(output == .transportStream ? 900_000 : 0),LOCAL:00:00:00.000\n"
                 let hasMap = output == .transportStream || coding != .vtt
                 let cue = "00:00:0\(place * 2 + 1).000 --> 00:00:0\(place * 2 + 2).000\nCue \(place)\n"

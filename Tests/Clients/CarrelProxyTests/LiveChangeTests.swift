@@ -100,7 +100,7 @@ struct `A live DASH source that changes` {
         manifest.periods.append(.init(start: 18, duration: 6, tracks: [.video(even)]))
         let fourth = try await reload(manifest.text, "video=0")
         #expect(fourth == LiveList(6, 1, [-12, 14, 16, -18, 20, 22]))
-        // the numbers of discontinuities are those of the pictures, also where the player turns subtitles on late
+        // discontinuities are numbered like the video's, also if the player turns subtitles on late
         let text = try await list("text=0")
         let marks = text.segments.filter { $0 < 0 }.count
         #expect(text.segments.map { abs($0) } == [12, 14, 16, 18, 20, 22])

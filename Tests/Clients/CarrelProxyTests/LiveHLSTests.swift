@@ -64,7 +64,7 @@ import Testing
         await encoder.terminate()
         origin.put("live.m3u8", String(decoding: folder.read("live.m3u8") ?? [], as: UTF8.self) + "#EXT-X-ENDLIST\n")
         let pictures = try await played.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
-        // before the restart, and behind it
+        // before the restart, and after it
         #expect(pictures > 25 * 18, "\(pictures)")
         #expect(run.errors.withLock { $0 }.allSatisfy { $0.code == .windowPassed || $0.code == .missing })
         await run.proxy.stop()

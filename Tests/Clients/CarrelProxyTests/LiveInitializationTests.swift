@@ -16,7 +16,7 @@ struct `Initialization sections of a live HLS source` {
 
         """
 
-    /// A live list of one-second segments with so many sections.
+    /// A live list of one-second segments with these initialization sections.
     private static func list(_ first: Int, maps: [String], segments: Int = 1) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
         for (place, map) in maps.enumerated() {

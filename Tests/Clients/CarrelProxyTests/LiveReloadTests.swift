@@ -102,7 +102,7 @@ struct `A live DASH source of a made origin` {
         try put((10..<16).flatMap { ["v-0-\($0 * 2000).m4s", "a-0-\($0 * 2000).m4s"] })
         _ = try await reload(manifest)
         for first in 11..<13 {
-            // the segment is named by the list as it is then
+            // the segment is named by the current list
             manifest.periods[0].segments = first..<first + 4
             _ = try await reload(manifest)
             let address = try #require(try await ProxyRun.addresses(list).first)

@@ -16,7 +16,7 @@ import Testing
         session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
     }
 
-    /// What a player sees of a list.
+    /// A list from a player's view.
     private struct Seen: Equatable {
         var media: Int
         var discontinuities: Int

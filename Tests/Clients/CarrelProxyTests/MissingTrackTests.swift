@@ -29,7 +29,7 @@ struct `A DASH source with a period that misses a track` {
         origin.put("made.mpd", manifest.text)
     }
 
-    /// A playlist: the durations of its segments, with `!` behind a discontinuity and `-` where there is a gap.
+    /// A playlist: the durations of its segments, with `!` after a discontinuity and `-` for a gap.
     private static func shape(_ text: String) -> [String] {
         var (mark, duration) = ("", "")
         var shape: [String] = []

@@ -9,7 +9,7 @@ import Testing
 struct `Pictures and audio of DASH with segment indexes` {
     private let origin = MadeOrigin()
 
-    /// A file that is an index of segments of so many milliseconds.
+    /// Writes a file with an index of segments of these durations in milliseconds.
     private func put(_ name: String, _ durations: [UInt32]) -> Int {
         var writer = BoxWriter()
         let references = durations.map { SegmentIndex.Reference(size: 1000, duration: $0) }

@@ -208,7 +208,7 @@ struct `Segments that are open ahead` {
         try await Task.sleep(for: .milliseconds(50))
         #expect(sessions.reduce(0) { $0 + $1.presentation.opened.withLock { $0 } } == 2)
         #expect(share.take() == nil)
-        // a segment behind it keeps the place of the one before
+        // a segment after it keeps the place of the previous one
         let (ahead, presentation) = try #require(sessions.first { $0.presentation.opened.withLock { $0 } == 1 })
         ahead.open(after: SegmentName(Self.name.rendition, index: 2), of: presentation)
         try await eventually { presentation.opened.withLock { $0 } == 2 }

@@ -12,7 +12,7 @@ import Testing
 
 @testable import CarrelProxy
 
-/// A rights service behind TLS, on an address of this machine.
+/// A rights service with TLS, on an address of this machine.
 private final class RightsServer: Sendable {
     static let life: ClosedRange<Instant> = (Instant.now() - .seconds(3600))...(Instant.now() + .seconds(86_400))
     static let authority: CertificateAuthority? = try? .root(name: "root", key: P256.PrivateKey(), validity: life)

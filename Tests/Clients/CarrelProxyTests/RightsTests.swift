@@ -16,7 +16,7 @@ import Testing
     private static let policies: [PlaylistProxy.Policy] = [.seed, .usual, .open]
     private static let clear = ProtectedPackage.source
 
-    /// Plays content behind a compound URL, and compares it with the clear source.
+    /// Plays the content of a compound URL, and compares it with the clear source.
     private static func play(
         _ content: String,
         _ type: PlaylistProxy.SourceType,

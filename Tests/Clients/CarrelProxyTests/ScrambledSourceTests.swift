@@ -74,7 +74,7 @@ struct `A scrambled transport stream` {
         let run = try ProxyRun { $0.rules = .rfc }
         let session = try Self.session(run, "\(base)/video.ts", index: hasIndex ? index : nil, stream.package.keys)
         let durations = try await Self.durations(session)
-        // the last time that a stream itself tells is that of its last clock
+        // the last time in a stream is its last clock's
         #expect(hasIndex ? durations == [8, 2] : durations.count == 2 && durations[0] == 6, "\(durations)")
         let played = try await Frames.ffmpeg(session.url)
         #expect(!played.pictures.isEmpty && played.pictures == clear.pictures)

@@ -8,7 +8,7 @@ import CarrelThreads
 import ProtectedMedia
 import Testing
 
-/// A server of files that gives their beginnings, and no byte behind them while a test wants that.
+/// A file server that sends the beginnings of files, and no further byte until a test allows it.
 private final class StuckServer: Sendable {
     private struct State {
         var waiting = 0

@@ -302,7 +302,7 @@ struct `A subscription client` {
         let without = try client(provider) { $0.renew = nil }
         _ = try await without.signIn(name: "a", password: "b")
         #expect(await without.state?.answer.state == .stale)
-        // A renewal that gets no answer is no reason to lock anybody out.
+        // A renewal without a response must not lock users out.
         isStale.withLock { $0 = false }
         let client = try client(provider)
         _ = try await client.signIn(name: "a", password: "b")

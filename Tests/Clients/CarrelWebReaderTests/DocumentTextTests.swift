@@ -189,7 +189,7 @@ struct ReadingRecordTests {
         }
         #expect(kept == [true, true, true, false, false])
         #expect(try await records.record().annotations.count == 3)
-        // and what is there can be read again and made shorter
+        // and the existing records can be read again and shortened
         _ = try await records.update {
             $0.annotations.removeLast(); return true
         }

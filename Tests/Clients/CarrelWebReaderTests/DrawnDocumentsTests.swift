@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A document that is opened to be drawn")
 struct DrawnDocumentsTests {
-    /// Gives its beginning, and nothing more until nobody waits for it.
+    /// Returns its beginning, and nothing more until all readers have canceled.
     private final class Stalled: Resource {
         let link = Link(href: "a.pdf")
         private let state = Locked((begun: 0, ended: 0))

@@ -449,7 +449,7 @@ struct DrawnPageTests {
         publication.close()
     }
 
-    /// What a document is called, and what its link says of it, is the file's word.
+    /// A document's name and its link's properties come from the untrusted file.
     @Test func `is given to nobody by another name or as a cover`() async throws {
         let client = HTTPClient()
         let zip = try requirePeer("zip")

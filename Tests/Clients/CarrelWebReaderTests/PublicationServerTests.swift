@@ -11,7 +11,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Rights with so many characters and pages left.
+/// Rights with a remaining number of characters and pages.
 final class CountedRights: UserRights {
     private struct State {
         var characters: Int
@@ -257,7 +257,7 @@ struct PublicationServerTests {
                 "/none/\(token)/x",
             ]
             for guess in guesses {
-                // absent or wrong, on a route or beside all of them: the answer is the same
+                // absent or wrong, on a route or outside all routes: the response is the same
                 let response = try await send(.get, host + guess)
                 #expect(response.status == .forbidden, "\(guess)")
                 #expect(response.headers["Content-Type"] == "application/problem+json", "\(guess)")
@@ -271,7 +271,7 @@ struct PublicationServerTests {
                     "\(guess)"
                 )
             }
-            // who has a token learns what is there, and what is not
+            // a client with a token learns which resources exist
             for path in [
                 "publication/\(token)/none", "publication/\(token)/~readium/rights", "protection/\(other)/none",
                 "protection/\(other)/~readium/none",

@@ -153,7 +153,7 @@ struct `A player` {
 }
 
 extension PlayerEngine {
-    /// What asking another server for this player gives.
+    /// The error of a request to another server for this player.
     fileprivate func foreign(_ server: String) async throws -> PlayerError? {
         do {
             _ = try await personalize(server: server, isForced: true)

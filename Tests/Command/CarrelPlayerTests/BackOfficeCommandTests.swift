@@ -184,7 +184,7 @@ struct `The commands of a back office` {
         #expect(rest.ids == [ids[2]] && rest.note == "", "\(rest)")
     }
 
-    /// Only an order that nobody has the key of can be undone.
+    /// Only an order whose key was not issued can be canceled.
     @Test func `cancel no order whose key was given`() async throws {
         _ = try await ingest()
         let (process, url) = try await serve()
@@ -240,7 +240,7 @@ struct `The commands of a back office` {
         _ = await process.terminate()
     }
 
-    /// What the demo titles are called is what a new user sees first.
+    /// The names of the demo titles are a new user's first impression.
     @Test func `know all that the demo titles say of themselves`() async throws {
         let server = try await DemoServer()
         for (title, name) in zip(server.titles, ["A Desk by the Window", "The Eleven-Minute Library"]) {

@@ -11,7 +11,7 @@ import Testing
 struct `The command on a disk` {
     private let directory = TemporaryDirectory()
 
-    /// What a script says with a file system of `size` at `$DISK`; the command under test is `$CARREL`.
+    /// Runs a script with a file system of `size` at `$DISK`; the command under test is `$CARREL`.
     private func script(_ size: String, _ lines: String) async throws -> (
         status: CarrelTesting.ExitStatus, output: String, errors: String
     ) {

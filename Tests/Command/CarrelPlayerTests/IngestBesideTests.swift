@@ -12,7 +12,7 @@ struct `An ingest beside a server` {
         case sqlite
         case postgres
 
-        /// What tells a server where its state is.
+        /// The options that name a server's state.
         func options() async throws -> [String] {
             switch self {
             case .sqlite: []

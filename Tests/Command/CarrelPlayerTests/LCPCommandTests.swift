@@ -110,7 +110,7 @@ struct `Readium LCP at the command line` {
         let certificates: TestCertificates
         let book: String
         let root: String
-        /// What the server says of the list; nil for 404.
+        /// The list that the server returns; nil for 404.
         let list: Locked<[UInt8]?>
         let address: String
         let server: LoopbackServer
@@ -141,7 +141,7 @@ struct `Readium LCP at the command line` {
         }
     }
 
-    /// What `carrel lcp check` says of the certificate, and how it ends.
+    /// The finding of `carrel lcp check` about the certificate, and its exit status.
     private func checked(
         _ stand: Stand,
         _ options: String...
@@ -185,7 +185,7 @@ struct `Readium LCP at the command line` {
             let output = try await runProcess(command, timeout: .seconds(60)).output
             return try JSON.parse(output.rawSpan)
         }
-        // the list comes behind the reader's back, and counts from then on
+        // the list is fetched in the background, and counts from then on
         _ = try await open("--allow-private-networks")
         #expect(try await open("--offline")["error"]?.string?.contains("revoked") == true)
         let checked = try await checked(stand, "--offline")
@@ -210,7 +210,7 @@ struct `Readium LCP at the command line` {
         }
     }
 
-    /// What lies where licenses are kept.
+    /// The contents of the folder of licenses.
     private func contents() throws -> [String: [UInt8]?] {
         Dictionary(uniqueKeysWithValues: ["", "-wal", "-shm", "-journal"].map { ($0, directory.read("licenses.sqlite\($0)")) })
     }

@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Ebooks, PDF files and editions of pages on the bookshelf beside audiobooks, in a real browser on a real server.
+/// Ebooks, PDF files and editions of pages on the bookshelf next to audiobooks, in a real browser on a real server.
 struct `The bookshelf of a reader` {
     private struct Library {
         let server: DemoServer

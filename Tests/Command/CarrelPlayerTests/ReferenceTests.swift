@@ -30,7 +30,7 @@ struct `The tables of the command` {
         #expect(text == kept, "docs/settings.md is not what the table says; UPDATE_GOLDEN=1 writes it")
     }
 
-    /// A sample file says nothing that the reader of such files would not take, commented in or out.
+    /// The reader accepts every line of the sample file, commented in or out.
     @Test func `print a sample file that is understood and changes nothing`() throws {
         let defaults = try LoadedSettings<ServeSettings>().explain()
         let sample = ServeSettings.sampleFile

@@ -134,7 +134,7 @@ struct `MP3 scanner` {
     @Test func `notices that frames are missing`() throws {
         let summary = try #require(MP3Scan(MP3Bytes.info(frames: 1000) + MP3Bytes.large(400)).summary)
         #expect(summary.missingFrames == 600 && summary.isCutOff)
-        // a rest of a frame matters only where nobody says how many there are
+        // a partial frame matters only if the number of frames is not declared
         let rest = MP3Bytes.large(1).prefix(100)
         #expect(MP3Scan(MP3Bytes.info(frames: 4) + MP3Bytes.large(4) + rest).summary?.isCutOff == false)
         #expect(MP3Scan(MP3Bytes.large(4) + rest).summary?.isCutOff == true)

@@ -136,7 +136,7 @@ struct `Playlists` {
         #expect(playlist.segments[1].byteRange == .init(offset: 15, length: 7))
     }
 
-    /// What stands between the header and the end, what is wrong with it, and in which line after the header.
+    /// The text between the header and the end, the mistake in it, and its line after the header.
     static let wrong: [(String, String, Int)] = [
         ("#EXTINF:1,\na\n#EXT-X-STREAM-INF:BANDWIDTH=1\nb", "tag belongs to a multivariant playlist", 2),
         ("#EXTINF:1,\n#EXTINF:1,\na", "segment has two durations", 1),

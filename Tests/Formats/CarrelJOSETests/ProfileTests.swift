@@ -74,7 +74,7 @@ struct `An object of Carrel's protocol` {
     }
 
     @Test func `in base 64 of two forms is refused`() throws {
-        let text = TypedJWS.sign([1], as: Self.kind, with: server)  // 1 is AQ; AR has the same byte and other bits behind it
+        let text = TypedJWS.sign([1], as: Self.kind, with: server)  // 1 is AQ; AR has the same byte, followed by other bits
         let other = text.replacing(".AQ.", with: ".AR.")
         #expect(other != text)
         #expect(throws: JOSEError(.malformed, "")) { try TypedJWS.Unverified(other, as: Self.kind) }

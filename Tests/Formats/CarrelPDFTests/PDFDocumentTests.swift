@@ -299,7 +299,7 @@ struct PDFDocumentTests {
         #expect(unsafe fstat(target, &status) == 0 && status.st_size <= 8 << 20)
     }
 
-    /// What a document could do that takes its reader over.
+    /// The possible damage by a document that takes over its reader.
     @Test func `whose reader is taken over reaches no file, socket or process`() throws {
         let path = directory.write("own", [1, 2, 3])
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

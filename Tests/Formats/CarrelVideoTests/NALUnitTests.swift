@@ -5,7 +5,7 @@ import CarrelTesting
 import CarrelVideo
 import Testing
 
-/// The samples of a file with one track, one behind the other.
+/// The samples of a file with one track, concatenated.
 private func mediaData(_ file: String) throws -> [UInt8] {
     try #require(MediaBoxes.contents("mdat", in: try Fixtures.bytes("media/src/\(file)")).max { $0.count < $1.count })
 }

@@ -10,7 +10,7 @@ struct `AES in CBC mode, several messages at once` {
     func `gives each message what it gets alone, whatever its length and its place`(count: Int) throws {
         var random = Seeded(seed: UInt64(count))
         let messages = (0..<count).map { _ in
-            // some are longer than the library takes at once, some by exactly nothing
+            // some are longer than the library takes in one call, some by exactly nothing
             let blocks = [Int.random(in: 1...300, using: &random), 4094, 4095, 4096, 9000].randomElement(using: &random) ?? 1
             return Sample(
                 key: (0..<16).map { _ in .random(in: 0...255, using: &random) },

@@ -25,7 +25,7 @@ struct `The times of a package` {
         return playlist
     }
 
-    /// What ffprobe prints of a file of the package.
+    /// ffprobe's output for a file of the package.
     private static func probe(_ run: PackagingRun, _ name: String, _ words: [String]) async throws -> String {
         try await checkProcess(
             [try requirePeer("ffprobe"), "-v", "error"] + words + ["-of", "csv=p=0", "\(run.path)/\(name)"]
@@ -173,7 +173,7 @@ struct `The times of a package` {
         let durations = Self.seconds(playlist)
         #expect(durations.prefix(2) == [2, 2] && abs(durations.reduce(0, +) - 11.5) < 0.1, "\(durations)")
         #expect(try run.bytes(playlist.segments[0].uri).count > 8)
-        // what players hear begins at the same time in the playlist of sound alone and beside the pictures
+        // audio begins at the same time in the audio-only playlist and with the video
         let origin = isTransport ? 10.0 : 0
         for name in ["audio-1.m3u8", "master.m3u8"] {
             let result = try await runProcess([
@@ -223,7 +223,7 @@ struct `The times of a package` {
         var count = 1
         while try samples.next() != nil { count += 1 }
         #expect(count == 200)
-        // sound is there from the beginning, and pictures keep their place beside it
+        // audio exists from the beginning, and video keeps its position relative to it
         let pictures = try Self.playlist(run, "video-1")
         #expect(pictures.segments.map(\.isGap) == [true, false, false, false, false])
         #expect(abs(pictures.duration / .seconds(1) - 10) < 0.05)

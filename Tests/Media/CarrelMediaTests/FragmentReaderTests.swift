@@ -6,7 +6,7 @@ import CarrelMP4
 import CarrelTesting
 import Testing
 
-/// What a reader says of a stream, whatever the pieces of data that belong to no sample.
+/// A reader's results for a stream, without the pieces of data that belong to no sample.
 private struct Account: Equatable {
     struct Sample: Equatable {
         var track: Int

@@ -71,7 +71,7 @@ struct RemoteLicenseTests {
         #expect(directory.read("book.epub") == before)
         await status.stop()
 
-        // its own license has ended by then, and nobody but this device has the newer one
+        // its own license has ended by then, and only this device has the newer one
         clock.set(try #require(Instant.parse("2027-01-10T00:00:00Z")))
         let again = try await open(isOffline: true)
         #expect(!again.isRestricted, "\(String(describing: again.protectionError))")

@@ -108,7 +108,7 @@ struct SignatureTests {
             let license = try UnverifiedLicense(Array(changed.utf8))
             #expect(throws: LCPError(.signature, "")) { try license.verified(by: profiles) }
         }
-        // the order of members and white space between them are nobody's business
+        // the order of members and white space between them do not matter
         let reordered = try #require(JSON.parse(bytes.rawSpan).object).sorted { $0.name > $1.name }
         let pretty = JSON.object(JSONObject(reordered.map { ($0.name, $0.value) })).writePretty()
         _ = try UnverifiedLicense(pretty).verified(by: profiles)

@@ -129,7 +129,7 @@ extension StatusTests {
         }
     }
 
-    /// A store as an earlier version left it: how a license stands, and a newer one beside it.
+    /// A store as an earlier version left it: the state of a license, with a newer license.
     private func earlierStore(
         _ own: LicenseDocument,
         newest: Instant,

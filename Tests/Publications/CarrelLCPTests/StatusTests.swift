@@ -82,7 +82,7 @@ struct StatusTests {
             .open(asset: PublicationAsset(path: shelf.book.path), allowUserInteraction: false, credentials: "open sesame")
     }
 
-    /// The shelf's license as it is after a renewal.
+    /// The shelf's license after a renewal.
     func renewed(_ shelf: Shelf, until end: String, updated: String) async throws -> [UInt8] {
         var terms = shelf.terms
         terms.updated = updated
@@ -447,7 +447,7 @@ struct StatusTests {
 }
 
 extension [UInt8] {
-    /// Puts a text in the place of another of the same length, wherever that is.
+    /// Puts a text in place of another of the same length, wherever that is.
     mutating func replace(_ text: String, with other: String) {
         let (old, new) = (Array(text.utf8), Array(other.utf8))
         for start in indices where self[start...].starts(with: old) { replaceSubrange(start..<start + old.count, with: new) }

@@ -17,7 +17,7 @@ struct AccessTests {
         return (0..<count).map { $0 % 3 == 0 ? UInt8.random(in: 0...63, using: &numbers) : UInt8(truncatingIfNeeded: $0 / 50) }
     }
 
-    /// What every resource promises about ranges, checked against the bytes it should have.
+    /// Checks the range behavior of a resource against its expected bytes.
     private func check(_ resource: any Resource, has bytes: [UInt8]) async throws {
         let end = Int64(bytes.count)
         #expect(try await resource.length() == end)
@@ -37,7 +37,7 @@ struct AccessTests {
         var streamed: [UInt8] = []
         try await resource.stream(pieceSize: 10_007) { piece in streamed += piece }
         #expect(streamed == bytes)
-        // many at once
+        // many concurrently
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for range in others {
                 group.addTask {
@@ -61,7 +61,7 @@ struct AccessTests {
         try await check(CachingResource(file, limit: 1000), has: bytes)
     }
 
-    /// Counts what is asked of it.
+    /// Counts its reads.
     private final class Asked: Resource {
         let link = Link(href: "data.bin")
         private let bytes: [UInt8]
@@ -116,7 +116,7 @@ struct AccessTests {
         #expect(buffering.keptByteCount > 0)
         buffering.close()
         #expect(buffering.keptByteCount == 0)
-        // what still reads gets its bytes, and leaves none behind
+        // reads in progress get their bytes, and keep none
         for start in stride(from: Int64(0), to: 1 << 20, by: 64 << 10) {
             let part = try await buffering.read(start..<start + 64 << 10)
             #expect(part == Array(bytes[Int(start)..<Int(start) + 64 << 10]))
@@ -215,7 +215,7 @@ struct InvalidatingFetcherTests {
         #expect(events.withLock { $0 } == ["made 1", "closed 1"])
     }
 
-    /// Its resources wait in the middle of a read; once it is closed they fail, or go on.
+    /// Its resources wait in the middle of a read; once it is closed they fail, or continue.
     private final class SlowChild: Fetcher {
         let failsWhenClosed: Bool
         private let isClosed = Locked(false)

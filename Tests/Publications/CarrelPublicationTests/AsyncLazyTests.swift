@@ -46,7 +46,7 @@ struct OnceTests {
         for asker in askers { await #expect(throws: ResourceError(.cancelled, "")) { try await asker.value } }
         #expect(once.made == nil)
         let (other, opened) = AsyncStream.makeStream(of: Void.self)
-        // one that nobody waits for when it asks leaves the others alone
+        // a canceled caller does not disturb the others
         let next = ask(other)
         let gone = ask(other)
         gone.cancel()

@@ -29,7 +29,7 @@ struct DeclaredEncryptionTests {
         guard name == "swift-encryption-lcp.xml" else { return }
         let first = try #require(found["chapter01.xhtml"])
         #expect(first.isDeflated && first.originalLength == LengthHint(13_291))
-        // a compression that nobody knows is none
+        // an unknown compression is ignored
         #expect(found["dir/chapter02.xhtml"]?.isDeflated == false)
     }
 

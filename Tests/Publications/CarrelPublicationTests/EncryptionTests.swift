@@ -63,7 +63,7 @@ struct EncryptionTests {
             0..<0, 0..<1, max(0, end - 1)..<end, max(0, end - 1)..<end + 10, end..<end + 5, end + 3..<end + 90, 0..<end + 1,
             max(0, end - 17)..<end, max(0, end - 16)..<end + 16, 15..<17, 16..<16, 3..<3, 0..<Int64.max,
         ]
-        // in parallel, before anybody knows the length
+        // in parallel, before the length is known
         try await withThrowingTaskGroup(of: (Range<Int64>, [UInt8]).self) { group in
             for range in random + edges { group.addTask { (range, try await resource.read(range)) } }
             for try await (range, bytes) in group {
@@ -186,7 +186,7 @@ struct EncryptionTests {
             let path = try #require(ResourcePath(decoded: href))
             let resource = decrypted.get(Link(path))
             guard let expected = oracle["plain_sha256"]?.string else {
-                // an obscured font stays as it is stored
+                // an obscured font is unchanged
                 let stored = try await resource.read(upTo: 1 << 20)
                 #expect(Hex.encode(SHA256.hash(stored.rawSpan)) == oracle["stored_sha256"]?.string)
                 continue

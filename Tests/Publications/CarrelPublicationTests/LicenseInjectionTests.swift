@@ -27,7 +27,7 @@ struct LicenseInjectionTests {
     private let old = Array("{\"id\":\"old\"}".utf8)
     private let new = Array("{\"id\":\"new\",\"provider\":\"https://library.example\"}".utf8)
 
-    /// What is in an archive, by name.
+    /// The contents of an archive, by name.
     private func contents(_ archive: any Resource) async throws -> [String: [UInt8]] {
         let fetcher = try await ArchiveFetcher(archive)
         var found: [String: [UInt8]] = [:]
@@ -41,7 +41,7 @@ struct LicenseInjectionTests {
         try await contents(try FileResource(Link(href: "package"), path: path))
     }
 
-    /// What three other programs say of an archive.
+    /// Checks an archive with three other programs.
     private func checkByOthers(_ path: String) async throws {
         for command in [["unzip", "-tqq"], ["7z", "t", "-bso0"], ["zip", "-T", "-q"]] {
             let result = try await runProcess([try requirePeer(command[0])] + command.dropFirst() + [path])
@@ -197,7 +197,7 @@ struct LicenseInjectionTests {
                 done += 1
             }
             let stopped = directory.write("stopped.epub", bytes)
-            // libzip, too, reads it as it is
+            // libzip can read it, too
             let archive = try Archive(path: stopped, limits: ArchiveLimits(totalBytes: 1 << 20))
             #expect(archive.entries.count == 5, "step \(number)")
         }
@@ -253,7 +253,7 @@ struct LicenseInjectionTests {
         }
     }
 
-    /// Waits until somebody waits for the lock of a file.
+    /// Waits until another process waits for a file's lock.
     private func untilAnotherWaits(for path: String) async throws {
         var status = stat()
         try #require(unsafe stat(path, &status) == 0)

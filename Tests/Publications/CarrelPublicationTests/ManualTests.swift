@@ -75,7 +75,7 @@ struct ManualTests {
         #expect(pasteboard.texts == ["words"])
     }
 
-    /// What the code says, however it is indented.
+    /// The words of code, without its indentation.
     private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     private func text(_ path: String) throws -> String {

@@ -200,7 +200,7 @@ struct OtherFormatsTests {
         #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
         #expect(publication.readingOrder.map(\.href) == ["index.html"])
         #expect(publication.readingOrder.first?.mediaType?.isHTML == true)
-        // of the body the titles are those of drawings
+        // titles in the body belong to drawings
         let drawn = "<link rel=publication href=#m></head><body><svg><title>No</title></svg>"
         let script = "<script id=m type='application/ld+json'>{}</script>"
         for (words, title) in [

@@ -244,7 +244,7 @@ struct PDFTests {
         let shown = "/proc/self/fd/\(resource.descriptor)"
         #expect(unsafe linkat(AT_FDCWD, shown, AT_FDCWD, directory.file("stolen"), AT_SYMLINK_FOLLOW) == -1)
         if length <= AnonymousFile.memoryLimit {
-            // not to be changed through the descriptor that filled it, nor through one that is opened anew
+            // not to be changed through the descriptor that filled it, nor through a newly opened one
             let again = unsafe Glibc.open(shown, O_RDWR | O_CLOEXEC)
             for descriptor in [file.descriptor, again] {
                 #expect(unsafe pwrite(descriptor, [9], 1, 0) == -1)

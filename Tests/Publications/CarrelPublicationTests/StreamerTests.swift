@@ -209,7 +209,7 @@ struct StreamerTests {
             resource = publication.get(publication.readingOrder[0])
             publication.close()
         }
-        // what was got before goes on
+        // existing resources stay readable
         #expect(isOpen())
         #expect(try await resource?.read(upTo: 100) == Array("<html/>".utf8))
         resource = nil

@@ -61,7 +61,7 @@ struct `An app's receipt` {
         #expect(read.sorted { $0.transactionID < $1.transactionID } == [month, single])
     }
 
-    /// Every way in which somebody could try.
+    /// Every kind of forgery.
     enum Forgery: CaseIterable {
         case otherRoot, noChain, ownSigner, expiredSigner, unmarkedSigner, unmarkedAuthority, authorityAsSigner
         case weakDigest, weakCertificate, detached, twoSignatures, alteredPayload, alteredSignature, future, trailing
@@ -110,7 +110,7 @@ struct `An app's receipt` {
         }
         try #require(receipt != good)
         #expect(Self.code(receipt, try Self.verifier(store)) == code)
-        // The same without the forgery is believed.
+        // The same receipt without the forgery is accepted.
         #expect(Self.code(good, try Self.verifier(store)) == nil)
     }
 
@@ -122,7 +122,7 @@ struct `An app's receipt` {
         return bytes
     }
 
-    /// Whatever byte is another one, or however much is missing: it says nothing that the store did not sign.
+    /// With any byte altered, or any part missing, no content is accepted that the store did not sign.
     @Test func `says nothing else when any byte of it is altered`() async throws {
         let store = try await TestStore()
         let verifier = try Self.verifier(store)
@@ -237,7 +237,7 @@ struct `An app's receipt` {
         ]
         for (number, value) in bad { #expect(code(of(month.with(number, value))) == .malformed, "\(number) \(value)") }
         for bytes in [[], [0x31], [0x30, 0], [0x31, 1, 0], [0x31, 2, 0x30, 0]] as [[UInt8]] { #expect(code(bytes) == .malformed) }
-        // Attributes that nobody asks for may be anything, and there may be many.
+        // Attributes that are not used may contain anything, and there may be many.
         let more = (0..<50).map { (number: 5000 + $0 % 3, value: [0xff, UInt8($0)]) }
         var odd = month
         odd.attributes += more

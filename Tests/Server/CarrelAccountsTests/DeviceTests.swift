@@ -23,7 +23,7 @@ struct `The slots of an account's devices` {
         return test
     }
 
-    /// Signs in a minute later; nil when there is no slot.
+    /// Signs in a minute later; nil if there is no slot.
     private func signIn(_ device: String, _ test: TestService) async throws -> String? {
         test.clock.advance(by: .seconds(60))
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
@@ -125,7 +125,7 @@ struct `The slots of an account's devices` {
         #expect(try await signIn("tablet", test) != nil, "support has excused it")
     }
 
-    /// That support ended a session counted as a departure of its reader's.
+    /// A session ended by support once counted as a departure of its reader.
     @Test func `that support frees by ending a session are another device's at once, and those of an owner for a day`()
         async throws
     {

@@ -15,12 +15,12 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What ends with a password, and what ends with a session that may be stolen.
+/// The access that ends with a password, and with a possibly stolen session.
 @Suite(.onBothDatabases)
 struct `An account that somebody else got into` {
     private let actor = AuditActor("operator")
 
-    /// Everything by which somebody may be in.
+    /// Every kind of access to an account.
     private struct Inside {
         let test: TestService
         let account: Account

@@ -12,7 +12,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What readers, and staff for them, see and change of devices and of what was listened to.
+/// Views and changes of devices and listening history, by readers and by staff for them.
 @Suite(.onBothDatabases)
 struct `A reader's devices and history` {
     private let password = "correct horse battery"

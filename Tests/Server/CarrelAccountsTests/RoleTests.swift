@@ -12,7 +12,7 @@ import CarrelServerTesting
 import CarrelTesting
 import Testing
 
-/// Who may do what: the table of the house, once more, by hand.
+/// The permissions of roles: our table again, by hand.
 struct `Roles` {
     /// owner, admin, support, service, reader
     private static let table: [(permission: Permission, allowed: String)] = [
@@ -50,7 +50,7 @@ struct `Roles` {
         #expect(documented == Dictionary(uniqueKeysWithValues: known))
     }
 
-    /// What each role gets from the API: a call, and who may make it.
+    /// The API calls and the roles that may make them.
     private static let calls: [(method: HTTPMethod, target: String, body: JSON?, allowed: String)] = [
         (.get, "/admin/v1/accounts", nil, "oas"), (.post, "/admin/v1/accounts", ["name": "new"], "oas"),
         (.get, "/admin/v1/plans", nil, "oas"), (.post, "/admin/v1/plans", ["name": "new"], "oa"),

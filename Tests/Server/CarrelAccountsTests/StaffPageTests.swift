@@ -13,7 +13,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What the administrator's page asks, beyond who may ask it.
+/// The requests of the administrator's page, apart from permissions.
 @Suite(.onBothDatabases)
 struct `The administrator's page` {
     private func service(_ hasCannedUsers: Bool = false) async throws -> (TestService, StaffPage) {

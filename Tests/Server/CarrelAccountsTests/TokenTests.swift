@@ -102,7 +102,7 @@ struct `A session's token` {
         test.clock.advance(by: .milliseconds(599_999))
         let states = [try await state(first), try await state(second)]
         #expect(states == ["stale", "inactive"])
-        // The old one is used once more after its grace: whoever has it may be a thief, so both end.
+        // The old one is used once more after its grace: the client may be a thief, so both end.
         test.clock.advance(by: .milliseconds(1))
         #expect(try await state(first) == "stale")
         #expect(try await state(second) == "stale")

@@ -13,7 +13,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What is in a file is pruned, and both are verified.
+/// Archived entries are pruned, and both file and log are verified.
 @Suite(.onBothDatabases)
 struct `An archive of the audit log` {
     private let local = Peer.local(userID: 0)
@@ -62,7 +62,7 @@ struct `An archive of the audit log` {
         return try JSON.parse(answer.rawSpan)
     }
 
-    /// What the fuzzer starts from: were it no archive, the fuzzer would mutate what is refused at the first look.
+    /// The fuzzer's seed: if it were not an archive, the fuzzer would only mutate input that is refused immediately.
     @Test func `is what its fuzz target begins with`() throws {
         guard Engine.current == .sqlite else { return }
         let corpus = try #require(Fixtures.bytes(at: "\(Repository.path)/Fuzz/AuditArchiveFuzz/corpus/archive"))
@@ -80,7 +80,7 @@ struct `An archive of the audit log` {
         for row in rows { #expect(try chain.count(row, after: AuditArchive.mark(lines[0]["after"])) == nil) }
     }
 
-    /// Where a file ends.
+    /// The end of a file.
     private func end(_ file: [UInt8]) throws -> (place: JSON, number: Int) {
         let rows = try lines(file)
         let last = try #require(rows.last)
@@ -163,7 +163,7 @@ struct `An archive of the audit log` {
         #expect(try await test.service.database.read { try $0.rows(SQL("SELECT id FROM audit_pages"), []).isEmpty })
         #expect(try await audit.verify() == .intact(count: left.count))
         #expect(try await verify(try lines(first), test)["joins"] == true, "the log begins where the archive ends")
-        // What comes is sealed behind it, and the next archive goes on from the first.
+        // New entries are sealed after it, and the next archive continues from the first.
         try await fill(test, "c")
         let second = try lines(try await archive(test))
         let place = try end(first).place
@@ -190,7 +190,7 @@ struct `An archive of the audit log` {
             Issue.record("the chain is broken")
             return
         }
-        // Another process, and a home that saw the log long before it was pruned, go on too.
+        // Another process, and a home that saw the log long before it was pruned, continue too.
         AuditHead(path: test.service.home.auditHeadPath).forget()
         try AuditHead(path: test.service.home.auditHeadPath).write(.init(number: 2, seal: [1]))
         let other = try await test.another()
@@ -233,7 +233,7 @@ struct `An archive of the audit log` {
         test.clock.advance(by: day + day)
         await #expect(throws: ServerError.self) { try await test.service.audit.prune(olderThan: day) }
         #expect(try await numbers(test).first == 1)
-        // Nobody but the operator archives.
+        // Only the operator archives.
         let page = try await test.staffPage(.owner)
         #expect(try await page.call(.get, "/admin/v1/audit/archive").status == 403)
         #expect(try await page.call(.post, "/admin/v1/audit/archived", made).status == 403)

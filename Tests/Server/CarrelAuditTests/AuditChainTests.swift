@@ -13,7 +13,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What somebody does who can write to the database, but has neither the master key nor the home.
+/// Changes by an attacker who can write to the database, but has neither the master key nor the home.
 @Suite(.onBothDatabases)
 struct `The chain of the audit log` {
     private func service() async throws -> TestService {

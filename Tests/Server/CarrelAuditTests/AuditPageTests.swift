@@ -13,7 +13,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Under load many entries are one row: nobody who looks at the log sees a difference, and the chain seals each of them.
+/// Under load many entries are one row: readers of the log see no difference, and the chain seals each of them.
 @Suite(.onBothDatabases)
 struct `Pages of the audit log` {
     private static let accounts = 30
@@ -25,7 +25,7 @@ struct `Pages of the audit log` {
 
     private struct Log {
         let test: TestService
-        /// What was recorded, the newest first.
+        /// The recorded entries, the newest first.
         let recorded: [Audit.Entry]
 
         var audit: Audit { test.service.audit }
@@ -39,7 +39,7 @@ struct `Pages of the audit log` {
         }
     }
 
-    /// Records many entries at once, so that most of them are in pages, and a few one by one.
+    /// Records many entries concurrently, so that most of them are in pages, and a few one by one.
     private func log() async throws -> Log {
         let test = try await TestService(.silence)
         var recorded: [Audit.Entry] = []
@@ -180,7 +180,7 @@ struct `Pages of the audit log` {
         #expect(!requests.contains { $0.hasPrefix("request-") })
     }
 
-    /// Takes the log away, records many entries, and gives it back when the group has failed; what is kept then.
+    /// Takes the log away, records many entries, and restores it when the group has failed; returns the stored entries.
     private func fail(_ log: Log) async throws -> [Audit.Entry] {
         try await log.change(SQL("ALTER TABLE audit RENAME TO audit_elsewhere"))
         for number in 0..<100 {

@@ -17,7 +17,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Whoever asks is answered before the record is on the disk; so it must not get lost where the log cannot be written.
+/// Responses are sent before the record is on disk; so it must not be lost if the log cannot be written.
 @Suite(.onBothDatabases)
 struct `The record of credentials that were given out` {
     private static let jam = SQL("ALTER TABLE audit RENAME TO audit_elsewhere")
@@ -33,7 +33,7 @@ struct `The record of credentials that were given out` {
         let test: TestService
         let token: String
 
-        /// Asks for a product's credentials, each time a little later; nil where the call failed.
+        /// Asks for a product's credentials, each time a little later; nil if the call failed.
         func ask(_ product: String) async throws -> Bool? {
             test.clock.advance(by: .milliseconds(1))
             let reply = try await test.ask("edition_credentials", ["token": token, "product_id": product])
@@ -55,7 +55,7 @@ struct `The record of credentials that were given out` {
             (try? await test.service.audit.settle()) != nil
         }
 
-        /// Lets nobody write to the log while the value is true.
+        /// Blocks writes to the log while the value is true.
         func hang(while isHeld: Locked<Bool>) async throws {
             let engine = test.service.database.engine
             _ = try await test.service.database.write { transaction in
@@ -145,7 +145,7 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.recorded().sorted() == ["issue-1", "issue-2", "issue-3"])
     }
 
-    /// A group of none but callers that wait leaves nothing behind that would be tried again.
+    /// A group of only waiting callers leaves nothing to retry.
     @Test func `goes on after callers that waited were refused`() async throws {
         let shop = try await shop()
         let isHeld = Locked(true)

@@ -113,7 +113,7 @@ import Testing
         }
         let long = try await player.send(String(repeating: "A", count: 40_000), to: test)
         #expect(long.status == 413)
-        // nothing was left behind: the request still works
+        // nothing was kept: the request still works
         #expect(try await player.send(text, to: test).status == 200)
     }
 

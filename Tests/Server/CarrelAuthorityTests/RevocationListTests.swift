@@ -111,7 +111,7 @@ struct `The lists of X.509 of what is revoked` {
         }
         let good = try await verify(goodOld, both, test)
         #expect(good.status.isSuccess, "\(good.errorText)")
-        // the list of the new authority alone says nothing of a certificate of the old one
+        // the list of the new authority alone does not cover a certificate of the old one
         let der = try await test.send(.get, "/v1/license/revocations.crl")
         let alone = RevocationList.pem(der.body)
         #expect(both.hasPrefix(alone))

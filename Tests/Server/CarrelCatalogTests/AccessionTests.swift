@@ -15,7 +15,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What an ingest beside the server asks of it.
+/// Requests of an ingest outside the server process.
 @Suite(.onBothDatabases)
 struct `An accession` {
     private static let operatorPeer = Peer.local(userID: 0)

@@ -12,7 +12,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// An ingest of sound into the catalog: what is there twice, and what a refusal leaves behind.
+/// An ingest of audio into the catalog: duplicates, and the remains of a refusal.
 @Suite(.onBothDatabases)
 struct `An ingest of sound` {
     private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestPipeline.Outcome<Title>
@@ -52,7 +52,7 @@ struct `An ingest of sound` {
         #expect(try await ingest(test, test.directory.file("two")).created)
     }
 
-    /// Two at once of the same contents: one title, and its blobs are still there.
+    /// Two concurrent ingests of the same content: one title, and its blobs still exist.
     @Test func `of one source by two at once gives one title that plays`() async throws {
         let test = try await TestService(.silence)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
@@ -122,7 +122,7 @@ struct `An ingest of sound` {
         }
     }
 
-    /// What was written of the part that was fine goes with the one that is refused.
+    /// Blobs of a valid part are removed together with the refused one.
     @Test func `of a folder with a part that FairPlay protects, or that is cut off, leaves nothing behind`() async throws {
         let test = try await TestService()
         let folder = test.directory.file("book")

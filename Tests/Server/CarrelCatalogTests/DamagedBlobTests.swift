@@ -12,7 +12,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// Files that were cut off or changed behind the server's back.
+/// Files that were truncated or changed without the server's knowledge.
 struct `A damaged blob` {
     private func path(_ test: TestService, _ blob: String) -> String {
         test.directory.file("blobs/\(blob.prefix(2))/\(blob)")

@@ -129,7 +129,7 @@ struct `An ingest of an edition` {
                 "name \"../.DS_Store\" of entry 4 leaves its folder; it is left out",
             ]
         )
-        // apps get an EPUB as it is
+        // apps get an EPUB unchanged
         let epub = test.directory.write("x.epub", EditionFiles.epub([.init("../notes.txt", "x")]))
         let error = await #expect(throws: IngestError.self) { try await test.ingest(epub, "book") }
         #expect(error?.description.contains("name \"../notes.txt\" of entry 4 leaves its folder") == true)
@@ -246,7 +246,7 @@ struct `An ingest of an edition` {
         #expect(try await times("issue") == expected, "the same again changes nothing")
         let now = test.clock.now.description
         #expect(Set(try await times("other").values) == [now], "another product is as new as its pages are to its readers")
-        // Of what was taken before times were kept, the edition's is known.
+        // For content ingested before times were stored, the edition's time is known.
         try await test.service.database.write { _ = try $0.run(SQL("UPDATE edition_resources SET changed_at = 0"), []) }
         test.clock.advance(by: .seconds(86_400))
         test.directory.write("issue/pages/10.html", Array("<title>Last</title>".utf8))

@@ -145,7 +145,7 @@ struct `An upload of sound` {
 private final class BrokenBody: RequestBodySource {
     private let count = Locked(0)
 
-    /// How often somebody wanted more.
+    /// The number of requested chunks.
     var asked: Int { count.withLock { $0 } }
 
     func next() async throws(HTTPError) -> [UInt8]? {

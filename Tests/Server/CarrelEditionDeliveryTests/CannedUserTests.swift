@@ -13,7 +13,7 @@ import CarrelServerTesting
 import CarrelThreads
 import Testing
 
-/// What a call comes to.
+/// The outcome of a call.
 private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     /// Status 200 with this document; what changes from run to run is a letter in it.
     case xml(String)
@@ -21,7 +21,7 @@ private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     case either(String, String)
     /// This status and nothing more.
     case status(Int)
-    /// Status 200 with what is no answer.
+    /// Status 200 with an invalid response.
     case garbage
 
     init(stringLiteral text: String) { self = .xml(text) }
@@ -36,7 +36,7 @@ private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     }
 }
 
-/// What a user's calls come to.
+/// The outcomes of a user's calls.
 private struct Golden: Sendable {
     let user: String
     let signIn: Said
@@ -75,7 +75,7 @@ private let everySecond =
     "<issues>" + stride(from: 0, to: 100, by: 2).map { "<issue>\(universe[$0])</issue>" }.joined() + "</issues>"
 private let activeWords = "You are an active subscriber"
 private let lapsedWords = "Your subscription has lapsed"
-/// The test's clock stands in an even slot of five minutes, where those who flip have lapsed for 300 more seconds.
+/// The test's clock is in an even slot of five minutes, in which flipping users have lapsed for 300 more seconds.
 private let flippedWords = "Your subscription has lapsed, for 300 more seconds"
 
 /// Users whose name says what they hold.
@@ -301,7 +301,7 @@ struct `The canned users` {
         }
     }
 
-    /// How a reply differs from what is expected; nil when it does not.
+    /// How a reply differs from what is expected; nil if it does not.
     private func difference(_ reply: SubscriptionReply, _ said: Said) -> String? {
         said.matches(reply) ? nil : "\(reply.status) \(reply.xml), not \(said)"
     }
@@ -375,7 +375,7 @@ struct `The canned users` {
         #expect(answer.xml.contains("for 300 more seconds"))
     }
 
-    /// Signing in as one takes no password: what readers pay for stays shut to them, also where the environment is live.
+    /// Signing in as one takes no password: what readers pay for stays shut to them, also if the environment is live.
     @Test func `open the canned products, and no edition that readers pay for`() async throws {
         let test = try await TestService {
             $0.subscription.hasCannedUsers = true
@@ -412,7 +412,7 @@ struct `The canned users` {
 }
 
 extension SubscriptionReply {
-    /// The document with `R` in the place of its issues, if those are some of the canned users' in their order.
+    /// The document with `R` in place of its issues, if those are some of the canned users' in their order.
     fileprivate func withoutRandomIssues() -> SubscriptionReply {
         guard let start = xml.firstRange(of: "<issues>")?.upperBound, let end = xml.firstRange(of: "</issues>")?.lowerBound,
             start < end

@@ -38,7 +38,7 @@ struct `A download of an edition` {
         ["Authorization": "Basic \(Base64.encode("\(user):\(password)"))"]
     }
 
-    /// Credentials that the service hands out for a product.
+    /// Credentials that the service issues for a product.
     private func credentials(
         _ test: TestService,
         _ product: String = "com.example.7",

@@ -11,7 +11,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What an edge is told about an address, against what a download of it gets.
+/// The response to an edge about an address, compared with a download of it.
 struct `A question of an edge` {
     private let life = Duration.seconds(3600)
 

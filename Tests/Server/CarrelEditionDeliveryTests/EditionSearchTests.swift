@@ -275,7 +275,7 @@ struct `The queue of searches` {
     }
 }
 
-/// What searchers cost everyone else: figures for docs/performance.md, beside the scan that a search was before.
+/// The cost of searches for other requests: figures for docs/performance.md, compared with the former scan.
 @Suite(.onBothDatabases, .enabled(if: longRun, "runs where CARREL_LONG is set"))
 struct `Fifty clients that search a catalog of 5,000 editions` {
     private static let scan = SQL(

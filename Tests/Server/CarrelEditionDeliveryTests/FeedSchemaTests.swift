@@ -89,7 +89,7 @@ struct `Every feed of Atom` {
         #expect(found.count >= 12 && pages == 1 && tombstones >= 3 && entries > 120, "\(found.count) \(tombstones) \(entries)")
     }
 
-    /// What a defect of ours could make of a feed: texts, and what stands in their place.
+    /// Defects that we could introduce in a feed: texts and their replacements.
     private static let defects: [(String, String)] = [
         ("<updated>", "<!-- --><dcterms:updated>"), ("</updated>", "</updated><updated>2026-01-01T00:00:00Z</updated>"),
         ("Z</updated>", "</updated>"), ("Z</updated>", "z</updated>"), ("<updated>2", "<updated>two "),

@@ -10,7 +10,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What a process knows of credentials, and when it asks the database again.
+/// A process's cache of credentials, and its database queries.
 struct `What is known of credentials` {
     private let staff = AuditActor("operator")
 

@@ -36,7 +36,7 @@ struct `Credentials that were given out` {
             return try #require(try await test.ask("edition_credentials", ["token": token, "product_id": product]).pair)
         }
 
-        /// Of alice for 1, of alice for 2, of bob for 1.
+        /// Pairs of alice for 1, alice for 2, and bob for 1.
         func pairs() async throws -> [EditionCredentials.Pair] {
             [try await pair("alice", "issue-1"), try await pair("alice", "issue-2"), try await pair("bob", "issue-1")]
         }

@@ -71,7 +71,7 @@ struct `An answer of 50,000 issues` {
         let pieces = Locked<[[UInt8]]>([])
         try await produce(BodyWriter { piece in pieces.withLock { $0.append(piece) } })
         let all = pieces.withLock { $0 }
-        // A piece goes out as soon as it is longer than 32 KiB, so that it exceeds that by less than one issue.
+        // A piece is sent as soon as it is longer than 32 KiB, so that it exceeds that by less than one issue.
         #expect(all.count > 50 && all.allSatisfy { $0.count <= 32_768 + 200 }, "\(all.count), \(all.map(\.count).max() ?? 0)")
 
         let document = Array(all.joined())

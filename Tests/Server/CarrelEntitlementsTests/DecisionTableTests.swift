@@ -13,19 +13,19 @@ import CarrelSubscription
 import CarrelXML
 import Testing
 
-/// Who may read what, through the calls themselves: every user state × token × device × model × product. What to expect is
-/// written down here a second time, a letter a case.
+/// Entitlements through the calls themselves: every user state × token × device × model × product. The expected results are
+/// written down here again, one letter per case.
 @Suite(.onBothDatabases)
 struct `The decision table` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
-    /// What an account holds.
+    /// An account's entitlements.
     private enum Model: CaseIterable {
         case nothing, everything, everythingEnded, everythingToCome, issues, issuesEnded, listed, listedEnded
         case bought, giftEnded, giftBesideEverythingEnded
 
-        /// What it gives, for the products in their order: G granted, N not entitled, E expired.
+        /// The results for the products in their order: G granted, N not entitled, E expired.
         var row: [Character] {
             let letters =
                 switch self {

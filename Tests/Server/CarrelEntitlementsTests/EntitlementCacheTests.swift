@@ -44,7 +44,7 @@ struct `What is remembered of an account` {
 
     private func stand() async throws -> Stand {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        // Not the same one twice: what one tells of, the other must find.
+        // Not the same object twice: the changes of one must be visible to the other.
         let second: any Database =
             if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else {
                 try CarrelService.openDatabase(test.service.home)
@@ -108,7 +108,7 @@ struct `What is remembered of an account` {
     enum Change: CaseIterable {
         case suspension, signOut, planEnd, planRevocation, otherPlan, password, device, renewal, erasure
 
-        /// What the app is told then.
+        /// The response to the app.
         var isSaid: String {
             switch self {
             case .suspension: "state=\"suspended\""

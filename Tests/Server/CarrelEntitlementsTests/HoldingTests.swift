@@ -30,7 +30,7 @@ struct `A plan that somebody holds` {
             try await test.ask("edition_credentials", ["token": token, "product_id": product])
         }
 
-        /// What is said of a product: `granted`, or the status of the refusal.
+        /// The result for a product: `granted`, or the status of the refusal.
         func answer(_ product: String) async throws -> String {
             let reply = try await ask(product)
             if reply.pair != nil { return "granted" }

@@ -8,7 +8,7 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What is written down of a system's words, and when.
+/// The stored statements of an upstream system, and their times.
 @Suite(.onBothDatabases)
 struct `What a system upstream said` {
     private func service(_ upstream: ScriptedUpstream, _ policy: FailPolicy) async throws -> TestService {
@@ -123,7 +123,7 @@ struct `What a system upstream said` {
     @Test func `is forgotten where it says otherwise`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await service(upstream, .lastKnownGood(.seconds(3600)))
-        /// As it might have granted them before.
+        /// Stores products as granted earlier.
         func remember(_ products: [String]) async throws {
             try await test.service.database.write { transaction in
                 for product in products {

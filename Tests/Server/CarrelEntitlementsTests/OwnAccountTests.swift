@@ -14,12 +14,12 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What Carrel's own accounts say beside a system upstream, and whom they ask.
+/// Entitlements from Carrel's own accounts together with an upstream system, and the order of requests.
 struct `Carrel's own accounts as a source` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
-    /// Alice, and a service whose database counts; the system upstream is asked first.
+    /// Alice, and a service whose database counts; the upstream system gets the first request.
     private struct Stand {
         let test: TestService
         let upstream: ToldUpstream
@@ -84,7 +84,7 @@ struct `Carrel's own accounts as a source` {
         let stand = try await stand()
         let (desk, id, actor) = (stand.test.service.desk, stand.alice.id, staff)
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
-        // The attempt is counted and forgiven before the session is opened; the refusal upstream is recorded behind.
+        // The attempt is counted and forgiven before the session is opened; the upstream refusal is recorded afterwards.
         stand.counting.before(write: 3) { try await desk.setPassword("another horse battery", of: id, by: actor) }
         #expect(try await stand.signIn("phone", password).xml.contains("notrecognised"))
         #expect(try await stand.service.accounts.sessions.list(of: stand.alice).isEmpty)

@@ -9,8 +9,8 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// Who may read what while a system upstream says nothing: fail policy × token × account × last word × how long ago × product, each
-/// through the calls themselves.
+/// Entitlements while an upstream system does not respond: fail policy × token × account × last statement × its age × product,
+/// each through the calls themselves.
 @Suite(.onBothDatabases)
 struct `The decision table of a system that is silent` {
     private enum Token: CaseIterable {

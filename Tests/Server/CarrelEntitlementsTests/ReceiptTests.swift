@@ -298,7 +298,7 @@ struct `Purchases in an app store` {
         let bought = shop.now
         shop.test.clock.advance(by: day)
         try await shop.test.service.subscriptions.end("app-store/Production/2000000001", by: AuditActor("operator"))
-        // The same again, and the same signed anew.
+        // The same again, and the same signed again.
         let time = JSON.integer(Int(shop.now.milliseconds))
         let anew = try await shop.store.sign(TestStore.month(bought, ["signedDate": time]))
         _ = try await shop.bring([month, anew], as: shop.alice)

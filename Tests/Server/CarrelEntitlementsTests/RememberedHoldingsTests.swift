@@ -11,7 +11,7 @@ import Testing
 
 @testable import CarrelServer
 
-/// What is known of sessions, asked for directly: what is believed, for how long, and what makes room for what.
+/// The cache of sessions, tested directly: validity, lifetime and eviction.
 struct `What is remembered of holdings` {
     private let staff = AuditActor("operator")
 
@@ -30,7 +30,7 @@ struct `What is remembered of holdings` {
             known.remember(other ?? holdings, of: hash, since: mark, at: test.clock.now)
         }
 
-        /// Waits for what happens beside.
+        /// Waits for concurrent work.
         func eventually(_ holds: () -> Bool) async throws -> Bool {
             for _ in 0..<5_000 {
                 if holds() { return true }
@@ -39,7 +39,7 @@ struct `What is remembered of holdings` {
             return false
         }
 
-        /// What an account holds, as a session of its own has it.
+        /// An account's entitlements, through one of its sessions.
         static func holdings(of account: Account, _ test: TestService) async throws -> EntitlementSnapshot {
             let token = try #require(Sessions.token(try await test.service.accounts.issueSession(for: account)))
             return try #require(try await test.service.database.read { try EntitlementSnapshot(of: token, in: $0) })

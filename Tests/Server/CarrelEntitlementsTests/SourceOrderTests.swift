@@ -9,11 +9,10 @@ import CarrelServerTesting
 import CarrelSubscription
 import Testing
 
-/// Who of several sources is heard: two systems upstream, asked about tokens that nobody here has seen, in the order of the
-/// configuration.
+/// The precedence of several sources: two upstream systems, queried about unknown tokens, in the order of the configuration.
 @Suite(.onBothDatabases)
 struct `Sources that are asked in order` {
-    /// What a system says of a token, or that it says nothing.
+    /// A system's statement about a token, or no response.
     private enum Word: CaseIterable { case active, listed, inactive, suspended, stale, down }
 
     private static func name(_ word: Word, _ number: Int) -> String {
@@ -45,7 +44,7 @@ struct `Sources that are asked in order` {
         return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
     }
 
-    /// Both systems take the same tokens; what the second says can differ only by what it was told of this one.
+    /// Both systems take the same tokens; the second system's statement can differ only by the script of this one.
     @Test func `are heard up to the first that leaves no doubt, and any doubt ends in none while one is silent`() async throws {
         let (first, second) = (ScriptedUpstream(), ScriptedUpstream())
         let test = try await service(first, second)

@@ -18,7 +18,7 @@ import CarrelSubscription
 import CarrelUpstream
 import Testing
 
-/// What every fault of a system upstream comes to under every policy.
+/// The effect of every fault of an upstream system under every policy.
 struct `A system upstream that fails` {
     /// The policies, with a name for each.
     enum Policy: String, CaseIterable, Sendable, CustomStringConvertible {
@@ -67,7 +67,7 @@ struct `A system upstream that fails` {
         }
     }
 
-    /// What asking for a product's credentials came to: a status, or a refusal's word, or how long they live.
+    /// The result of requesting a product's credentials: a status, a refusal's reason, or their lifetime.
     private static func credentials(_ test: TestService, _ token: String, _ product: String) async throws -> String {
         let reply = try await test.ask("edition_credentials", ["token": token, "product_id": product])
         guard reply.status == 200 else { return "\(reply.status)" }
@@ -86,7 +86,7 @@ struct `A system upstream that fails` {
         return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
     }
 
-    /// What the server says of the system's health.
+    /// The system's health, as reported by the server.
     private static func health(_ test: TestService) async throws -> JSON {
         let answer = try await test.call(.get, "/admin/v1/health", peer: .local(userID: 0))
         #expect(answer.json["ready"] == true)
@@ -133,7 +133,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.credentials(test, "T-lapsed", "p1") == "notrecognised")
         #expect(try await Self.verify(test, "T-lapsed") == "503")
         #expect(try await test.ask("renew_token", ["token": "T-lapsed"]).status == 503)
-        // nobody signs in by it
+        // it is not enough to sign in
         #expect(try await test.ask("sign_in", ["username": "lapsed", "password": "right"]).status == 503)
 
         // other sources answer as ever
@@ -187,7 +187,7 @@ struct `A system upstream that fails` {
         upstream.fail(.reset)
         #expect(try await Self.credentials(test, "T-reader", "p9") == (policy == .closed ? "503" : "notentitled"))
         upstream.fail(nil)
-        // told that the one is suspended, and that the other is nobody's any more
+        // one is reported suspended, the other unknown
         upstream.suspend("T-reader")
         #expect(try await Self.verify(test, "T-reader") == "suspended")
         upstream.revoke("T-lapsed")

@@ -12,9 +12,9 @@ import CarrelThreads
 import CarrelUpstream
 import Testing
 
-/// A source whose system upstream has a certificate.
+/// A source whose upstream system has a certificate.
 @Suite(.serialized) struct `A system upstream behind TLS` {
-    /// A system that says yes to everybody, with a certificate for a name by an authority of its own.
+    /// A system that accepts every token, with a certificate for a name by its own authority.
     private struct System {
         let certificates: TestCertificates
         let server: HTTPServer
@@ -43,7 +43,8 @@ import Testing
             port = try #require(try server.start().first?.port)
         }
 
-        /// What signing in comes to at a service that asks the system and trusts an authority; nil means those of the machine.
+        /// The result of signing in at a service that queries the system and trusts an authority; nil trusts the machine's
+        /// authorities.
         func signIn(trusting authority: String?) async throws -> (status: Int, xml: String, failure: String?) {
             let test = try await TestService {
                 var settings = UpstreamSettings(

@@ -95,7 +95,7 @@ struct `A system upstream as a source` {
         #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("inactive"))
         #expect(try await test.ask("edition_credentials", ["token": token, "product_id": "p1"]).xml.contains("notentitled"))
         #expect(try await test.ask("renew_token", ["token": token]).xml.contains("<token>cs_"))
-        // Nobody else gets to see a token that is known to be ours.
+        // A token known to be ours is sent to no other system.
         #expect(upstream.calls().isEmpty)
         #expect(try await test.ask("sign_in", ["username": "reader", "password": "right"]).xml == "<token>T-reader</token>")
         let wrong = try await test.ask("sign_in", ["username": "reader", "password": "wrong"])
@@ -183,7 +183,7 @@ struct `A system upstream as a source` {
         let test = try await Self.service(upstream, accountsFirst: false)
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
         var network = 0
-        /// Signs in from a network that nobody has used.
+        /// Signs in from an unused network.
         func attempt(_ name: String, _ password: String, _ device: String?) async throws -> String {
             network += 1
             var parameters = ["username": name, "password": password]
@@ -206,7 +206,7 @@ struct `A system upstream as a source` {
             test.clock.advance(by: .seconds(24 * 3600))
             #expect(try await attempt(name, right, "phone") == "token")
         }
-        // Support has revoked the one, and nobody remembers the other.
+        // Support has revoked one, and the other is not cached anywhere.
         #expect(try await attempt("reader", "right", "phone") == "token")
         let device = try #require(try await test.service.devices.list(of: alice).first)
         try await test.service.devices.revoke(device.id, of: alice, isOwner: false, by: .operator)
@@ -215,7 +215,7 @@ struct `A system upstream as a source` {
             try await guess(name)
             #expect(try await attempt(name, name == "alice" ? "correct horse battery" : "right", "phone") == "throttled")
         }
-        // Whoever knew the password once could sign in on any number of devices: they have one counter.
+        // An attacker who once knew the password could sign in on any number of devices: they share one counter.
         test.clock.advance(by: .seconds(24 * 3600))
         for number in 1...4 { #expect(try await attempt("reader", "right", "planted \(number)") == "token") }
         try await guess("reader")
@@ -333,7 +333,7 @@ struct `Carrel in front of Carrel` {
                     let reply = try await test.ask(call, parameters)
                     let xml = reply.without("global_auth_password=\"", as: "G").without("<userid>", as: "U")
                         .without("<password>", as: "P").xml
-                    // fields for downloads are for those of the system that gives them, and go no further
+                    // download fields apply to the downloads of their system only
                     guard let start = xml.firstRange(of: "<header"), let end = xml.firstRange(of: "</header>") else {
                         return "\(reply.status) \(xml)"
                     }

@@ -31,7 +31,7 @@ private func refusing(_ status: String?, _ message: String = "No") -> String {
     return "{\"error\": {\(status)\"message\": \"\(message)\"}}"
 }
 
-/// What comes of each word of a system upstream, by itself and beside another system's.
+/// The effect of each statement of an upstream system, by itself and together with another system's.
 struct `What a system upstream may say` {
     /// The systems live as long as the test.
     private let kept = Locked<[ToldUpstream]>([])
@@ -92,7 +92,7 @@ struct `What a system upstream may say` {
         }
     }
 
-    /// The first that has more to say than that it does not know somebody is heard, and the last of those; nobody's word hides that.
+    /// The first system that knows the account is decisive, otherwise the last; "unknown" hides no statement.
     @Test(
         arguments: [
             (["notrecognised A", "notrecognised B"], "notrecognised A"), (["notrecognised A", "blocked B"], "blocked B"),

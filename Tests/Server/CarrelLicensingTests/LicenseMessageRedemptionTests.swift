@@ -140,7 +140,7 @@ struct Portal {
         let license = try #require(try await portal.redeem(once, by: player).license)
         #expect(try await portal.redeem(once, by: player).license?.id == license.id, "an answer that was lost")
         #expect(try await portal.redeem(once, by: other).problem == "license.token-used")
-        // one id may be that of several grants, where each may be used again
+        // several grants may share an id if each is reusable
         let (long, short) = (try portal.message(id: "a") { $0.duration = 9 }, try portal.message(id: "a") { $0.duration = 5 })
         let ends = [try await portal.redeem(long, by: player), try await portal.redeem(short, by: player)]
         #expect(ends.map { $0.license?.terms.notAfter } == [9, 5].map { portal.test.clock.now + .seconds($0) })
@@ -356,7 +356,7 @@ struct Portal {
 }
 
 extension Portal {
-    /// A message of version 2 with a member of the entitlement as it is written.
+    /// A message of version 2 with a member of the entitlement verbatim.
     func signed(_ name: String, _ value: String, keys: LicenseMessage.KeySource? = nil) throws -> String {
         let usual = LicenseMessage.KeySource.inline(Self.contents.map { .init(id: $0.id, key: $0.key) })
         let text = try message(id: Random.uuid(), keys: keys ?? usual) {

@@ -14,7 +14,7 @@ import CarrelTesting
 import CarrelTokens
 import Testing
 
-/// The rights location behind TLS, asked by curl as a player's machine would.
+/// The rights location with TLS, requested by curl like a player's machine.
 @Suite(.serialized) struct `The rights location on its listener` {
     private let tokens = `A token redeemed for a license`()
 

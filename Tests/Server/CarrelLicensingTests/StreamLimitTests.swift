@@ -59,7 +59,7 @@ private struct Household {
         return try await player.send(request, to: test).problem
     }
 
-    /// How many streams last: those of licenses, and those of listeners.
+    /// The numbers of active streams, of licenses and of listeners.
     func streams() async throws -> (licenses: Int, listeners: Int) {
         let now = test.clock.now
         let rows = try await test.service.licenses.list(of: nil, after: nil, limit: 2000)

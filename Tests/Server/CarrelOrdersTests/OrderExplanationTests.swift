@@ -12,7 +12,7 @@ import CarrelServerTesting
 import CarrelStreaming
 import Testing
 
-/// What staff are told about somebody and an audiobook.
+/// Staff explanations about an account and an audiobook.
 @Suite(.onBothDatabases)
 struct `Why an audiobook may or may not be listened to` {
     private let local = Peer.local(userID: 0)

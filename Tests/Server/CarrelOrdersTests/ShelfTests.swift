@@ -104,7 +104,7 @@ struct `The shelf of audiobooks` {
 }
 
 struct `A list of orders` {
-    /// With hundreds of thousands of orders a list that reads them all keeps everybody waiting.
+    /// With hundreds of thousands of orders a list that reads them all blocks all requests.
     @Test func `of one account or number does not read those of others`() async throws {
         let sqlite = try requirePeer("sqlite3")
         let test = try await TestService(.silence)

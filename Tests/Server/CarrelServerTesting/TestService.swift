@@ -17,7 +17,7 @@ package import CarrelTesting
 
 /// A service on a home of its own, with a clock that the test moves.
 package struct TestService {
-    /// What the catalog holds at the start.
+    /// The initial contents of the catalog.
     package enum Contents {
         case nothing
         /// A title made of frames that need no encoder, ``TestService/title``.
@@ -27,7 +27,7 @@ package struct TestService {
     package let directory: TemporaryDirectory
     package let clock: ManualClock
     package let service: CarrelService
-    /// Of its PostgreSQL database; nil where it keeps its state in SQLite.
+    /// The address of its PostgreSQL database; nil if it uses SQLite.
     package let address: String?
     private let silence: Title?
 
@@ -81,7 +81,7 @@ package struct TestService {
         return try await CarrelService.open(place, database: database, clock: clock)
     }
 
-    /// Sends a request to the router, in process. By default it comes over the network, from nobody in particular.
+    /// Sends a request to the router, in process. By default it comes over the network, without credentials.
     package func send(
         _ method: HTTPMethod,
         _ target: String,

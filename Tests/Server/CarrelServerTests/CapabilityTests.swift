@@ -84,7 +84,7 @@ struct `A capability` {
         #expect(test.service.capabilities.flatMap(\.wrappedKeys).count == wrapped.count - 1)
     }
 
-    /// A capability that no other stands on, and a request that it alone answers.
+    /// A capability that no other depends on, and a request that only it serves.
     static let leaves: [(any Capability.Type, HTTPMethod, String)] = [
         (AuditCapability.self, .get, ""), (SignOnCapability.self, .get, "/admin/v1/accounts/x/identities"),
         (FeedsCapability.self, .get, "/opds/v1"), (WebsiteCapability.self, .get, "/sign-in"),

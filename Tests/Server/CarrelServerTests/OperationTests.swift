@@ -12,7 +12,7 @@ import CarrelStore
 import CarrelStreaming
 import Testing
 
-/// What watches over the server asks it.
+/// Requests of monitoring.
 @Suite(.onBothDatabases)
 struct `Health` {
     @Test func `is good while the server serves`() async throws {

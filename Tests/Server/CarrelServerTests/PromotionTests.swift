@@ -13,7 +13,7 @@ import CarrelServerTesting
 import CarrelSubscription
 import Testing
 
-/// What an admin or support prepares in a reader's account must not let them in once it is staff's.
+/// Access that an admin or support prepared in a reader's account must end when it becomes a staff account.
 @Suite(.onBothDatabases)
 struct `An account that becomes staff` {
     private let local = Peer.local(userID: 0)

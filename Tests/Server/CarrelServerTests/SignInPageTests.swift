@@ -204,7 +204,7 @@ struct `The doors` {
     @Test func `sign in by a link only who presses the button, once`() async throws {
         let (test, account) = try await service()
         let path = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: account))"
-        // as it is opened from a mail program, and by those that only look
+        // opened from a mail program, and by link previews
         let mail: HTTPFields = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
         for method in [HTTPMethod.head, .get, .get] {
             let look = try await test.send(method, path, headers: mail)

@@ -347,7 +347,7 @@ struct `Signing in at a provider` {
         #expect(left.count == 1 && left.first?["subject"] != "mallory")
         #expect(try await StaffPage(test: test).signedIn(account.name).status == 401)
         #expect(try await test.send(.get, "/reset/\(reset)").status != 200)
-        // The identity that the account was created with is the person's, whoever promotes.
+        // The identity that the account was created with remains the person's after any promotion.
         try await test.service.staff.setRole(.reader, of: account, by: .operator)
         try await test.service.staff.setRole(.admin, of: account, by: .operator)
         #expect(try await test.call(.get, path, peer: .local(userID: 0)).json["identities"]?.array?.count == 1)

@@ -11,7 +11,7 @@ import CarrelServerTesting
 import CarrelStreaming
 import Testing
 
-/// What holds between listeners, orders and time, as a client sees it at the routes.
+/// The rules of listeners, orders and time, as visible at the routes.
 @Suite(.onBothDatabases)
 struct `A listener` {
     private func element(_ order: String, from start: Instant, _ position: Int64) -> JSON {

@@ -97,7 +97,7 @@ struct `The addresses of a request` {
         await #expect(throws: HTTPClientError(.address)) { try await client.send(request(front.base, .publicOnly)) }
         #expect(back.connectionCount == 1, "the refused request was not passed on")
         isOver.withLock { $0 = true }
-        // what the others are about goes on
+        // the others continue
         var rest: [UInt8] = []
         while let more = try await stream.next() { rest += more }
         #expect(rest == Array("cd".utf8))

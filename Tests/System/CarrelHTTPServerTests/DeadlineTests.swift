@@ -69,7 +69,7 @@ import Testing
             let client = try server.client()
             try await client.send("GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await client.response().status == 200)
-            // quiet for longer than a header may take: that is no offence
+            // idle for longer than a header may take: that is allowed
             try await Task.sleep(for: .milliseconds(500))
             do {
                 for byte in "GET /hello?\(String(repeating: "a", count: 1000))".utf8 {

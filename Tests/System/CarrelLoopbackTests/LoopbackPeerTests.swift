@@ -86,7 +86,7 @@ struct `The peer of a session` {
         client.reset()
     }
 
-    /// What curl gets, run by a process of this user that descends from another one.
+    /// curl's responses when it is run by an unrelated process of this user.
     private func outsider(_ requests: [[String]]) async throws -> [(status: String, body: String)] {
         let (shell, setsid, curl) = (try requirePeer("sh"), try requirePeer("setsid"), try requirePeer("curl"))
         let directory = TemporaryDirectory()

@@ -163,7 +163,7 @@ struct `A PostgreSQL database` {
         let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: limit)
         let other = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 3)
         let name = try await database.read { try $0.row(Self.ownName)?.text(0) ?? "" }
-        /// Connections that are there twice in a row: the server counts one that was closed for a moment more.
+        /// Connections that exist in two successive counts: the server counts a closed one for a moment longer.
         @Sendable func count() async throws -> Int64 {
             let first = try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 }
             try await Task.sleep(for: .milliseconds(100))

@@ -128,7 +128,7 @@ struct `A SQLite database` {
         try await first
         #expect(refused == 60)
         #expect(try await Shelf.count(database) == 31)
-        // one that waits for nobody
+        // a write that waits for no other
         await #expect(throws: Refusal.self) {
             try await database.write { transaction in
                 try Shelf.add("alone", to: transaction)

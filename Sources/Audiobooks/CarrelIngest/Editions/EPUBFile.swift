@@ -4,7 +4,7 @@ import CarrelAudio
 import CarrelBytes
 import CarrelStore
 
-/// An EPUB publication on its way into the store: the file itself, as it is.
+/// An EPUB publication to ingest; the file is stored unchanged.
 struct EPUBFile {
     private let ingest: EditionIngest
     private let path: String

@@ -25,7 +25,7 @@ struct EditionArchive {
         try ResourceName.refuseClashes(archive.entries.lazy.filter { !$0.isDirectory }.map(\.name), in: path)
     }
 
-    /// Refuses entries whose names lead elsewhere, in an archive that apps get as it is.
+    /// Refuses entries whose names leave the archive's folder: apps get the archive unchanged.
     func refuseEscapes() throws(IngestError) {
         guard let entry = archive.leftOut.first else { return }
         throw IngestError(.archive, source, entry.message, hint: "take it out of the archive, as by zip -d")
@@ -54,7 +54,7 @@ struct EditionArchive {
         }
     }
 
-    /// The whole of one entry of at most `limit` bytes; nil when there is none of that name.
+    /// The whole of one entry of at most `limit` bytes; nil if there is none of that name.
     func content(of name: String, limit: Int) throws(IngestError) -> [UInt8]? {
         guard let entry = archive.entries.first(where: { $0.name == name }) else { return nil }
         guard entry.size <= Int64(limit) else {

@@ -6,11 +6,11 @@ import CarrelBytes
 import CarrelCrypto
 package import CarrelStore
 
-/// Takes an edition into the store: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
+/// Ingests an edition: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
 ///
 /// A source is checked as a whole first: names that leave their folder, links, passwords and contents that grow without end are
-/// refused with what and where. Pages go into one blob, a ZIP archive that stores them as they are, so that each is one range of a
-/// file and the whole is what apps download. Everything here blocks, and memory does not grow with the source.
+/// refused, with their kind and place. Pages go into one blob, a ZIP archive without compression, so that each page is one range
+/// of the file, and apps download the whole file. All calls block, and memory does not grow with the source.
 package struct EditionIngest {
     let blobs: any BlobStore
     let scratch: Scratch
@@ -99,7 +99,7 @@ package struct EditionIngest {
         }
     }
 
-    /// Takes a file as it is, with its one resource.
+    /// Stores a file unchanged, with its one resource.
     func takeWhole(_ file: SourceFile, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
         let writer = try blobs.writer()
         var hash = SHA256.Stream()

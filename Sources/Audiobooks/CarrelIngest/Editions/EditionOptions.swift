@@ -19,7 +19,7 @@ package struct EditionOptions: Sendable {
         self.productID = productID
     }
 
-    /// Why a product id is refused; nil when it is good. It is part of addresses, header fields and feeds, and every program has to
+    /// Why a product id is refused; nil if it is good. It is part of addresses, header fields and feeds, and every program has to
     /// read the same in it: 1 to 128 visible ASCII characters without slashes, neither `.` nor `..`.
     package static func fault(inProductID id: String) -> String? {
         guard (1...128).contains(id.utf8.count),

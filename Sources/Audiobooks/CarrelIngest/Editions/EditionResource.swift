@@ -36,6 +36,6 @@ package struct EditionResource: Sendable, Equatable {
         self.isSample = isSample
     }
 
-    /// Why a path cannot be that of a resource; nil when it can.
+    /// Why a path cannot name a resource; nil if it can.
     package static func fault(inPath path: String) -> String? { ResourceName.fault(path) }
 }

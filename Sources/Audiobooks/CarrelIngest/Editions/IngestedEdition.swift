@@ -8,7 +8,7 @@ package struct IngestedEdition: Sendable {
     package let metadata: TitleMetadata
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// The EPUB or PDF file itself; of pages, a ZIP archive that stores them as they are.
+    /// The EPUB or PDF file itself; for pages, a ZIP archive without compression.
     package let media: BlobID
     /// Bytes of the media blob.
     package let byteCount: Int64
@@ -52,7 +52,7 @@ package struct IngestedEdition: Sendable {
         self.warnings = warnings
     }
 
-    /// The same of a source that is one file, taken as it is: its one resource is the whole blob.
+    /// Creates the edition of a source that is a single file, stored unchanged: its one resource is the whole blob.
     init(
         kind: EditionKind,
         metadata: TitleMetadata,

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelStore
 
-/// A PDF document on its way into the store: the file itself, as it is.
+/// A PDF document to ingest; the file is stored unchanged.
 struct PDFFile {
     private let ingest: EditionIngest
     private let path: String

@@ -59,7 +59,7 @@ struct PDFInformation {
         return found
     }
 
-    /// The text string behind a key, in parentheses or in hexadecimal (§7.3.4, §7.9.2.2).
+    /// The text string after a key, in parentheses or in hexadecimal (§7.3.4, §7.9.2.2).
     private static func string(_ key: String, in object: ArraySlice<UInt8>) -> String? {
         let object = Array(object)
         guard let at = object.index(of: key) else { return nil }

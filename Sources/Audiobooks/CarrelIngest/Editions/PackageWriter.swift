@@ -3,9 +3,10 @@
 import CarrelBytes
 import CarrelStore
 
-/// Writes a ZIP archive whose entries are stored as they are (PKWARE APPNOTE 6.3.10 §4.3), so that each is one range of the whole.
+/// Writes a ZIP archive whose entries are stored without compression (PKWARE APPNOTE 6.3.10 §4.3), so that each is one range of
+/// the whole.
 ///
-/// The same entries give the same bytes: no time of day is in it.
+/// The same entries give the same bytes: it contains no time of day.
 struct PackageWriter {
     private let writer: any BlobWriter
     private var directory: [UInt8] = []

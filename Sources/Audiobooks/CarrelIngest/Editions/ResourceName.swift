@@ -5,7 +5,7 @@ enum ResourceName {
     /// The folder of an edition's address that holds what the server makes itself.
     static let reserved = "-"
 
-    /// Why a path is refused; nil when it is good.
+    /// Why a path is refused; nil if it is good.
     static func fault(_ path: String) -> String? {
         if path.utf8.count > 1024 { return "is too long" }
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "holds a control character" }
@@ -20,7 +20,7 @@ enum ResourceName {
         return nil
     }
 
-    /// Names of files that folders and archives hold beside their content.
+    /// Whether a file of a folder or archive is not content, such as metadata of the system.
     static func isLitter(_ path: String) -> Bool {
         path.split(separator: "/").contains { part in
             part.hasPrefix(".") || part == "__MACOSX" || part == "Thumbs.db" || part == "desktop.ini"

@@ -19,13 +19,13 @@ int clinux_spawn_confined(int *_Nonnull pid, char *_Nullable const *_Nonnull arg
                           const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source,
                           struct clinux_limits limits);
 
-/// Starts a child that goes on here with a copy of this program's memory and one thread, for work on untrusted bytes that may
+/// Starts a child that continues here with a copy of this program's memory and one thread, for work on untrusted bytes that may
 /// break, never end or be taken over. It keeps the descriptors `kept` (ascending) and no other, has default signals, may use
 /// `memory` bytes more than now and `milliseconds` of processor time, makes no file longer than `written` bytes, and ends with
-/// the thread that started it. It makes no system calls but those for memory, files and the clock, where this kind of machine is known (seccomp), and opens no
-/// files but those it keeps, where the kernel can see to that (Landlock). It must end with `_exit`, and must not wait for what
-/// another thread would do. C++ in it that gets no memory ends it with the code CLINUX_NO_MEMORY, and SIGPROF (or SIGKILL) when
-/// its time is over. Returns the process id, 0 in the child, or -1 with errno.
+/// the thread that started it. It can only make system calls for memory, files and the clock, if the architecture is known
+/// (seccomp), and can only open files that it keeps, if the kernel supports that (Landlock). It must end with `_exit`, and must
+/// not wait for another thread. C++ code that gets no memory ends it with the code CLINUX_NO_MEMORY, and SIGPROF (or SIGKILL)
+/// when its time is over. Returns the process id, 0 in the child, or -1 with errno.
 int clinux_fork_confined(const int *_Nonnull kept, int count, uint64_t memory, uint64_t milliseconds,
                          uint64_t written);
 

@@ -73,7 +73,7 @@ int clinux_epoll_add(int epoll, int descriptor, int reading, uint64_t tag);
 /// Ends a watch.
 void clinux_epoll_remove(int epoll, int descriptor);
 
-/// Waits at most `timeout` milliseconds (-1: for ever) and stores the tags of up to `count` descriptors. Returns how many.
+/// Waits at most `timeout` milliseconds (-1: forever) and stores the tags of up to `count` descriptors. Returns how many.
 int clinux_epoll_wait(int epoll, uint64_t *_Nonnull tags, int count, int timeout);
 
 #endif

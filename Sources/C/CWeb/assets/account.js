@@ -13,13 +13,13 @@ const root = '/v1/account';
 /** @param {string} text an instant @returns {string} */
 const day = (text) => when(new Date(text));
 
-/** What can be pressed: a message stands behind the one in which that happened. */
+/** Blocks with buttons: a message is shown after the block of the pressed button. */
 const blocks = '.rows, .form:not(.rename), p.choices';
 for (const block of document.querySelectorAll(`.own-hall section :is(${blocks})`)) {
   block.after(make('p', { class: 'told good', role: 'status' }), make('p', { class: 'told problem', role: 'alert' }));
 }
 
-/** The places of messages behind the block in which something was pressed. @param {Element|null} pressed @returns {HTMLElement[]} */
+/** The places for messages after the block of the pressed element. @param {Element|null} pressed @returns {HTMLElement[]} */
 function placesBeside(pressed) {
   const block = pressed?.closest(blocks);
   const after = block?.nextElementSibling;

@@ -75,11 +75,11 @@ function answered(status, text) {
 }
 
 /**
- * Sends a file as it is, however long that takes.
+ * Sends a file unchanged, without a time limit.
  * @param {'POST'|'PUT'} method @param {string} path below `/admin/v1/` @param {File} file
- * @param {AbortSignal} signal stops it
+ * @param {AbortSignal} signal cancels it
  * @param {(sent: number, total: number) => void} onprogress
- * @returns {Promise<any>} the answer's JSON
+ * @returns {Promise<any>} the response's JSON
  */
 export function upload(method, path, file, signal, onprogress) {
   // Only this kind of request tells how far it is.

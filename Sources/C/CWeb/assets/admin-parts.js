@@ -39,7 +39,7 @@ export function refresh() {
   return new Promise((done) => { dispatchEvent(new CustomEvent('refresh', { detail: done })); });
 }
 
-/** Says what went wrong beside what it is about; nothing where that is gone. @param {Element|null} near @param {string} text */
+/** Shows an error next to an element; does nothing if the element was removed. @param {Element|null} near @param {string} text */
 function complain(near, text) {
   if (!near?.isConnected) return false;
   near.parentElement?.querySelector(':scope > .problem')?.remove();
@@ -57,8 +57,8 @@ function calm(near) {
 }
 
 /**
- * Does something and says how it went: good news for the whole page, bad news beside what was pressed.
- * @param {() => Promise<string|boolean|void>} work what to say; false where it has said that it did not work
+ * Runs an action and shows its result: success for the whole page, failure next to the pressed element.
+ * @param {() => Promise<string|boolean|void>} work returns the message; false if it has already shown a failure
  */
 export async function attempt(work) {
   const at = document.activeElement;

@@ -22,7 +22,7 @@ export class Outbox {
   #delay = 5;
 
   constructor() {
-    // Each tab has its own box; what an earlier visit left behind is taken over.
+    // Each tab has its own box; remains of an earlier visit are taken over.
     for (const key of remembered(shelf)) {
       const left = recall(key);
       if (Array.isArray(left)) this.#waiting.push(...left);

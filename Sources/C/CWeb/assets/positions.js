@@ -45,7 +45,7 @@ export class ListeningLog {
     this.#open = { at: this.#now(), position, speed };
   }
 
-  /** Playback goes on. @param {number} position seconds */
+  /** Playback advances. @param {number} position seconds */
   tick(position) {
     if (!this.#open || this.#now() - this.#open.at < piece) return;
     const { speed } = this.#open;

@@ -13,7 +13,7 @@ import { languageTag } from './language.js';
 export function normal(href) {
   const url = new URL(href, 'https://publication.invalid/');
   let path = url.pathname.slice(1);
-  try { path = decodeURI(path); } catch { /* as it is */ }
+  try { path = decodeURI(path); } catch { /* unchanged */ }
   return url.origin === 'https://publication.invalid' ? path : url.href;
 }
 
@@ -24,13 +24,12 @@ export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexO
 export const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
 
 /**
- * Seconds of a track at which a fragment begins (Media Fragments URI 1.0 §4.2.1, normal play time); 0 for none. Where it ends does not
- * count: a track goes on.
+ * The start of a fragment in seconds of its track (Media Fragments URI 1.0 §4.2.1, normal play time); 0 for none. Its end is ignored: a track continues.
  * @param {{fragment?: string}} to
  */
 export function timeIn(to) {
   let fragment = to.fragment ?? '';
-  try { fragment = decodeURIComponent(fragment); } catch { /* as it is */ }
+  try { fragment = decodeURIComponent(fragment); } catch { /* unchanged */ }
   const begin = [...fragment.matchAll(/(?:^|&)t=(?:npt:)?([\d:.]*)(?=,|&|$)/g)].at(-1)?.[1] ?? '';
   const parts = begin.split(':');
   if (parts.length > 3 || !parts.every((part) => /^\d{1,9}(\.\d*)?$/.test(part))) return 0;
@@ -69,7 +68,7 @@ export class Book {
     this.authors = author.join(', ');
     this.language = languageTag([answer.manifest.metadata.language ?? []].flat()[0]);
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
-    /** Documents beside the reading order, such as notes, with their headings. @type {Map<string, string>} */
+    /** Documents outside the reading order, such as notes, with their headings. @type {Map<string, string>} */
     this.besides = new Map((answer.manifest.resources ?? [])
       .filter((/** @type {Link} */ link) => /^(application\/xhtml\+xml|text\/html)\b/.test(link.type ?? '') && !this.places.has(normal(link.href)))
       .map((/** @type {Link} */ link) => [normal(link.href), link.title ?? '']));
@@ -87,7 +86,7 @@ export class Book {
     if (!this.contents.length) {
       this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `${this.kindOf(link) === 'image' ? 'Page' : 'Part'} ${index + 1}`) }, depth: 0 }));
     }
-    /** The heading under which each place of the reading order stands: the first one in it, or that of the place before. @type {string[]} */
+    /** The heading of each document of the reading order: the first heading in it, or the previous document's. @type {string[]} */
     this.headings = [];
     const first = new Map();
     for (const { link } of this.contents) {
@@ -145,9 +144,9 @@ export class Book {
   /** The heading under which a place of the reading order stands. @param {number} index */
   headingOf(index) { return this.headings[index] ?? ''; }
 
-  /** The heading under which an address stands, in the reading order or beside it. @param {string} href */
+  /** The heading of an address, in the reading order or outside it. @param {string} href */
   headingAt(href) { return this.headings[this.indexOf(href)] ?? this.besides.get(normal(href)) ?? ''; }
 
-  /** Whether an address leads to a document beside the reading order. @param {string} href */
+  /** Whether an address leads to a document outside the reading order. @param {string} href */
   isBeside(href) { return this.besides.has(normal(href)); }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the
-// reader's own page, where copying and printing are counted like that of any other words.
+// A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the reader's
+// own page, where copying and printing are counted as for other publications.
 
 import { byId, make, setText } from './dom.js';
 import { ask, send } from './read-api.js';
@@ -199,7 +199,7 @@ export class DrawnView {
   async print(isOn) { if (isOn) await this.sharpen(sizes[sizes.length - 1]); }
 }
 
-/** The size of a page as it is seen: that of its words is told before it is turned. */
+/** The size of a page as shown: the size of its text is reported before rotation. */
 function upright({ width, height }, { naturalWidth, naturalHeight }) {
   if (!width || !height) return { width: naturalWidth || 3, height: naturalHeight || 4 };
   return (width > height) === (naturalWidth > naturalHeight) ? { width, height } : { width: height, height: width };

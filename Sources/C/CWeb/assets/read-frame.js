@@ -45,7 +45,7 @@
   /** Which way lines follow each other in a line's own direction (pages) and across it (scrolling): 1, or -1 from the right. */
   let flow = { writingMode: 'horizontal-tb', direction: 'ltr', isVertical: false, inline: 1, block: 1 };
 
-  /** The body has the word: its direction and writing mode are those of the whole document (CSS Writing Modes, §8). */
+  /** The body decides: its direction and writing mode apply to the whole document (CSS Writing Modes, §8). */
   function readFlow() {
     const { writingMode, direction } = getComputedStyle(document.body ?? root);
     const isVertical = writingMode !== 'horizontal-tb';
@@ -102,7 +102,7 @@
     if (fraction === null) toOffset(place(), false); else toFraction(fraction, false);
   }
 
-  /** The page that is on the screen where pages scroll; those of fixed layout are one. */
+  /** The visible page if pages scroll; a fixed layout counts as one page. */
   function scrolledPage() {
     if (isFixed) return 0;
     return position() + view() >= extent() - 1 ? pages - 1 : Math.max(0, Math.min(pages - 1, Math.floor(position() / step())));
@@ -236,13 +236,13 @@
     isStale = false;
     if (to.fragment) {
       let id = to.fragment;
-      try { id = decodeURIComponent(id); } catch { /* as it is */ }
+      try { id = decodeURIComponent(id); } catch { /* unchanged */ }
       const element = document.getElementById(id) ?? document.getElementsByName(id)[0];
       const offset = element && text ? Math.min(words.offsetOf(element, 0), last) : 0;
       const found = element && text ? box(offset) : null;
       // a mark without any area may be left at the end of the page before its words
       const seen = element && (shownBox(element) ?? (found ? null : element.getClientRects()[0]));
-      // words may stand far behind a picture that is meant
+      // text may follow far after the picture that is meant
       if (found && (!seen || pageOf(seen) === pageOf(found))) return toOffset(offset, isMoved);
       if (seen && !isFixed) {
         if (paged()) show(pageOf(seen)); else moveTo(begins(seen) + position() - look.margin);
@@ -376,7 +376,7 @@
   let scrolled = 0;
   addEventListener('scroll', (event) => {
     const isMeant = event.timeStamp - acted < 1500;
-    // what was set going goes on
+    // an activity that was started continues
     if (isMeant) acted = event.timeStamp;
     clearTimeout(scrolled);
     scrolled = setTimeout(() => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What keys do. Those of one letter or sign can be switched off (WCAG 2.1.4): who dictates, or strikes a key by chance, would call them.
+// Keyboard shortcuts. Shortcuts of one letter or sign can be switched off (WCAG 2.1.4): dictation, or a key struck by accident,
+// would trigger them.
 
 import { byId, make } from './dom.js';
 

@@ -56,7 +56,7 @@ export class Look {
     this.keep();
   }
 
-  /** Goes on to the next size of pictures. @returns {string} what it is called */
+  /** Switches to the next size of pictures. @returns {string} its name */
   nextFit() {
     const names = Object.keys(fits);
     this.fit = names[(names.indexOf(this.fit) + 1) % names.length];

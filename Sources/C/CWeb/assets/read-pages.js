@@ -69,7 +69,7 @@ export class PagesView {
     this.port = port1;
     // messages of a previous document are ignored
     port1.onmessage = (message) => { if (this.port === port1) this.receive(message.data); };
-    // a document without an origin can be named by no other target; the window is that of our own frame
+    // a document without an origin has no other target name; the window is our own frame's
     this.frame.contentWindow?.postMessage({ type: 'begin', ...this.start }, '*', [port2]);
     this.start = null;
   }

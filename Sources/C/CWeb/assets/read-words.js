@@ -20,7 +20,7 @@
     if (unread.has(element.localName) || style.display === 'none' || style.contentVisibility === 'hidden') return true;
     if (parent?.localName === 'details' && !parent.open && element !== parent.querySelector(':scope > summary')) return true;
     if (style.position !== 'absolute' && style.position !== 'fixed') return false;
-    // for screen readers only: cut to nothing, or beside everything that can be scrolled to
+    // for screen readers only: clipped to nothing, or outside everything that can be scrolled to
     const box = element.getBoundingClientRect();
     if ((box.width <= 1 || box.height <= 1) && style.overflow !== 'visible') return true;
     const { scrollLeft, scrollTop } = document.scrollingElement ?? document.documentElement;
@@ -130,7 +130,7 @@
     return nodes[low] === container ? starts[low] + bare(nodes[low].data.slice(0, at)).length : starts[low];
   }
 
-  /** The words as they are read, white space and all. */
+  /** The text as read, including white space. */
   function reading(start, end) {
     if (end <= start) return '';
     const { nodes, starts } = index();
@@ -179,7 +179,7 @@
 
   self.carrelWords = {
     get text() { return index().text; },
-    /** The offset at which the node after that of `offset` begins. */
+    /** The offset at which the node after the one at `offset` begins. */
     nextNode(offset) {
       const { starts, text } = index();
       return starts[nodeAt(offset) + 1] ?? text.length;

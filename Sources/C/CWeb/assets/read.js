@@ -36,7 +36,7 @@ const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'copy', 
 const dialog = (name) => /** @type {HTMLDialogElement} */ (byId(`${name}-sheet`));
 
 let index = 0;
-/** An address beside the reading order, such as a page of notes. */
+/** An address outside the reading order, such as a page of notes. */
 let aside = '';
 /** @type {import('./read-book.js').Locator|null} */
 let place = answer.record.place ?? null;
@@ -46,7 +46,7 @@ let toPrint = 1;
 let silence = 0;
 function say(text) {
   clearTimeout(silence);
-  // beside an open sheet nothing is read out
+  // outside an open sheet nothing is announced
   const places = [byId('said'), ...(dialog('notes').open ? [byId('notes-said')] : [])];
   for (const place of places) setText(place, text);
   silence = setTimeout(() => { for (const place of places) setText(place, ''); }, 6000);
@@ -109,7 +109,7 @@ let looking = 0;
 let copied = -Infinity;
 /** Milliseconds longer than any browser's user activation: activation that late after a copy is a new act, which allows another copy. */
 const longestAct = 6000;
-/** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
+/** One copy for a gesture: a user activation lasts for seconds, and a script of the publication could repeat the request. */
 async function copyFrom(text) {
   if (!(await isActing())) return say('Not copied: the browser registered no key press or click. Use the button “Copy” next to the selection.');
   if (dialog('copy').open) return;
@@ -378,7 +378,7 @@ function closeSheets() { for (const name of sheets) if (dialog(name).open) dialo
 for (const name of sheets) {
   prepareSheet(dialog(name));
   document.getElementById(`open-${name}`)?.addEventListener('click', (event) => {
-    // who presses keys goes on at the button, who points goes on reading: Space turns pages then
+    // keyboard users continue at the button, pointer users continue reading: Space then turns pages
     if (event.detail) dialog(name).addEventListener('close', focusPage, { once: true });
     if (name === 'print') wantPrint(); else openSheet(dialog(name));
   });

@@ -17,7 +17,7 @@ import { noticeForError } from './refusals.js';
 const few = 8;
 /** Milliseconds after the last letter before the server is asked. */
 const pause = 200;
-/** How many editions there are, as far as they are looked for; null while that is being asked. */
+/** The number of editions that match the search; null while it is loading. */
 let readable = /** @type {number|null} */ (0);
 
 /** @typedef {any} Item of `GET /v1/shelf` */
@@ -217,7 +217,7 @@ byId('more').addEventListener('click', async () => {
   const before = byId('editions').children.length;
   await showMoreReading().catch((error) => showNotice(noticeForError(error, null), () => location.reload()));
   find();
-  // The button is further down now, or gone: go on at what it brought.
+  // The button is further down now, or gone: move the focus to the first loaded entry.
   /** @type {HTMLElement|null|undefined} */ (byId('editions').children[before]?.querySelector('a'))?.focus();
 });
 byId('sign-out').addEventListener('click', signOut);

@@ -18,7 +18,7 @@ struct HeldStream: Sendable {
         self.generation = generation
     }
 
-    /// Takes a later answer for the same license: what happened here stays.
+    /// Updates the stream from a newer license with the same ID, and keeps its local state.
     mutating func take(_ license: License) {
         let known = record
         record = LicenseRecord(license)
@@ -28,7 +28,7 @@ struct HeldStream: Sendable {
 }
 
 extension PlayerEngine {
-    /// Streams that are held at most; the oldest is dropped.
+    /// Maximum number of streams kept; the oldest is dropped.
     private static var streamLimit: Int { 64 }
 
     /// Holds a stream's license while the app runs.
@@ -47,7 +47,7 @@ extension PlayerEngine {
 
     /// Renews the lease of a stream.
     ///
-    /// - Throws: `player.ended` where the service takes it up no more; the stream is over then.
+    /// - Throws: `player.ended` if the service refuses to renew it; the stream has then ended.
     package func renewStream(_ id: String) async throws(PlayerError) {
         guard let held = streams[id] else { throw PlayerError(.ended, "the stream is over") }
         let known = held.record
@@ -69,11 +69,12 @@ extension PlayerEngine {
         for id in streams.keys { await giveBack(id) }
     }
 
-    /// Ends one use of a license; with its last use, a stream's slot is given back.
+    /// Ends one use of a license; after its last use, a stream's slot is released.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - generation: of the stream that was used; nil for a license of the store. A later stream of the same license is left alone.
+    ///   - id: the license ID.
+    ///   - generation: the generation of the stream that was used; nil for a stored license. A later stream of the same license
+    ///     is not affected.
     func endUse(of id: String, generation: Int?) async {
         guard let held = streams[id], held.generation == generation else { return }
         streams[id]?.uses = held.uses - 1

@@ -36,14 +36,14 @@ public final class LicenseStore: Sendable {
     /// Whether a folder has a store.
     static func exists(in folder: String) -> Bool { unsafe access(path(in: folder), F_OK) == 0 }
 
-    /// Opens the store of a player's folder, or makes it.
+    /// Opens the store in a player's folder, or creates it.
     ///
     /// - Parameters:
-    ///   - folder: of the player.
-    ///   - vault: of the player; it opens the key of the store.
-    ///   - isKnown: whether it was made before: then it is not made again.
+    ///   - folder: the player's folder.
+    ///   - vault: the player's vault, which opens the key of the store.
+    ///   - isKnown: whether the store was created before; it is then not created again.
     /// - Returns: the store.
-    /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
+    /// - Throws: `player.store`, `player.store-damaged`, `player.vault` if the vault does not open the store's key.
     static func open(folder: String, vault: Vault, isKnown: Bool) async throws(PlayerError) -> LicenseStore {
         let database = try mapped(folder) { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
         do throws(PlayerError) {
@@ -73,7 +73,7 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Makes the store's key; where another process made one meanwhile, that one stays.
+    /// Creates the store's key, or uses the key that another process has created.
     private static func makeKey(
         _ database: SQLiteDatabase,
         _ vault: Vault,
@@ -177,15 +177,15 @@ public final class LicenseStore: Sendable {
 
     // MARK: changing
 
-    /// Keeps a license. The state of one with the same id stays, also of one that was removed.
+    /// Stores a license. The state of a license with the same ID is kept, including a removed one's.
     ///
     /// - Parameters:
-    ///   - row: the license as it came.
-    ///   - keys: of the service, by which the end is computed.
-    ///   - isRenewal: whether it must be here already.
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.store`; `player.rejected` for an older license than the known one; `player.ended` for one that was given back;
-    ///   `player.no-license` for the renewal of one that is not here.
+    ///   - row: the received license.
+    ///   - keys: the service's keys, which compute its end.
+    ///   - isRenewal: whether the license must be in the store already.
+    /// - Returns: the stored license.
+    /// - Throws: `player.store`; `player.rejected` if the license is older than the stored one; `player.ended` if it was
+    ///   returned; `player.no-license` if a renewed license is not in the store.
     func add(_ row: LicenseRow, keys: ServiceKeys, isRenewal: Bool) async throws(PlayerError) -> StoredLicense {
         let seal = seal
         return try await write { transaction in
@@ -217,10 +217,10 @@ public final class LicenseStore: Sendable {
     /// Changes a license in one transaction.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - change: gets the row; nil where it is gone. Returns whether the row changed, and a value.
+    ///   - id: the license ID.
+    ///   - change: gets the row, or nil if it was removed. Returns whether the row changed, and a value.
     /// - Returns: the value.
-    /// - Throws: `player.store`; what `change` throws.
+    /// - Throws: `player.store`; the errors of `change`.
     func update<Value: Sendable>(
         _ id: String,
         _ change: @escaping @Sendable (inout LicenseRow?) throws -> (isChanged: Bool, value: Value)
@@ -234,11 +234,11 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes a license. Its keys are gone with it; its first play and its plays are remembered, should it come again. The bytes on the disk are
-    /// overwritten by ``vacuum()``.
+    /// Removes a license and its keys. Its first play and play count are kept in case it is added again. ``vacuum()`` overwrites
+    /// the bytes on the disk.
     ///
     /// - Parameter id: the id of the license.
-    /// - Returns: whether it was there.
+    /// - Returns: whether it existed.
     /// - Throws: `player.store`.
     @discardableResult
     public func remove(_ id: String) async throws(PlayerError) -> Bool {
@@ -269,12 +269,12 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes the licenses whose ids are in a set.
+    /// Removes licenses by ID.
     ///
     /// - Parameters:
-    ///   - ids: of licenses, here or not; nil for all.
-    ///   - limit: licenses that one transaction looks at.
-    /// - Returns: their number.
+    ///   - ids: license IDs, stored or not; nil for all.
+    ///   - limit: maximum number of licenses per transaction.
+    /// - Returns: the number of removed licenses.
     /// - Throws: `player.store`.
     package func expunge(_ ids: Set<String>?, limit: Int = 500) async throws(PlayerError) -> Int {
         let seal = seal
@@ -340,12 +340,12 @@ public final class LicenseStore: Sendable {
 // MARK: - Releases
 
 extension LicenseStore {
-    /// Removes a license for good, and keeps in the same transaction what the service has to be told.
+    /// Removes a license permanently and, in the same transaction, stores the report to send to the service.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - contentID: of its content.
-    /// - Returns: false where there is no such license.
+    ///   - id: the license ID.
+    ///   - contentID: the content ID.
+    /// - Returns: false if the license does not exist.
     /// - Throws: `player.store`.
     func release(_ id: String, contentID: String) async throws(PlayerError) -> Bool {
         let seal = seal
@@ -377,7 +377,7 @@ extension LicenseStore {
         }
     }
 
-    /// Notes that the service knows of a release.
+    /// Removes a pending release after the service was notified.
     func removeRelease(_ license: String) async throws(PlayerError) {
         try await write { try $0.run(Statement.removeRelease, [.text(license)]) }
     }
@@ -419,7 +419,7 @@ extension LicenseStore {
 extension LicenseStore {
     private static let clockPlace = "store clock"
 
-    /// Writes a first clock where there is none. A store with licenses whose clock is gone was altered.
+    /// Writes an initial clock if there is none. A store with licenses but without a clock was tampered with.
     private func makeClock() async throws(PlayerError) {
         let sealed = try seal.seal(TrustedClock().json, at: Self.clockPlace)
         try await write { transaction in

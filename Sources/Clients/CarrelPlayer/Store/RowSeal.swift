@@ -4,7 +4,8 @@ import CarrelBytes
 package import CarrelCrypto
 package import CarrelJSON
 
-/// Encrypts the rows of a store (AES-256-GCM), each under a nonce of its own and bound to its place, so that rows cannot be exchanged.
+/// Encrypts the rows of a store (AES-256-GCM), each with its own nonce and bound to its position, so that rows cannot be
+/// exchanged.
 package struct RowSeal: Sendable {
     private let key: Secret
     private let index: HMACSHA256

@@ -108,7 +108,7 @@ final class DASHPresentation: Presentation {
 
     func outline() async throws -> Outline {
         while true {
-            // another request may have brought a newer manifest: that one counts for this request, too
+            // another request may have loaded a newer manifest, which is then used here too
             do { return try await currentOutline() } catch is Superseded { try Task.checkCancellation() }
         }
     }
@@ -162,7 +162,7 @@ final class DASHPresentation: Presentation {
 
     // MARK: - Segments
 
-    /// Whether the source is live, or was: its addresses stay when it ends.
+    /// Whether the source is or was live: its addresses stay the same after it ends.
     private func hasLiveNames(_ manifest: Manifest) -> Bool {
         manifest.mpd.kind == .dynamic || lists.withLock { !$0.sequences.isEmpty }
     }
@@ -202,7 +202,7 @@ final class DASHPresentation: Presentation {
             sequence.update(&list)
             lists.sequences[group] = sequence
         }
-        // the address of a segment stays while it is listed (RFC 8216 §6.2.1); it is found by its time
+        // the address of a segment is stable while it is listed (RFC 8216 §6.2.1); the segment is found by its time
         let first = Int64(clamping: list.mediaSequence)
         for place in list.segments.indices where list.segments[place].hasMovingPlace {
             list.segments[place].name.index = first + Int64(place)
@@ -264,7 +264,7 @@ final class DASHPresentation: Presentation {
         var manifest = try await reader.known()
         let found: [Found]
         do { found = try await find(name, manifest) } catch {
-            // a list that another request brought may name what this manifest does not
+            // a list from a newer manifest may name segments that this manifest lacks
             guard manifest.mpd.kind == .dynamic else { throw error }
             manifest = try await reader.current()
             found = try await find(name, manifest)
@@ -437,7 +437,7 @@ final class DASHPresentation: Presentation {
     /// The bytes of one file in front of its segments, in the clear.
     private func head(of stream: MPDStream, length: Int64) async throws -> [UInt8] {
         var head: [UInt8] = []
-        // an initialization segment that lies elsewhere has its own address
+        // an initialization segment elsewhere has its own address
         if stream.initialization?.byteRange?.offset ?? 0 == 0, stream.initialization.map({ $0.url == stream.baseURL }) ?? true {
             head = try await clearInitialization(of: stream)
         }

@@ -87,7 +87,7 @@ struct DASHTracks: Sendable {
         return (manifest.timings.first?.start ?? .zero) - (offsets.max() ?? .zero)
     }
 
-    /// The tracks whose segments have the same numbers: representations of one set are cut alike.
+    /// The tracks whose segments have the same numbers: representations of one set have the same boundaries.
     func group(of name: RenditionName) -> String {
         if name.video != nil { return name.isPictures ? "pictures" : "video" }
         return name.text.map { "text \($0)" } ?? "audio \(name.audio ?? 0)"

@@ -55,11 +55,11 @@ actor IndexCache {
         return try await index(at: whole.url, range.offset..<range.offset + length)
     }
 
-    /// The index in a part of a file.
+    /// Loads the index in a range of a file.
     ///
     /// - Parameters:
     ///   - url: the file's address.
-    ///   - range: where the index is.
+    ///   - range: the range of the index.
     /// - Returns: the index, with the indexes that it references.
     /// - Throws: ``ProxyError``.
     func index(at url: String, _ range: Range<Int64>) async throws -> StreamIndex {
@@ -111,7 +111,7 @@ actor IndexCache {
             }
             let bytes: [UInt8]
             if let first, first.range.contains(wanted.lowerBound), wanted.upperBound <= first.range.upperBound {
-                // indexes of one file may lie together
+                // indexes of one file may be adjacent
                 let at = Int(wanted.lowerBound - first.range.lowerBound)
                 bytes = Array(first.bytes[at..<at + wanted.count])
             } else {

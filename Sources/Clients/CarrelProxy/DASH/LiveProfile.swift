@@ -6,7 +6,7 @@ import CarrelDASH
 enum LiveProfile {
     private static let name = "urn:mpeg:dash:profile:isoff-live:2011"
 
-    /// Checks that a manifest says that it is of the profile.
+    /// Checks that a manifest declares the profile.
     ///
     /// - Parameter mpd: the manifest.
     /// - Throws: `proxy.unsupported`.

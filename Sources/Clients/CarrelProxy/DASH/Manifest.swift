@@ -37,7 +37,7 @@ struct Manifest: Sendable {
         var made: [Int: MPDSegments] = [:]
         var timelines = MPDTimelines()
 
-        /// Runs of timelines that are kept, and what a stream counts among them.
+        /// Maximum number of timeline runs kept, and the cost of a stream in runs.
         private static let limit = 300_000
         private static let streamCost = 8
 
@@ -60,7 +60,7 @@ struct Manifest: Sendable {
 
     private static func key(_ set: Int, _ representation: Int) -> Int { set << 20 | representation }
 
-    /// Whether no segment will be added: of a static MPD, and of a dynamic one that does not change and whose end is over.
+    /// Whether no segment will be added: the MPD is static, or dynamic without updates and its end has passed.
     func isEnded(at now: Instant) -> Bool {
         guard mpd.kind == .dynamic else { return true }
         guard mpd.reload == .never, let end = mpd.end(timings), let time = mpd.time(at: now) else { return false }
@@ -83,7 +83,7 @@ struct Manifest: Sendable {
     private func findSpentTime(of tracks: [Track]) throws -> Instant? {
         let always = Instant(milliseconds: 0)
         guard let period = timings.lastIndex(where: { !$0.isEarly }) else { return always }
-        // the last segment alone counts
+        // only the last segment is needed
         var timelines = MPDTimelines(keepsRuns: false)
         var earliest: Instant?
         for track in tracks {

@@ -6,7 +6,7 @@ import CarrelBytes
 struct ManifestClock: Sendable {
     private var known: (time: Instant, at: ContinuousClock.Instant)?
 
-    /// An MPD that a cache keeps tells the time at which it was made: it may be older by this.
+    /// Tolerance for the time in an MPD, which is the time of its creation: a cached copy may be older by this.
     private static let staleness = Duration.seconds(10)
 
     /// The current time: this machine's, unless a clock was read.
@@ -17,11 +17,11 @@ struct ManifestClock: Sendable {
         known.time + known.at.duration(to: moment)
     }
 
-    /// Takes the time that a clock tells.
+    /// Sets the time read from a clock.
     ///
     /// - Parameters:
     ///   - time: the time.
-    ///   - moment: when it was that time.
+    ///   - moment: when the clock showed it.
     mutating func set(_ time: Instant, at moment: ContinuousClock.Instant) { known = (time, moment) }
 
     /// Takes the time from an MPD, unless a stale cached copy explains why it is late.

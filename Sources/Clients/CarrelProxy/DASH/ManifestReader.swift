@@ -5,7 +5,8 @@ import CarrelDASH
 import CarrelHTTP
 import CarrelThreads
 
-/// Reads an MPD, and a dynamic one again when that is due and a player wants its playlist. Concurrent calls share one request.
+/// Loads an MPD, and reloads a dynamic one if an update is due and a player requests its playlist. Concurrent calls share one
+/// request.
 actor ManifestReader {
     private let origin: MediaOrigin
     private let threads: SessionThreads
@@ -17,7 +18,7 @@ actor ManifestReader {
     private var asked: ContinuousClock.Instant?
     private var failure: (any Error)?
     private var clock = ManifestClock()
-    /// Since when every MPD that came was published before the one that is held.
+    /// Since when every loaded MPD was published before the current one.
     private var olderSince: ContinuousClock.Instant?
     private let longestReturn: Duration
     private var isEnded = false
@@ -32,7 +33,7 @@ actor ManifestReader {
     private static let leastPeriod = Duration.seconds(1)
     /// The part of its update period after which an MPD without further segments is read again: what was read may have been old then.
     private static let earlyDivisor = 4
-    /// A player that can be told the MPD as it was waits no longer for the next one: it may come later.
+    /// Time limit for a reload if the previous MPD can be used: the new one may arrive later.
     private static let patience = Duration.seconds(2)
     private static let clockPatience = Duration.seconds(3)
     /// Limits for time servers: number of requests, and total time. The playlist waits for them.
@@ -40,10 +41,10 @@ actor ManifestReader {
     private static let clocksPatience = Duration.seconds(6)
 
     /// - Parameters:
-    ///   - origin: has the MPD.
-    ///   - threads: read it.
-    ///   - longestReturn: an older MPD that comes for this long is the one that counts: an encoder has set its clock.
-    ///   - spentTime: finds when the tracks that are played should have a segment that a manifest does not have.
+    ///   - origin: the origin of the MPD.
+    ///   - threads: parse it.
+    ///   - longestReturn: after this time, an older MPD is accepted: the encoder has set its clock back.
+    ///   - spentTime: returns the time at which the played tracks need a segment that a manifest lacks.
     init(
         _ origin: MediaOrigin,
         _ threads: SessionThreads,
@@ -101,7 +102,7 @@ actor ManifestReader {
             guard isList, age >= period / Self.earlyDivisor, let time = await spentTime(manifest), time <= now else {
                 return false
             }
-            // another call may have begun to read it meanwhile
+            // another call may have started the request
             return running != nil || self.asked == asked
         }
     }
@@ -152,9 +153,9 @@ actor ManifestReader {
         }
     }
 
-    /// Asks the first clock that answers (ISO/IEC 23009-1 §5.8.5.7). Until one does, this machine's time counts.
+    /// Reads the first available clock (ISO/IEC 23009-1 §5.8.5.7). Until then, this machine's time is used.
     ///
-    /// The time in the MPD itself costs nothing: each MPD tells it.
+    /// The time in the MPD itself needs no request.
     private func readClock(_ manifest: Manifest) async {
         let isDue = clockDue <= .now
         var room = Self.clockLimit
@@ -181,7 +182,7 @@ actor ManifestReader {
         }
     }
 
-    /// The time that a server tells.
+    /// Requests the time from a server.
     private static func time(of clock: MPDClock, at address: String, _ origin: MediaOrigin) async throws -> Instant? {
         guard clock.method == .httpHead else {
             return clock.time(inBody: try await origin.load(address, limit: 1024).bytes)

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelDASH
 
-/// Elements of an MPD that lie elsewhere (xlink, ISO/IEC 23009-1 §5.5.3): each is loaded once, from the origin of the MPD alone.
+/// Remote elements of an MPD (xlink, ISO/IEC 23009-1 §5.5.3): each is loaded once, and only from the origin of the MPD.
 enum RemoteElements {
     /// Elements that are loaded, at most, bytes of one, and of all.
     private static let countLimit = 100
@@ -12,15 +12,15 @@ enum RemoteElements {
     /// All are loaded within this time: a player waits for its playlist.
     private static let patience = Duration.seconds(20)
 
-    /// The MPD with its remote elements.
+    /// Inserts the remote elements of an MPD.
     ///
     /// - Parameters:
     ///   - bytes: the MPD.
     ///   - url: its address.
     ///   - origin: loads elements.
-    /// - Returns: the MPD; an element that cannot be loaded is left out, as the specification wants it. And the addresses of other origins,
-    ///   from which nothing is loaded.
-    /// - Throws: `proxy.manifest` when the result is not an MPD.
+    /// - Returns: the MPD, without elements that cannot be loaded, as the specification requires; and the addresses on other
+    ///   origins, from which nothing is loaded.
+    /// - Throws: `proxy.manifest` if the result is not an MPD.
     static func inserted(into bytes: [UInt8], of url: String, _ origin: MediaOrigin) async throws(ProxyError) -> (
         bytes: [UInt8], refused: [String]
     ) {

@@ -84,7 +84,7 @@ struct SegmentLister: Sendable {
         return pairs
     }
 
-    /// A stream of a period by whose segments its gaps are cut.
+    /// The stream of a period whose segment boundaries also divide its gaps.
     private func reference(_ period: Int) throws(ProxyError) -> MPDStream? {
         for track in tracks.video.prefix(1) + tracks.audio + tracks.texts {
             if let stream = manifest.stream(track, inPeriod: period) { return stream }

@@ -96,7 +96,7 @@ struct SegmentPairs {
         longest = max(longest, UInt64(max(0, whole.seconds)) + (whole.attoseconds > 0 ? 1 : 0))
     }
 
-    /// Looks at the audio that no pictures go with: at either end, less than half a segment may be left over.
+    /// Checks the audio without matching video: at either end, less than half a segment may remain.
     private mutating func checkRest(of audio: SegmentPlaces, _ first: Int, _ main: SegmentPlaces) {
         let longest = main.places.lazy.map(\.duration).max() ?? .zero
         let rests = [audio.places.prefix(first), audio.places.dropFirst(first + main.places.count)]

@@ -9,7 +9,7 @@ struct SegmentPlaces: Sendable {
     /// One of them.
     struct Place: Sendable {
         var index: Int64
-        /// Its name: in units of the stream, with the place in its segment sequence added, whose segments share their time.
+        /// The time in its name: in units of the stream, plus the index in its segment sequence, whose segments share their time.
         var time: Int64
         var start: Duration
         var duration: Duration
@@ -28,7 +28,7 @@ struct SegmentPlaces: Sendable {
             range = segment.byteRange.flatMap { range in range.length.map { range.offset..<range.offset + $0 } }
         }
 
-        /// Three hundred years at most: sums of times stay within theirs.
+        /// Limits a time to three hundred years, so that sums do not overflow.
         private static func bounded(_ time: Duration) -> Duration { max(.seconds(-limit), min(time, .seconds(limit))) }
         private static let limit: Int64 = 10_000_000_000
 
@@ -46,9 +46,9 @@ struct SegmentPlaces: Sendable {
     static let limit = 200_000
 
     var places: [Place]
-    /// Whether they lie in one file, as its index says.
+    /// Whether the segments are parts of one file with an index.
     private(set) var isIndexed = false
-    /// Whether a timeline of a live source lists them: their places move when it loses its first ones.
+    /// Whether a live timeline lists them: their indexes shift when the first ones are removed.
     var isMoving = false
 
     init(_ segments: MPDSegments, _ range: Range<Int>, of stream: MPDStream) {
@@ -66,9 +66,9 @@ struct SegmentPlaces: Sendable {
     }
 
     /// - Parameters:
-    ///   - index: of the representation.
+    ///   - index: the index of the representation.
     ///   - stream: the representation.
-    ///   - range: the places that are wanted; nil for all.
+    ///   - range: the requested indexes; nil for all.
     init(_ index: StreamIndex, of stream: MPDStream, _ range: Range<Int>? = nil) {
         let offset = stream.information?.presentationTimeOffset ?? 0
         let timescale = stream.information?.timescale ?? 1

@@ -34,7 +34,7 @@ struct SegmentSequence: Sendable {
         }
     }
 
-    /// A source whose times go back further than this has set its clock: no cache keeps a list for that long.
+    /// If times go back further than this, the source has set its clock: no cache keeps a list for that long.
     private static let longestReturn = Duration.seconds(30)
 
     init() {}
@@ -51,7 +51,7 @@ struct SegmentSequence: Sendable {
         discontinuitySequence = other.discontinuitySequence + UInt64(known.count(where: \.isDiscontinuity))
     }
 
-    /// Numbers a list, and leaves out what was gone before.
+    /// Numbers a list, and removes segments that had expired before.
     mutating func update(_ list: inout SegmentList) {
         if hasReturned(list) { return restart(&list) }
         leaveOutRemoved(&list)
@@ -65,7 +65,7 @@ struct SegmentSequence: Sendable {
             removed = last[gone - 1]
         }
         if let first = keys.first {
-            // a discontinuity stays one as long as its segment is listed, and a segment that is left out makes another
+            // a discontinuity lasts as long as its segment is listed; a removed segment causes another
             let isDiscontinuity =
                 gone < last.count ? last[gone].isDiscontinuity : removed.map { !first.continues($0) } ?? first.isDiscontinuity
             keys[0].isDiscontinuity = isDiscontinuity

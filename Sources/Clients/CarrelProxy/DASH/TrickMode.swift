@@ -19,7 +19,7 @@ enum TrickMode {
         return ids.isEmpty ? nil : ids
     }
 
-    /// A period without the representations of sets that are for fast play, or with theirs alone; places stay.
+    /// A period without its trick-mode sets, or with these only; indexes are unchanged.
     static func period(_ period: MPDPeriod, isFast: Bool) -> MPDPeriod {
         guard isFast || period.adaptationSets.contains(where: { main(of: $0) != nil }) else { return period }
         var period = period

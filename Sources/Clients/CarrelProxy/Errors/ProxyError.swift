@@ -68,7 +68,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var version: Self { Self("proxy.version") }
     /// A parameter is wrong, or the proxy has not started.
     public static var usage: Self { Self("proxy.usage") }
-    /// The content is not protected, and the policy wants it to be.
+    /// The content is not protected, but the policy requires protection.
     public static var clearContent: Self { Self("proxy.clear-content") }
     /// The license requires output controls that a plain stream does not have.
     public static var outputControl: Self { Self("proxy.output-control") }
@@ -84,7 +84,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var expiredKey: Self { Self("proxy.expired-key") }
     /// The protection or the coding is not known.
     public static var unsupported: Self { Self("proxy.unsupported") }
-    /// A resource has another length than was said.
+    /// A resource's length differs from the declared length.
     public static var wrongLength: Self { Self("proxy.wrong-length") }
     /// A segment is cut off or damaged, or its key is another.
     public static var damaged: Self { Self("proxy.damaged") }
@@ -92,7 +92,7 @@ extension ErrorCode where Failure == ProxyError {
     public static var manifest: Self { Self("proxy.manifest") }
     /// An address may not be used.
     public static var address: Self { Self("proxy.address") }
-    /// The origin gives no answer, or an error.
+    /// The origin does not respond, or responds with an error.
     public static var unavailable: Self { Self("proxy.unavailable") }
     /// The origin has no such resource.
     public static var missing: Self { Self("proxy.missing") }

@@ -6,7 +6,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelThreads
 
-/// An HLS presentation whose segments are protected, as HLS in the clear (RFC 8216).
+/// Serves an HLS presentation with protected segments as clear HLS (RFC 8216).
 final class HLSPresentation: Presentation {
     /// The playlists of the source by their renditions here.
     private struct Top: Sendable {
@@ -172,7 +172,7 @@ final class HLSPresentation: Presentation {
 
     // MARK: - Media playlists
 
-    /// A media playlist; a live one is read again when half its target duration has gone by.
+    /// A media playlist; a live one is reloaded after half its target duration.
     private func playlist(_ name: RenditionName, _ source: String) async throws -> HeldPlaylist {
         let held = state.withLock { $0.playlists[name] }
         if let held, !held.isDue(at: .now) { return held }
@@ -268,7 +268,7 @@ final class HLSPresentation: Presentation {
     private func segment(_ name: SegmentName) async throws -> (MediaSegment, HeldPlaylist) {
         var held = try await known(name.rendition)
         if name.index >= held.end {
-            // a player may know of a list that was taken back meanwhile
+            // a player may have a list that was replaced by an older one
             held = try await playlist(name.rendition)
         }
         guard name.index >= held.first else {

@@ -10,7 +10,7 @@ import CarrelMedia
 /// counting up. A list with lower numbers may also be a stale cached copy, and a list that jumps ahead may follow a pause of the
 /// player.
 struct HeldPlaylist: Sendable {
-    /// Lists that go back, since the first of them.
+    /// Lists with lower numbers, since the first of them.
     private struct Behind: Sendable {
         var since: ContinuousClock.Instant
         var end: UInt64
@@ -28,7 +28,7 @@ struct HeldPlaylist: Sendable {
     private(set) var target: UInt64
     private var behind: Behind?
 
-    /// Sums of numbers stay within 64 bits.
+    /// Limit that keeps sums of numbers within 64 bits.
     private static let numberLimit: UInt64 = 1 << 60
 
     /// - Parameters:

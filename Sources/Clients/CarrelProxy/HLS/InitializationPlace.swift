@@ -48,7 +48,7 @@ struct InitializationPlace: Sendable {
     /// The name: a digest in place of a time.
     func name(_ rendition: RenditionName) -> SegmentName { SegmentName(rendition, time: digest) }
 
-    /// A source that begins to count again may have another section at the same address.
+    /// A source that restarts its numbering may have another section at the same address.
     private var digest: Int64 {
         let range = initialization.byteRange.map { "\($0.length)@\($0.offset)" } ?? ""
         let text = Array("\(epoch) \(range) \(initialization.uri)".utf8)

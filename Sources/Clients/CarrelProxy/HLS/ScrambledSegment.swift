@@ -26,8 +26,8 @@ enum ScrambledSegment {
     ///
     /// - Parameters:
     ///   - held: the playlist.
-    ///   - origin: has the segment.
-    /// - Returns: false of segments that are not transport streams.
+    ///   - origin: the origin of the segment.
+    /// - Returns: false if segments are not transport streams.
     /// - Throws: ``ProxyError``.
     static func isFirst(of held: HeldPlaylist, _ origin: MediaOrigin) async throws -> Bool {
         guard let first = held.playlist.segments.first(where: { !$0.isGap }), first.initialization == nil else { return false }

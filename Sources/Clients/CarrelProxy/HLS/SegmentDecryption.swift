@@ -5,7 +5,7 @@ import CarrelHLS
 import CarrelMP4
 import CarrelMedia
 
-/// A segment of an HLS playlist on its way, decrypted as its key line says.
+/// A segment of an HLS playlist, decrypted by its key line.
 struct SegmentDecryption: Sendable {
     var stream: FirstBytes
     var key: EncryptionKey?
@@ -46,7 +46,7 @@ struct SegmentDecryption: Sendable {
     func plain(as contentType: String) async throws -> ServedMedia {
         do {
             let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys)
-            // a cipher of whole segments gives bytes under any key, and a server may send a page in place of a clear one
+            // a cipher of whole segments produces bytes under any key, and a server may send a page in place of a clear segment
             let isChecked = isWhole || key == nil && initialization == nil
             return ServedMedia(contentType: contentType, bytes: DecryptedBytes(stream, decrypter, isChecked: isChecked))
         } catch {

@@ -3,9 +3,9 @@
 import CarrelHLS
 import CarrelMedia
 
-/// A sync picture of a transport stream, with the tables that its playlist does not name.
+/// An I-frame of a transport stream, with the tables that its playlist does not name.
 ///
-/// They are its initialization section, or lie in front of the first picture of the resource (RFC 8216 §4.3.3.6).
+/// They are its initialization section, or precede the first I-frame of the resource (RFC 8216 §4.3.3.6).
 struct TransportPicture: Sendable {
     let segment: MediaSegment
     /// Resolved.
@@ -17,15 +17,15 @@ struct TransportPicture: Sendable {
     /// Bytes of tables in front of a picture, at most.
     private static let limit = 64 << 10
 
-    /// The clear picture.
+    /// Returns the clear I-frame.
     ///
     /// - Parameters:
-    ///   - origin: has the resource.
-    ///   - playlist: has the segment.
-    ///   - key: of the samples; nil where packets are clear, or scrambled.
-    ///   - number: of the segment.
-    ///   - keys: has the key.
-    /// - Returns: tables and picture.
+    ///   - origin: the origin of the resource.
+    ///   - playlist: the playlist with the segment.
+    ///   - key: the key line of the samples; nil if packets are clear, or scrambled.
+    ///   - number: the number of the segment.
+    ///   - keys: the key source.
+    /// - Returns: the tables and the I-frame.
     /// - Throws: ``ProxyError``.
     func media(
         _ origin: MediaOrigin,

@@ -8,22 +8,22 @@ import CarrelThreads
 ///
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 final class KeyUse: Sendable {
-    /// The key use of the response whose bytes this task makes.
+    /// The key use of the response that this task produces.
     @TaskLocal static var current: KeyUse?
 
     private struct State {
         var end: Instant?
-        /// The end of the rights, which may be renewed meanwhile.
+        /// The end of the rights, which may be renewed during the response.
         var renewedEnd: (@Sendable () -> Instant?)?
         var isPending = false
         var refusal: ProxyError?
-        /// Others whose keys this response uses too.
+        /// Other key uses whose keys this response also uses.
         var joined: [KeyUse] = []
     }
 
     private let state = Locked(State())
 
-    /// Notes what a source of keys says.
+    /// Records a response of a key source.
     func note(_ answer: ContentKeyAnswer) {
         state.withLock { state in
             switch answer {
@@ -42,7 +42,7 @@ final class KeyUse: Sendable {
         }
     }
 
-    /// Forgets the end of keys, so that renewed ones count.
+    /// Resets the expiry, so that renewed keys count.
     func renew() { state.withLock { $0.end = nil } }
 
     /// Adds the keys that other tasks requested.

@@ -5,7 +5,7 @@ import CarrelThreads
 
 /// Holds requests until their license arrives.
 final class LicenseGate: Sendable {
-    /// Every one of them holds a request, whose number is bounded.
+    /// The waiting requests, whose number is bounded.
     private struct State {
         var waiting: [UInt64: (name: ContentKeyName, resume: @Sendable () -> Void)] = [:]
         var count: UInt64 = 0

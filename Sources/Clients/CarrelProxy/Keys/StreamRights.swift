@@ -38,7 +38,7 @@ public struct StreamRights: Sendable {
     public var end: Instant?
     /// Returns the current expiry of renewable rights. Called repeatedly; must not block.
     package var renewedEnd: (@Sendable () -> Instant?)?
-    /// Is called once when the session has ended, such as to give the place of a stream back.
+    /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void
 
     /// Creates rights to a stream.

@@ -75,7 +75,7 @@ public struct MediaSourceParameters: Sendable {
     /// Bits a second, by which lengths are estimated.
     var bitrate: Int { bitrateBitsPerSecond > 0 ? bitrateBitsPerSecond : 3_000_000 }
 
-    /// Checks what the caller gave.
+    /// Checks the caller's parameters.
     ///
     /// - Throws: `proxy.usage` with the parameter.
     func check() throws(ProxyError) {

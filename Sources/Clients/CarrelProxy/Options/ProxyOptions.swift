@@ -28,7 +28,7 @@ public struct ProxyOptions: Sendable {
         case open
     }
 
-    /// The clients that are answered.
+    /// The permitted clients.
     public enum Clients: Sendable, Hashable {
         /// Processes of the user that this process runs as.
         case user
@@ -48,13 +48,13 @@ public struct ProxyOptions: Sendable {
 
     /// The form of segments.
     public var output = Output.transportStream
-    /// Whether segments are fragmented MP4 for a source whose codecs transport streams cannot carry; otherwise it is refused.
+    /// Whether segments are fragmented MP4 if transport streams cannot carry the codecs of a source; otherwise it is refused.
     public var allowsFragments = false
     /// The rules that playlists follow.
     public var rules = Rules.seed
     /// Which sources are taken.
     public var policy = Policy.usual
-    /// The clients that are answered.
+    /// The permitted clients.
     public var clients = Clients.user
     /// Whether clients put the token in `Authorization: Bearer` instead of the address.
     public var hasTokenInHeader = false
@@ -68,7 +68,7 @@ public struct ProxyOptions: Sendable {
     public var isSingleSession = false
     /// Whether a request waits for a license that is not there yet.
     public var licenseWait = LicenseWait.never
-    /// Whether plain http beyond this machine is allowed, for sources whose parameters do not say it.
+    /// Whether plain http beyond this machine is allowed, for sources whose parameters do not set it.
     public var allowsPlainHTTP = false
     /// Whether manifests, playlists, key lines and redirects may lead into private networks.
     public var allowsPrivateNetworks = false

@@ -27,7 +27,7 @@ enum LocalReference {
         [decoded(URIReference(reference).path), decoded(reference[...]), reference].filter { !$0.isEmpty && !$0.contains("\0") }
     }
 
-    /// A text without its escapes; what is not an escape stays.
+    /// Decodes percent escapes; anything else is unchanged.
     private static func decoded(_ text: Substring) -> String {
         var out: [UInt8] = []
         var rest = text.utf8

@@ -170,7 +170,7 @@ struct MediaOrigin: Sendable {
                 stall: time == Self.mediaTime ? .seconds(30) : .seconds(20)
             )
         )
-        // what a caller gives for its origin may be a secret
+        // the caller's header fields for its origin may be secrets
         if isNamed(url, [named[0]]) { for field in fields { request.headers.append(field.name, field.value) } }
         request.addresses = permissions.privateNetworks ? .any : .named(origins)
         request.allowsPlainRedirects = permissions.plainHTTP
@@ -183,14 +183,14 @@ struct MediaOrigin: Sendable {
     /// The longest time of media, which players take in real time.
     private static let mediaTime = Duration.seconds(86_400)
 
-    /// Opens a resource. The bytes that are not taken make the server wait.
+    /// Opens a resource, with back-pressure for the server.
     ///
     /// - Parameters:
-    ///   - reference: an address, or a path of a local origin; resolved.
-    ///   - range: the part that is wanted; nil for all.
-    ///   - isWhole: whether it is read whole, now: then a server that takes too long is an error.
-    /// - Returns: the bytes, piece by piece.
-    /// - Throws: ``ProxyError``; `proxy.unavailable` when the time is over.
+    ///   - reference: a resolved address, or a path of a local origin.
+    ///   - range: the requested range; nil for all.
+    ///   - isWhole: whether it is read completely and immediately: a server that takes too long is then an error.
+    /// - Returns: the bytes, in pieces.
+    /// - Throws: ``ProxyError``; `proxy.unavailable` after the time limit.
     func open(_ reference: String, range: Range<Int64>? = nil, isWhole: Bool = false) async throws(ProxyError) -> OriginStream {
         switch place {
         case .servers(let named, let origins):

@@ -8,8 +8,8 @@ struct OriginHTTPClient: MediaHTTPClient {
     private let note: @Sendable (_ url: String, _ error: ProxyError) -> Void
 
     /// - Parameters:
-    ///   - origin: gives the rules.
-    ///   - note: gets each error, which a source of keys does not pass on.
+    ///   - origin: the origin whose rules apply.
+    ///   - note: gets each error, which a key source does not pass on.
     init(_ origin: MediaOrigin, note: @escaping @Sendable (_ url: String, _ error: ProxyError) -> Void = { _, _ in }) {
         self.origin = origin
         self.note = note

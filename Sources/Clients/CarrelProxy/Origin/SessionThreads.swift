@@ -131,13 +131,14 @@ final class SessionThreads: Sendable {
         }
     }
 
-    /// Runs work that grows with what the source sends: manifests, playlists, indexes, subtitles.
+    /// Runs computation whose cost depends on the source: manifests, playlists, indexes, subtitles.
     ///
-    /// The session has one thread for all such work, so that none of it delays other sessions, or the tasks of an app. Work that awaits
-    /// something gives the thread to other work meanwhile. While the system refuses the thread, the work runs where other tasks do.
-    /// - Parameter body: the work; its loops check for cancellation.
-    /// - Returns: what the work returns.
-    /// - Throws: what the work throws; `proxy.ended` after the session.
+    /// The session has one thread for all of it, so that it does not delay other sessions, or the tasks of an app. A job that
+    /// awaits something releases the thread to other jobs. If the system refuses the thread, the job runs on the default
+    /// executor.
+    /// - Parameter body: the job; its loops check for cancellation.
+    /// - Returns: the result of the job.
+    /// - Throws: the errors of the job; `proxy.ended` after the session.
     func compute<Result: Sendable>(_ body: @Sendable @concurrent () async throws -> Result) async throws -> Result {
         let executor = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }

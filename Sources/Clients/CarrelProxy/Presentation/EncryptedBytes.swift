@@ -3,9 +3,9 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// A segment on its way to the player under a key of the session (AES-128, RFC 8216 §4.3.2.4).
+/// Encrypts a segment for the player with a session key (AES-128, RFC 8216 §4.3.2.4).
 ///
-/// Other programs of the machine that read the traffic of the loopback see no media. A client that knows the address gets the key.
+/// Other programs on the machine that capture loopback traffic see no media. A client that knows the address gets the key.
 actor EncryptedBytes: SegmentBytes {
     private let plain: any SegmentBytes
     private var cipher: AESCBCEncryptor?

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelHLS
 
-/// The playlists of a session, as the rules of the caller want them.
+/// The playlists of a session, in the caller's choice of rules.
 struct PlaylistText {
     let rules: PlaylistRules
     /// Whether segments are fragmented MP4, which need their initialization segments.

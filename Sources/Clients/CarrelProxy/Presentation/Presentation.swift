@@ -127,7 +127,7 @@ struct Outline: Sendable {
     var texts: [Rendition] = []
     /// Playlists of sync pictures, with their bit rates.
     var pictures: [Variant] = []
-    /// Whether segments come and go.
+    /// Whether segments are added and expire.
     var isLive = false
     /// The audio of the source, multiplexed with video or as separate renditions.
     var languages: [Rendition] = []

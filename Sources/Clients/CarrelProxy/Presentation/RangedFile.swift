@@ -19,10 +19,10 @@ struct RangedFile: Sendable {
     private let segment: @Sendable (Int) -> Segment?
 
     /// - Parameters:
-    ///   - count: of segments.
-    ///   - headLength: bytes in front of the first segment.
-    ///   - head: reads them.
-    ///   - segments: the segment at a place.
+    ///   - count: number of segments.
+    ///   - headLength: size of the head before the first segment in bytes.
+    ///   - head: reads the head.
+    ///   - segments: returns the segment at an index.
     init(
         count: Int,
         headLength: Int64,
@@ -68,7 +68,7 @@ actor RangedBytes: SegmentBytes {
     private var rest: Range<Int64>
     /// The segment on its way.
     private var current: (any SegmentBytes)?
-    /// The bytes of it that are not wanted, at its beginning.
+    /// Number of leading bytes that were not requested.
     private var skipped: Int64 = 0
     /// Its end in the file.
     private var end: Int64 = 0
@@ -92,7 +92,7 @@ actor RangedBytes: SegmentBytes {
         }
         while !rest.isEmpty {
             if current == nil {
-                // what lies between segments is not in the playlist
+                // bytes between segments are not in the playlist
                 guard let segment = file.segment(with: rest.lowerBound) else { throw SegmentName.unknown }
                 skipped = rest.lowerBound - segment.range.lowerBound
                 end = segment.range.upperBound

@@ -34,7 +34,7 @@ extension SegmentRemux {
     /// Bytes of a piece for the player.
     fileprivate static let pieceLength = 256 << 10
 
-    /// Refuses pictures and audio that a transport stream cannot hold: a player would miss them without a word.
+    /// Refuses video and audio that a transport stream cannot carry, instead of dropping them silently.
     fileprivate func refuseOmitted() throws(ProxyError) {
         guard let lost = omitted.first(where: { $0.hasSuffix("no form in transport streams") }) else { return }
         throw ProxyError(.unsupported, lost, recommendation: "Choose fragmented MP4 as the form of segments.")
@@ -68,7 +68,7 @@ actor RemuxedBytes: SegmentBytes {
     }
 
     func next() async throws -> [UInt8]? {
-        // what has failed gives nothing more
+        // nothing follows after a failure
         guard var remux = remux.take() else { return nil }
         do {
             while true {

@@ -27,7 +27,7 @@ package struct SegmentName: Sendable, Hashable {
         return text
     }
 
-    /// Query fields of the file in which it lies.
+    /// Query fields of the file that contains it.
     var fileQuery: String {
         var text = "period=\(period)"
         rendition.append(to: &text)
@@ -42,7 +42,7 @@ package struct SegmentName: Sendable, Hashable {
         appendPlaces(to: &text)
     }
 
-    /// Query fields of a source whose segments are found by their places, or by their times too.
+    /// Query fields for a source whose segments are found by index, or by index and time.
     func query(hasTime: Bool) -> String {
         var text = fileQuery
         appendPlaces(to: &text, hasTime: hasTime)

@@ -23,8 +23,8 @@ struct SegmentOpening: Sendable {
     /// Opens a segment, and waits for its first bytes.
     ///
     /// - Parameters:
-    ///   - url: resolved.
-    ///   - range: the part that is wanted; nil for all.
+    ///   - url: the resolved address.
+    ///   - range: the requested range; nil for all.
     /// - Returns: the bytes.
     /// - Throws: ``ProxyError``; `CancellationError`.
     func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {

@@ -125,7 +125,7 @@ struct SegmentRequest: Sendable {
     }
 }
 
-/// A stream whose first bytes have come.
+/// A stream with its first bytes.
 struct FirstBytes: Sendable {
     private let stream: OriginStream
     private let first: Once

@@ -9,7 +9,7 @@ import CarrelThreads
 struct SessionSettings: Sendable {
     var parameters: MediaSourceParameters
     var form: SegmentForm
-    /// Whether segments are fragments where transport streams cannot carry the tracks.
+    /// Whether segments are fragments if transport streams cannot carry the tracks.
     var allowsFragments: Bool
     var policy: ProxyOptions.Policy
     var rules: ProxyOptions.Rules
@@ -34,7 +34,7 @@ struct SessionSettings: Sendable {
     /// The form of segments.
     var output: ProxyOptions.Output { form.output }
 
-    /// The choice of tracks as the caller and the player want it.
+    /// The input of track selection for this caller and player.
     var wishes: TrackWishes {
         var wishes = TrackWishes()
         wishes.videoTrack = parameters.videoTrack
@@ -50,9 +50,9 @@ struct SessionSettings: Sendable {
     }
 }
 
-/// The form of a session's segments: the one that the caller wants, until the plan of tracks needs another.
+/// The format of a session's segments: the requested one, unless the track plan needs another.
 final class SegmentForm: Sendable {
-    /// The form that the caller wants.
+    /// The requested format.
     let wanted: ProxyOptions.Output
     private let state: Locked<ProxyOptions.Output>
 

@@ -43,7 +43,7 @@ public struct SourceSummary: Sendable {
 
     /// The kind of the source.
     public var kind: Kind
-    /// Whether segments come and go.
+    /// Whether segments are added and expire.
     public var isLive = false
     /// The duration; nil if unknown, and for a live source.
     public var duration: Duration?

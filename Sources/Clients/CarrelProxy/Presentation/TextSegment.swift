@@ -13,10 +13,10 @@ enum TextSegment {
     ///
     /// - Parameters:
     ///   - source: the segment at the origin.
-    ///   - range: its part of the presentation, in milliseconds.
+    ///   - range: its range in the presentation, in milliseconds.
     ///   - opening: opens it.
-    ///   - settings: of the session.
-    /// - Returns: a WebVTT file whose times count from the beginning of the presentation.
+    ///   - settings: the settings of the session.
+    /// - Returns: a WebVTT file with times relative to the beginning of the presentation.
     /// - Throws: ``ProxyError``.
     static func make(_ source: SegmentSource, _ range: Range<Int64>, _ opening: SegmentOpening, _ settings: SessionSettings)
         async throws -> [UInt8]
@@ -37,7 +37,7 @@ enum TextSegment {
                 let file = try await cues(bytes, source.initialization, source.shift / 90, settings.keys)
                 return file.segment(range, origin: start & (1 << 33 - 1))
             }
-            // times of a file count from the beginning of its period
+            // times in a file are relative to the beginning of its period
             let period = Int64(source.periodStart / .milliseconds(1))
             let part = range.lowerBound - period..<range.upperBound - period
             return try WebVTTFile(bytes.rawSpan).segment(part, origin: (start &+ period &* 90) & (1 << 33 - 1))

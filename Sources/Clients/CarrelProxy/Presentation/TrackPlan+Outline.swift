@@ -61,7 +61,7 @@ extension TrackPlan {
         var labels: Set<String> = []
         return tracks.enumerated().map { place, track in
             let own = track.label ?? track.language ?? kind
-            // players tell renditions by their names (RFC 8216 §4.3.4.1)
+            // players distinguish renditions by name (RFC 8216 §4.3.4.1)
             var (label, number) = (own, 1)
             while !labels.insert(label).inserted {
                 number += 1

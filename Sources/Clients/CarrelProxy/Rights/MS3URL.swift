@@ -15,7 +15,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     ///
     /// The scheme `hls` becomes `https`, or `http` for an address of this machine.
     public let contentURL: String
-    /// Whether the scheme of the content says that it is an HLS playlist.
+    /// Whether the scheme of the content URL identifies an HLS playlist.
     public let isPlaylist: Bool
 
     /// Reads a compound URL.
@@ -43,10 +43,11 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
         isPlaylist = true
     }
 
-    /// Whether a source is meant to be a compound URL: by its scheme, by the path of its rights service, or by an address in its fragment.
+    /// Whether a source is intended as a compound URL: by its scheme, by the path of its rights service, or by an address in its
+    /// fragment.
     ///
-    /// - Parameter source: as a caller of the proxy names it.
-    /// - Returns: true for malformed ones too, so that no token of theirs goes to a server as a part of an ordinary address.
+    /// - Parameter source: the source as passed to the proxy.
+    /// - Returns: true for malformed ones too, so that their token is not sent to a server as part of an ordinary address.
     package static func seems(_ source: String) -> Bool {
         // characters that are not seen in front of an address make no path of it
         let scalars = source.unicodeScalars.drop { Self.isUnseen($0) }.reversed().drop { Self.isUnseen($0) }

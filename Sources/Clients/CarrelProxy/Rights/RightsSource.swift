@@ -19,12 +19,12 @@ public protocol RightsSource: Sendable {
     func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer
 }
 
-/// The answer of a rights service.
+/// The response of a rights service.
 public enum RightsAnswer: Sendable {
     /// Yes.
     case granted(StreamRights)
     /// No, and why: a lower-case sentence without a period.
     case refused(String)
-    /// There is no answer now, and why: a lower-case sentence without a period.
+    /// The rights service is unavailable, with the reason: a lower-case sentence without a period.
     case unavailable(String)
 }

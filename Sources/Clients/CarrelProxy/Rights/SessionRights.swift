@@ -33,9 +33,9 @@ final class SessionRights: ContentKeySource {
         self.limit = limit
     }
 
-    /// The rights.
+    /// Returns the rights.
     ///
-    /// - Returns: the same at every call. A refusal stays one: the token is not redeemed again.
+    /// - Returns: the same at every call. A refusal is final: the token is not redeemed again.
     /// - Throws: ``ProxyError``: `proxy.refused-key`, `proxy.unavailable`.
     @discardableResult
     func redeemed() async throws(ProxyError) -> StreamRights {
@@ -49,7 +49,7 @@ final class SessionRights: ContentKeySource {
         }
         do { return try await task.value } catch {
             let error = ProxyError(error, in: "the rights")
-            // no answer is not a refusal; another request may have begun again
+            // a failure is not a refusal; another request may have started again
             if error.code == .unavailable { state.withLock { if $0.redeeming == task { $0.redeeming = nil } } }
             throw error
         }
@@ -81,7 +81,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// The answer of the source, or that there is none in time: a source of an app's own may wait for ever.
+    /// The response of the source, or a timeout: an app's own source may never return.
     private func answer() async -> RightsAnswer {
         let (signal, done) = AsyncStream<Void>.makeStream()
         let slot = Locked(Answer.awaited)
@@ -113,7 +113,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// The answer that counts: the first one.
+    /// The first response, which decides.
     private enum Answer {
         case awaited
         case given(RightsAnswer)
@@ -157,7 +157,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// Begins to give the rights back.
+    /// Starts to release the rights.
     func end() {
         let (task, rights) = state.withLock { state in
             state.isEnded = true
@@ -167,7 +167,7 @@ final class SessionRights: ContentKeySource {
         task?.cancel()
     }
 
-    /// Returns when the rights were given back, late ones too. Cancelling the task cancels the calls of the source.
+    /// Returns after the rights are released, including late ones. Cancelling the task cancels the calls of the source.
     func released() async {
         await withTaskCancellationHandler {
             _ = await state.withLock { $0.redeeming }?.result

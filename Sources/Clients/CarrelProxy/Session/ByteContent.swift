@@ -29,7 +29,7 @@ struct ByteContent: Sendable {
             self.origin = origin
             threads = settings.threads
             stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
-            // the padding tells another key while there is a status to tell it
+            // the padding reveals a wrong key while an error status is still possible
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
         } catch let error as Malformed where Self.isCutOff(error) {
             throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is shorter than it says: \(error.description)")
@@ -65,7 +65,7 @@ struct ByteContent: Sendable {
     func response(to request: HTTPRequest, _ watched: WatchedBody) async throws -> HTTPResponse {
         let stream = stream
         watched.use.join(uses)
-        // reads nothing, and finds a key that has ended while there is a status to tell it
+        // reads nothing, but detects an expired key while an error status is still possible
         _ = try await stream.read(0..<0)
         return .serving(
             Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in

@@ -2,10 +2,10 @@
 
 import CarrelThreads
 
-/// A segment that is being opened until its first bytes for the player are made.
+/// A segment that is being opened, until its first bytes for the player are ready.
 ///
-/// It belongs to no request: a player whose patience ends before the first byte comes leaves, and its next request continues to wait for the
-/// same segment. The last request that waits gets it, because an earlier one may come from a player whose departure is not known yet.
+/// It belongs to no request: if a player gives up before the first byte, its next request continues to wait for the same segment.
+/// The last waiting request gets it, because an earlier one may come from a player whose departure is not noticed yet.
 final class PendingSegment: Sendable {
     private typealias Waiter = CheckedContinuation<ServedMedia?, any Error>
 
@@ -101,7 +101,7 @@ final class PendingSegment: Sendable {
     }
 }
 
-/// A segment whose first bytes are made.
+/// A segment whose first bytes are ready.
 private actor BegunBytes: SegmentBytes {
     nonisolated let firstCount: Int
     private var first: [UInt8]?

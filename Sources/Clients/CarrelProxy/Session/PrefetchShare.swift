@@ -5,7 +5,7 @@ import CarrelThreads
 /// The segments that all sessions of a proxy prefetch. Each holds at most 1 MiB: the first bytes of video and audio, and what the
 /// client buffers before it applies back-pressure to the origin.
 final class PrefetchShare: Sendable {
-    /// The place of one segment, given back when it is released.
+    /// The slot of one segment, which is freed on release.
     final class Place: Sendable {
         private let share: PrefetchShare
 

@@ -60,6 +60,6 @@ final class ProxySession: Sendable {
     /// Looks into the source.
     func check() async throws(ProxyError) -> SourceSummary { try await content.check() }
 
-    /// Returns when what the session held at other services was given back.
+    /// Returns after the session has released what it held at other services.
     func released() async { await content.released() }
 }

@@ -28,7 +28,7 @@ struct ProxyShare: Sendable {
 
 /// The source of a session.
 struct SessionSource: Sendable {
-    /// The path or the address, as the caller gave it.
+    /// The path or the address, as passed by the caller.
     let name: String
     let origin: MediaOrigin
     let type: MediaSourceType

@@ -3,11 +3,11 @@
 import CarrelBytes
 import CarrelThreads
 
-/// The segments of a session that are open before a player takes them, one of each rendition: the next one, opened before its request, and one
-/// whose player left before the first byte, kept for the next request.
+/// The open segments of a session that no player reads yet, one per rendition: the next segment, opened before its request, or a
+/// segment whose player left before the first byte, kept for its next request.
 ///
-/// An open segment is a request at the origin with its first bytes. The origin waits until the player takes more. There are as many as the
-/// share of all sessions has room for.
+/// An open segment is a request to the origin with its first bytes, held by back-pressure. Their number is limited by the share
+/// of all sessions.
 final class SegmentsAhead: Sendable {
     private enum Content: Sendable {
         /// Opened before its request.
@@ -55,19 +55,19 @@ final class SegmentsAhead: Sendable {
 
     /// Renditions of a session: pictures, audio, and what the player changes to.
     private static let limit = 4
-    /// An origin ends a request whose bytes are not taken. After this a new one is safer.
+    /// Age limit: an origin may end a stalled request, so a new request is safer after this.
     private static let age = Duration.seconds(20)
 
     // MARK: - Requests
 
-    /// Opens a segment and makes its first bytes, or takes the segment that is open.
+    /// Opens a segment and makes its first bytes, or takes the open segment.
     ///
-    /// If the request ends before, the segment stays open for the next request for it.
+    /// If the request ends first, the segment stays open for the next request.
     /// - Parameters:
-    ///   - name: of the segment.
-    ///   - presentation: has it.
-    ///   - use: of the response; gets the keys of the segment.
-    ///   - clock: tells the time at which keys end.
+    ///   - name: the name of the segment.
+    ///   - presentation: the presentation with the segment.
+    ///   - use: the key use of the response; gets the keys of the segment.
+    ///   - clock: the clock by which keys expire.
     /// - Returns: the segment.
     /// - Throws: ``ProxyError``; `CancellationError`.
     func take(
@@ -142,7 +142,7 @@ final class SegmentsAhead: Sendable {
         }
     }
 
-    /// Ends the wait for a segment whose request has ended before: the last of them leaves it for the next request.
+    /// Ends the wait for a segment whose request ended first; the last waiter leaves it for the next request.
     private func leave(_ name: SegmentName, _ segment: PendingSegment, isKept: Bool) {
         let dropped = state.withLock { state -> [Content]? in
             guard let pending = state.pending[name], pending.segment === segment else { return nil }
@@ -173,7 +173,7 @@ final class SegmentsAhead: Sendable {
     /// Nothing but the state holds the entry, because a task holds its result: an open request.
     private func begin(_ name: SegmentName, _ presentation: some Presentation, _ serial: Int) {
         let dropped = state.withLock { state -> [Content] in
-            // one that was opened for a later request stays
+            // keep a segment that was opened for a later request
             guard !state.isEnded, state.entries[name.rendition].map({ $0.serial < serial }) ?? true else { return [] }
             return insert(name, serial, into: &state) {
                 let task = Task {
@@ -191,9 +191,9 @@ final class SegmentsAhead: Sendable {
 
     // MARK: - Entries
 
-    /// Keeps a segment if there is a place for it.
+    /// Keeps a segment if there is room for it.
     ///
-    /// - Returns: what gives way.
+    /// - Returns: the evicted segments.
     private func insert(
         _ name: SegmentName,
         _ serial: Int,

@@ -23,11 +23,11 @@ extension SessionContent {
         for use in [use] + media.uses { try use.check(at: now) }
     }
 
-    /// The facts of the source, whose first segments are opened.
+    /// Returns a summary of the source, after opening its first segments.
     ///
     /// - Parameter use: gets the keys that they need.
-    /// - Returns: the facts.
-    /// - Throws: what a player would get.
+    /// - Returns: the summary.
+    /// - Throws: the error that a player would get.
     func summary(_ use: KeyUse) async throws -> SourceSummary {
         switch try await prepared(use) {
         case .bytes(let content):

@@ -144,7 +144,7 @@ final class SessionContent: Sendable {
                 return .empty(.clientClosedRequest)
             }
             let error = use.explained(ProxyError(error, in: "the source"))
-            // a renewed key counts when the source is looked into again
+            // a renewed key is used after the source is probed again
             if error.code == .expiredKey {
                 // playlists hold no keys, and the numbers of live segments must continue
                 if source.type == .singleFile { state.withLock { $0.preparing = nil } }
@@ -159,7 +159,7 @@ final class SessionContent: Sendable {
         }
     }
 
-    /// A player that leaves gives no reason, and its user sees none: the trace has the resource and the time that it waited.
+    /// Records a player that leaves: it gives no reason, and its user sees none. The trace has the resource and the time waited.
     private func traceDeparture(_ request: SessionRequest, _ path: String, _ began: ContinuousClock.Instant) {
         let segment = path.hasPrefix("segment.") || path == "text.vtt" ? try? SegmentName(request.http.query) : nil
         let field = segment.map { Trace.Field("segment", .name($0.query)) } ?? .init("resource", .name(path))
@@ -196,7 +196,7 @@ final class SessionContent: Sendable {
             guard path == "content" else { throw SegmentName.unknown }
             return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
         case .presentation where path == "player.html":
-            // a source that cannot be played is told on the page
+            // errors of the source are shown on the page
             _ = try await summary(use)
             return PlayerPage.playing("index.m3u8\(sourceQuery)")
         case .presentation(let presentation):
@@ -276,7 +276,7 @@ final class SessionContent: Sendable {
         _ use: KeyUse
     ) async throws -> HTTPResponse {
         let file = try await presentation.file(of: name)
-        // a file without a tag has no condition under which a range counts
+        // a file without an entity tag has no condition under which a range applies
         guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
             request.http.headers["If-Range"] == nil
         else {
@@ -329,7 +329,7 @@ final class SessionContent: Sendable {
         var bytes = media.bytes
         // subtitles have no key in their playlist
         if options.encryptsOutput, let name, !name.rendition.isText { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
-        // what was sent is not held: samples may have megabytes
+        // bytes already sent are not kept: samples may have megabytes
         let first = Locked(try await bytes.next())
         try use.check(at: settings.clock.now)
         let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
@@ -361,7 +361,8 @@ final class SessionContent: Sendable {
 
     // MARK: - Keys that end
 
-    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
+    /// Opens a response within the life of its keys: a key that expires first gives an error status, however long the origin
+    /// takes.
     private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let task = Task { try await open() }
         let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
@@ -378,7 +379,7 @@ final class SessionContent: Sendable {
         }
     }
 
-    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
+    /// Sends the body of a response, and aborts it when a key expires, even if the player or the origin stalls.
     fileprivate func watched(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ send: () async throws -> Void) async throws {
         let watching = share.watch.add(use, settings.clock) { [self] error in
             report(error)
@@ -432,7 +433,7 @@ final class SessionContent: Sendable {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
-        // a file that has a map knows the clock of its media
+        // a file with a time map is already on the clock of its media
         let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
         return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }

@@ -38,7 +38,7 @@ struct SentMedia: Sendable {
     private var lists: [RenditionName: SegmentList] = [:]
     private var last: (name: SegmentName, place: Int)?
 
-    /// Lists that are held at most.
+    /// Maximum number of lists kept.
     private static let limit = 16
 
     /// Takes a playlist that a player gets.

@@ -19,7 +19,7 @@ enum Codecs {
         return player == track || !player.contains(".") && track.hasPrefix(player + ".")
     }
 
-    /// The first codec that transport streams made of fragments cannot carry; nil where all fit, or are not known.
+    /// The first codec that transport streams made of fragments cannot carry; nil if all are supported, or unknown.
     static func uncarried(_ codecs: String?) -> String? {
         codecs.flatMap { list($0).first { isForeign($0) || lacksForm($0) } }
     }
@@ -32,7 +32,7 @@ enum Codecs {
     ]
     private static let foreignNames = ["av01", "dav1", "vp0", "vp8", "vp9", "opus", "flac", "vorbis", "alac"]
     private static let namesWithoutForm = ["dvh", "dva", "mp4v", "vvc", "vvi", "evc", "ac-4", "mha", "mhm", "dts", "iamf"]
-    /// Object types of MPEG-4 audio that ADTS has, and MP3, whose frames have headers of their own.
+    /// Object types of MPEG-4 audio that ADTS supports, and MP3, whose frames have their own headers.
     private static let framedTypes = [1, 2, 3, 4, 5, 29, 34]
 
     private static func isForeign(_ codec: String) -> Bool { foreignNames.contains { codec.lowercased().hasPrefix($0) } }

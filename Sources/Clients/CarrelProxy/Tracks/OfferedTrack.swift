@@ -24,7 +24,7 @@ struct OfferedTrack: Sendable, Equatable {
     var isDefault = false
     /// The codecs (RFC 6381); nil if unknown.
     var codecs: String?
-    /// The codec that a transport stream cannot carry; nil where all fit, or that is not known.
+    /// The codec that a transport stream cannot carry; nil if all are supported, or unknown.
     var uncarried: String?
     /// Bits a second.
     var bandwidth = 0

@@ -12,7 +12,7 @@ struct TrackWishes: Sendable {
     var videoCodecs: [String] = []
     var audioCodecs: [String] = []
     var output = ProxyOptions.Output.transportStream
-    /// Whether segments may be fragments where transport streams cannot carry the tracks.
+    /// Whether segments may be fragments if transport streams cannot carry the tracks.
     var allowsFragments = false
     /// Whether audio is served as separate renditions.
     var demuxesAudio = false
@@ -28,7 +28,7 @@ struct TrackWishes: Sendable {
         }
     }
 
-    /// How well a track's language is the preferred one: 0 is best; all are alike where none is preferred.
+    /// The rank of a track's language: 0 is best; all are equal without a preference.
     func rank(ofLanguage language: String?) -> Int {
         guard let wanted = self.language else { return 0 }
         return language.flatMap { LanguageTag.rank(of: $0, wanted: wanted) } ?? LanguageTag.ranks

@@ -13,12 +13,12 @@ final class ReadingSession: Sendable {
     let content = SessionToken()
     /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
-    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
+    /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()
     /// Resources that were found to be no PDF documents.
     private let others = Locked<Set<String>>([])
 
-    /// Whether our page shows the publication, whose documents are then seen in its frames and nowhere else.
+    /// Whether our page shows the publication, whose documents are then seen only in its frames.
     private let isRead: Bool
 
     init(_ publication: Publication, isRead: Bool = false) {
@@ -26,11 +26,11 @@ final class ReadingSession: Sendable {
         self.isRead = isRead
     }
 
-    /// Whether PDF documents are shown as drawn pages with their words: the viewer of a browser has buttons of its own, which count
-    /// nothing.
+    /// Whether PDF documents are shown as rendered pages with their text: a browser's PDF viewer has its own copy and print
+    /// buttons, which count nothing.
     var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
 
-    /// While documents are drawn, answers 403 to requests for one as it is, whatever its name and its link declare.
+    /// Refuses requests for the raw document with 403 while documents are rendered, whatever their name and link declare.
     func refuseDrawn(_ resource: any Resource) async throws {
         let href = resource.link.href
         // Each range of a track would cost a server one more request else.
@@ -67,7 +67,7 @@ final class ReadingSession: Sendable {
         ]
     }
 
-    /// While our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
+    /// Refuses windows and frames that load a raw resource with 403 while our page shows the publication: without the script,
     /// copies would not be counted there.
     func refuseNavigation(_ request: HTTPRequest) throws(HTTPError) {
         guard isRead, request.isNavigation else { return }

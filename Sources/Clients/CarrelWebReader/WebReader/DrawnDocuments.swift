@@ -2,7 +2,7 @@
 
 import CarrelPublication
 
-/// The PDF document whose pages are drawn: the one that was asked for last, opened once for all who wait for it.
+/// The PDF document whose pages are rendered: the last one requested, opened once for all waiting requests.
 actor DrawnDocuments {
     private let publication: Publication
     private let poppler: Poppler

@@ -9,7 +9,7 @@ import CarrelWeb
 struct ReaderPages {
     let session: ReadingSession
 
-    /// Of the page: our own files and frames, no script in markup, no markup from strings, no embedding.
+    /// The page's content security policy: our own files and frames, no script in markup, no markup from strings, no embedding.
     private static let policy = [
         "default-src 'self'", "img-src 'self' blob:", "object-src 'none'", "base-uri 'none'", "form-action 'none'",
         "frame-ancestors 'none'",
@@ -87,7 +87,7 @@ struct ReaderPages {
         return type.type == "image" || type.isAudio || type.isVideo
     }
 
-    /// A PDF document, and nothing else: its frame has no sandbox but that of the policy.
+    /// Serves a PDF document and nothing else: its frame has no sandbox other than the content security policy.
     private func document(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
         let resource = try resource(path)
         try await session.refuseDrawn(resource)

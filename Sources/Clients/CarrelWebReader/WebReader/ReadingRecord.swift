@@ -17,7 +17,7 @@ struct ReadingRecord: Sendable, Equatable {
         annotations = json["annotations"].map(ReaderAnnotation.list) ?? []
     }
 
-    /// As it is in its file.
+    /// The JSON form in its file.
     var json: JSON {
         ["annotations": .array(annotations.map(\.json))]
     }

@@ -96,7 +96,7 @@ struct AccountShow: Command {
 struct AccountPassword: Command {
     var options = HomeOptions()
     var account = ""
-    /// Read from standard input in any case: the flag is there because 'account create' has it.
+    /// Always read from standard input; the flag exists for consistency with 'account create'.
     var readsPassword = false
 
     static let name = "password"

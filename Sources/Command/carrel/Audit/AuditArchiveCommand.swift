@@ -71,7 +71,7 @@ private final class ArchiveOutput: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Writes a piece; what fails is told by ``finish()``.
+    /// Writes a piece; ``finish()`` reports errors.
     func write(_ bytes: [UInt8]) {
         guard failure.withLock({ $0 }) == 0 else { return }
         var done = 0
@@ -103,12 +103,12 @@ extension ServiceProblem {
 struct AuditArchiveFile {
     /// The result of verifying a whole file.
     struct Verified {
-        /// The row before its first; nil where that is the first of all.
+        /// The row before its first; nil if its first row is the first of the log.
         var start: AuditHead.Mark?
-        /// Its last row; nil where it has none.
+        /// Its last row; nil if it is empty.
         var end: AuditHead.Mark?
         var entries = 0
-        /// Whether the log goes on behind its end.
+        /// Whether the log continues after its end.
         var joins = false
     }
 
@@ -119,13 +119,13 @@ struct AuditArchiveFile {
 
     init(_ path: String) { self.path = path }
 
-    /// Verifies the file, and that it goes on from another.
+    /// Verifies the file, and that it continues another.
     ///
     /// - Parameters:
-    ///   - client: the home whose log it is.
-    ///   - last: where the archive before it ends: a row of this one, or the row before its first.
-    /// - Returns: where it begins and ends, and whether the log goes on there.
-    /// - Throws: ``ServiceProblem`` where something is not what was sealed, ``ServerError`` `invalid` for another file.
+    ///   - client: the home with the log.
+    ///   - last: the last row of the previous archive, which is a row of this one or the row before its first.
+    /// - Returns: its first and last position, and whether the log continues after it.
+    /// - Throws: ``ServiceProblem`` if something differs from what was sealed, ``ServerError`` `invalid` for another file.
     func verify(_ client: HomeClient, after last: AuditHead.Mark? = nil) async throws -> Verified {
         var lines = try LineReader(path)
         guard let head = try lines.next(), let header = try? JSON.parse(head.rawSpan),

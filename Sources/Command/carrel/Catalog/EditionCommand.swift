@@ -50,7 +50,7 @@ struct EditionList: Command {
     }
 }
 
-/// Makes a call on one product, whose response is the edition.
+/// Makes a call on one product that returns its edition.
 private func call(_ options: HomeOptions, _ method: HTTPMethod, _ product: String, _ rest: String = "") async throws -> JSON {
     try await HomeClient(options).call(method, "/admin/v1/editions/\(PercentEncoding.encode(product))\(rest)")
 }

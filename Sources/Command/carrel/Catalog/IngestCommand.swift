@@ -112,8 +112,8 @@ struct IngestCommand: Command {
         }
     }
 
-    /// The blobs are made here, where the file is, and only then is the catalog told: a server that runs on the home goes on as it
-    /// was, and stays the one that writes its database.
+    /// The blobs are made in this process, which has the file, and only then is the catalog updated: a running server keeps
+    /// running, and remains the only writer of its database.
     private func ingestWork() throws -> IngestPipeline {
         let home = try options.find()
         return IngestPipeline(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))

@@ -6,7 +6,8 @@ import CarrelHome
 import CarrelServer
 import Glibc
 
-/// The file in a home that says that its state is in PostgreSQL, so that a command that is not told begins no second, empty catalog.
+/// The file in a home that marks its state as being in PostgreSQL, so that a command without that setting does not create a
+/// second, empty catalog.
 struct DatabaseMarker {
     private let path: String
 

@@ -24,7 +24,7 @@ struct StatusCommand: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        // With no server to ask, opening the home takes as long as its database does.
+        // Without a server, opening the home takes as long as opening its database.
         guard let client = try await within(.milliseconds(1800), { [options] in try await HomeClient(options) }) else {
             throw StoreError(.unavailable, "the database does not respond")
         }

@@ -3,7 +3,7 @@
 import CarrelCommandLine
 import CarrelMedia
 
-/// The content keys that a caller passes to a command. Nothing else is asked for a key: no home, no vault, no license.
+/// The content keys that a caller passes to a command. No home, vault or license is used for keys.
 struct ContentKeyOptions: ParameterGroup, Sendable {
     var given: [String] = []
     var file: String?

@@ -10,10 +10,10 @@ struct KeyLines {
     /// The value of `--keys`.
     let file: String?
 
-    /// Calls `add` with each of them.
+    /// Calls `add` with each line.
     ///
-    /// - Parameter add: takes a key; its error says what is wrong without the key.
-    /// - Throws: `UsageError` with the place when one is not written as a key; `MediaError` when the file cannot be read.
+    /// - Parameter add: adds a key; its error does not contain the key.
+    /// - Throws: `UsageError` with the line number of a malformed key; `MediaError` if the file cannot be read.
     func read(_ add: (String) throws(MediaError) -> Void) throws {
         for (number, text) in given.enumerated() {
             do throws(MediaError) { try add(text) } catch {

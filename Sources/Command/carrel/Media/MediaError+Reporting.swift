@@ -25,7 +25,7 @@ extension MediaError: ReportableError {
     }
 }
 
-/// A media file that is not what its format says: the file, what is wrong, and at which byte.
+/// The error for a media file that violates its format: the file, the fault, and its offset.
 struct DamagedMedia: ReportableError {
     let path: String
     let what: String

@@ -21,7 +21,7 @@ struct PackageInputs {
         let number: Int
     }
 
-    /// The file whose subtitles are taken: bit rates of one film have the same ones.
+    /// The file whose subtitles are used: different bit rates of one film have the same subtitles.
     private var textFiles: [TextChoice: String] = [:]
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
@@ -40,10 +40,10 @@ struct PackageInputs {
     ///
     /// - Parameters:
     ///   - stream: the stream.
-    ///   - servers: how its servers may be asked.
+    ///   - servers: the options for requests to its servers.
     ///   - scratch: holds the copy.
-    ///   - folder: holds other copies for the time of the work.
-    ///   - console: shows what takes long.
+    ///   - folder: holds other copies while the command runs.
+    ///   - console: shows the progress of long steps.
     /// - Throws: ``SourceFailure``, and as ``add(_:named:_:_:)`` does.
     mutating func add(
         _ stream: StreamSource,
@@ -177,12 +177,11 @@ struct PackageInputs {
         if first == nil, source.hasPictures { first = path }
     }
 
-    /// Draws thumbnails of the first file with pictures.
+    /// Renders thumbnails of the first file with video.
     ///
-    /// - Parameters:
-    ///   - interval: milliseconds between two pictures.
-    ///   - folder: gets them.
-    /// - Returns: the pictures; nil where no file has pictures.
+    /// - interval: milliseconds between two pictures.
+    ///   - folder: the destination.
+    /// - Returns: the thumbnails; nil if no file has video.
     /// - Throws: `TranscodingError`, `MediaError`.
     func thumbnails(every interval: Int64, to folder: PackageFolder) throws -> PackagedThumbnails? {
         guard let first else { return nil }
@@ -198,7 +197,7 @@ struct PackageInputs {
     }
 }
 
-/// A stream that is protected: the keys of `carrel package` are those of the package.
+/// The refusal of a protected stream: the keys of `carrel package` are for its output.
 private struct ProtectedInput: ReportableError {
     let name: String
 

@@ -10,7 +10,7 @@ final class ScratchFolder: Sendable {
     private let unfinished: UnfinishedOutput
 
     /// - Parameters:
-    ///   - place: the output; `-` for a folder among those of temporary files.
+    ///   - place: the output; `-` for a folder in the temporary directory.
     ///   - unfinished: removes the folder if a signal ends the process.
     /// - Throws: `unwritable`.
     init(near place: String, _ unfinished: UnfinishedOutput) throws(MediaError) {

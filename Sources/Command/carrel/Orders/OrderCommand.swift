@@ -125,7 +125,7 @@ struct OrderShow: Command {
     }
 }
 
-/// The commands that end an order: they differ in a word.
+/// The commands that end an order; they differ in one word.
 protocol OrderEnding: Command {
     var options: HomeOptions { get set }
     var id: String { get set }

@@ -65,7 +65,7 @@ struct LicenseList: Command {
         console.print(table)
     }
 
-    /// The ids of revoked licenses; a warning where the player's file cannot tell, as the list is of use all the same.
+    /// The IDs of revoked licenses; only a warning if the player's file cannot be read, because the list is still useful.
     private static func revoked(_ licenses: [StoredLicense], _ engine: PlayerEngine, _ console: Console) async -> Set<String> {
         do throws(PlayerError) {
             return try await engine.revokedLicenses(of: licenses.map(\.id))

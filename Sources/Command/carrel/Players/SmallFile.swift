@@ -3,7 +3,7 @@
 import CarrelCommandLine
 import Glibc
 
-/// A small file that a command is given, or standard input.
+/// Reads a small input file, or standard input.
 enum SmallFile {
     /// Reads a file.
     ///

@@ -95,7 +95,7 @@ struct TokenShow: Command {
     }
 }
 
-/// A token as it was given: itself, the name of a file, or standard input.
+/// Reads a token argument: the token itself, the name of a file, or standard input.
 enum TokenText {
     static func read(_ argument: String) throws -> String {
         if argument == "-" { return try file("/dev/stdin") }

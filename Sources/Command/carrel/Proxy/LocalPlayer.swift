@@ -13,7 +13,7 @@ struct LocalPlayer: Sendable {
         programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
     }
 
-    /// Whether one of the programs is there.
+    /// Whether one of the programs is installed.
     var isInstalled: Bool {
         let folders = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         return programs.contains { program in
@@ -77,7 +77,7 @@ struct LocalPlayer: Sendable {
         var input: String?
         let arguments: [String]
         switch name(program) {
-        // the address goes to standard input, where no command line shows it
+        // the address is passed on standard input, so that no command line shows it
         case "mpv": (arguments, input) = (["--playlist=-", "--really-quiet"], url + "\n")
         case "ffplay": arguments = ["-autoexit", "-loglevel", "warning", url]
         case "vlc", "cvlc": arguments = ["--play-and-exit", "--quiet", url]
@@ -101,7 +101,7 @@ struct LocalPlayer: Sendable {
         return unsafe clinux_spawn(&pid, &words, environ, nil, [ends[0], STDERR_FILENO, STDERR_FILENO]) == 0 ? pid : nil
     }
 
-    /// Whether standard input is a pipe, whose end ends the command.
+    /// Whether standard input is a pipe, which ends the command when it is closed.
     static var inputIsPipe: Bool {
         var status = stat()
         return unsafe fstat(STDIN_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)

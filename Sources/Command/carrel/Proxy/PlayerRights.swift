@@ -8,7 +8,7 @@ import CarrelPlayer
 import CarrelProxy
 import CarrelThreads
 
-/// Redeems the tokens of MS3 addresses by the player of this device, whose license decides over every key.
+/// Redeems the tokens of MS3 addresses with the player of this device, whose license controls every key.
 struct PlayerRights: RightsSource {
     private let engine: PlayerEngine
 

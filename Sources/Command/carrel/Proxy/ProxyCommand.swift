@@ -130,7 +130,7 @@ struct ProxyCommand: Command {
         if plays, !LocalPlayer(named: player).isInstalled { throw PlayerFailure(status: 127, program: player) }
         let source = source == "-" ? try SourceLine.read() : source
         guard MS3URL.seems(source) else { return try await serve(source, nil, console) }
-        // a malformed address is told before a passphrase is asked for
+        // report a malformed address before prompting for a passphrase
         _ = try MS3URL(source)
         let engine = ReaderEngine(folder: reader, vault: vault)
         try await engine.use(console) { try await serve(source, PlayerRights($0), console) }
@@ -186,7 +186,7 @@ struct ProxyCommand: Command {
     /// How long the address waits for the check of its source.
     private static let patience = Duration.seconds(3)
 
-    /// Checks the source, prints the address, and serves until a signal, the end of the input or that of the player.
+    /// Checks the source, prints the address, and serves until a signal, the end of the input, or the player's exit.
     ///
     /// A thread that waits for a signal or for input ends with the process.
     private func serve(

@@ -10,8 +10,8 @@ import CarrelServer
 import CarrelThreads
 import CarrelWebAPI
 
-/// The listener of the rights location, which asks players for their certificate: the service issues its certificate, and replaces it while
-/// the server runs.
+/// The listener of the rights location, which requires a player's certificate. The service issues the listener's own certificate,
+/// and replaces it while the server runs.
 final class RightsListener: Sendable {
     private let service: CarrelService
     private let names: [String]
@@ -21,7 +21,7 @@ final class RightsListener: Sendable {
     private let current: Locked<Authority.ServerCertificate>
     let listener: ClientCertificateListener
 
-    /// The listener of the settings, with a certificate; nil where it is off.
+    /// Creates the listener of the settings, with a certificate; nil if it is disabled.
     init?(_ settings: ServeSettings, _ service: CarrelService, clock: any WallClock = SystemClock()) async throws {
         guard let port = settings.rightsPort else { return nil }
         self.clock = clock
@@ -71,7 +71,7 @@ extension TLSIdentity {
 }
 
 extension ServeSettings {
-    /// The port of the rights location's listener, 0 for any free one; nil where it is off.
+    /// The port of the rights location's listener, 0 for any free port; nil if it is disabled.
     var rightsPort: UInt16? {
         switch rights.port {
         case .off: nil
@@ -80,7 +80,7 @@ extension ServeSettings {
         }
     }
 
-    /// The host by which players reach it: that of the public URL, else a name of the server, else its address.
+    /// The host by which players reach it: the host of the public URL, otherwise a name of the server, otherwise its address.
     var rightsHost: String {
         if let publicHost { return publicHost }
         guard let ip = IPAddress(address), !ip.isLoopback else { return "localhost" }

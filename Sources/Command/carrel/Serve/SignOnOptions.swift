@@ -95,7 +95,7 @@ struct SignOnOptions: Sendable {
         return found
     }
 
-    /// A group and what it gives.
+    /// Splits a group and its grant at the last equals sign.
     private static func pair(_ text: String) -> (String, String)? {
         guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex else {
             return nil

@@ -46,7 +46,7 @@ struct ExplainCommand: Command {
             let answer = try await client.call(.get, try await client.accountPath(account) + "/entitlement")
             return options.json ? console.print(answer) : printHoldings(answer, console)
         }
-        // The sources are those that the server has, also where none runs.
+        // Use the server's sources, even if none is running.
         let home = try options.find()
         let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
         var chosen = settings.service

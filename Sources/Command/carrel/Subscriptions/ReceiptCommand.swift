@@ -109,7 +109,7 @@ extension HomeClient {
 }
 
 extension TextTable {
-    /// Transactions with what they give, or why they do not.
+    /// Creates a table of transactions with their grants, or the reasons for refusals.
     fileprivate init(receipts answer: JSON) {
         self.init(["STATUS", "TRANSACTION", "ORIGINAL", "BOUGHT", "GIVES", "UNTIL"].map { TextTable.Column($0) })
         for one in answer["transactions"]?.array ?? [] {

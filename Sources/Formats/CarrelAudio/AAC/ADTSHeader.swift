@@ -53,7 +53,7 @@ public struct ADTSHeader: Sendable, Hashable {
     /// Samples of each channel per second, of the core.
     package var sampleRate: Int { ADTSTemplate.sampleRates[Int(word >> 10 & 15)] }
 
-    /// Channels; 0 when a program config element in the first block says it.
+    /// Number of channels; 0 if a program config element in the first block declares it.
     package var channels: Int {
         let configuration = Int(word >> 6 & 7)
         return configuration == 7 ? 8 : configuration

@@ -10,12 +10,12 @@ package struct ADTSTemplate: Sendable, Hashable {
     /// The first four bytes, with a length of zero.
     let word: UInt32
 
-    /// A template, or nil when ADTS cannot say this rate or channel count.
+    /// Creates a template; returns nil if ADTS does not support the rate or channel count.
     ///
     /// - Parameters:
     ///   - profile: HE profiles are written as their Low Complexity core, so band replication is implicit.
-    ///   - sampleRate: of the core, per second.
-    ///   - channels: of the core: 1 to 6, or 8 for 7.1.
+    ///   - sampleRate: the core's samples per second.
+    ///   - channels: the core's channels: 1 to 6, or 8 for 7.1.
     package init?(profile: AACProfile, sampleRate: Int, channels: Int) {
         guard let index = Self.sampleRates.firstIndex(of: sampleRate) else { return nil }
         guard (1...6).contains(channels) || channels == 8 else { return nil }

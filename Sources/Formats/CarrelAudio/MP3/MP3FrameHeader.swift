@@ -28,7 +28,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
         self.word = word
     }
 
-    /// The header in `word` (big-endian), or nil when it is not that of a usable Layer III frame.
+    /// The header in `word` (big-endian), or nil if it is not the header of a usable Layer III frame.
     @inlinable
     public static func parse(_ word: UInt32) -> MP3FrameHeader? {
         guard word & 0xffe6_0000 == 0xffe2_0000, word & 0x0018_0000 != 0x0008_0000 else { return nil }
@@ -37,7 +37,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
         return MP3FrameHeader(valid: word)
     }
 
-    /// Why `parse` refuses `word`; nil when it does not.
+    /// The reason why `parse` refuses `word`; nil if it does not.
     package static func refusal(_ word: UInt32) -> Refusal? {
         if word & 0xffe0_0000 != 0xffe0_0000 { return .noSync }
         if word & 0x0018_0000 == 0x0008_0000 { return .reservedVersion }

@@ -2,11 +2,10 @@
 
 package import CarrelBytes
 
-/// Finds the audio frames of an MP3 file that arrives in pieces, and leaves out everything else.
+/// Extracts the audio frames of an MP3 file that arrives in pieces, and drops everything else.
 ///
-/// Left out: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapping, Xing/Info/VBRI frames, zeros and junk.
-/// It passes on whole Layer III frames of one format. The same bytes give the same frames however they are cut into pieces.
-/// Holds at most 16 KiB of the file.
+/// Dropped: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapper, Xing/Info/VBRI frames, zeros and junk.
+/// The output is whole Layer III frames of one format, independent of how the input is divided. Holds at most 16 KiB of the file.
 package struct MP3Scanner: Sendable {
     enum State {
         /// Outside the frames: looking for a frame or a mark.
@@ -58,10 +57,11 @@ package struct MP3Scanner: Sendable {
     var failure: Malformed?
     var hint: MP3FrameHeader.Refusal?
 
-    /// Bytes without a frame after which a file that has shown none yet is given up.
+    /// Number of bytes without a frame after which the search is abandoned, if no frame was found before.
     let searchLimit: Int64
 
-    /// - Parameter searchLimit: bytes without a frame after which a file that has shown none yet is given up; tags do not count.
+    /// - Parameter searchLimit: number of bytes without a frame after which the search is abandoned, if no frame was found
+    ///   before; tags do not count.
     package init(searchLimit: Int64 = 4 << 20) {
         self.searchLimit = searchLimit
     }

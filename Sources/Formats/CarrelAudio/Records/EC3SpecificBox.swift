@@ -57,7 +57,7 @@ package struct EC3SpecificBox: Sendable, Hashable {
     package var dataRate: Int
     /// One to eight independent substreams.
     package var substreams: [Substream]
-    /// Bytes behind the substreams: the extension that names object audio.
+    /// Bytes after the substreams: the extension that signals object audio.
     package var extensions: [UInt8]
 
     /// Describes a stream by the frames of one time: an independent one, and those that depend on it.

@@ -17,7 +17,7 @@ package struct AudioTags: Sendable, Hashable {
 
     /// A picture of the front.
     package struct Cover: Sendable, Hashable {
-        /// By the picture's own first bytes: `image/jpeg`, `image/png`, `image/gif`, `image/webp` or `image/bmp`.
+        /// The media type by the picture's signature: `image/jpeg`, `image/png`, `image/gif`, `image/webp` or `image/bmp`.
         package var mediaType: String
         package var bytes: [UInt8]
 
@@ -58,13 +58,13 @@ package struct AudioTags: Sendable, Hashable {
     package var readers: [String] = []
     package var publisher: String?
     package var copyright: String?
-    /// As written; usually a year or an ISO 8601 date.
+    /// The date verbatim; usually a year or an ISO 8601 date.
     package var date: String?
-    /// As written; usually ISO 639-2 or BCP 47.
+    /// The language verbatim; usually ISO 639-2 or BCP 47.
     package var language: String?
     package var genre: String?
     package var comment: String?
-    /// The longer text where there is one.
+    /// The longer text, if there is one.
     package var description: String?
     package var track: Number?
     package var disc: Number?

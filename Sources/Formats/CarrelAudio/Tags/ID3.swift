@@ -16,13 +16,13 @@ package enum ID3 {
         return 10 + size + (hasFooter ? 10 : 0)
     }
 
-    /// The content of an ID3v2 tag.
+    /// Reads an ID3v2 tag.
     ///
-    /// Taggers are careless, so a damaged frame ends the reading and what came before counts.
+    /// Taggers are careless, so a damaged frame ends the reading, and the frames before it are kept.
     ///
-    /// - Parameter tag: the tag from its first byte; when its end is missing, its complete frames are read.
-    /// - Returns: what it says, chapters sorted by their start.
-    /// - Throws: when this is not an ID3v2 tag.
+    /// - Parameter tag: the tag from its first byte; if its end is missing, its complete frames are read.
+    /// - Returns: the tags, with chapters sorted by start.
+    /// - Throws: if this is not an ID3v2 tag.
     package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard let length = headerLength(tag) else { throw Malformed("not an ID3v2 tag", at: 0) }
         let version = tag.u8(at: 3)
@@ -44,11 +44,11 @@ package enum ID3 {
         return reader.finish()
     }
 
-    /// The content of an ID3v1 or ID3v1.1 tag.
+    /// Reads an ID3v1 or ID3v1.1 tag.
     ///
     /// - Parameter tag: the 128 bytes from `TAG` on.
-    /// - Returns: what it says.
-    /// - Throws: when this is not an ID3v1 tag.
+    /// - Returns: the tags.
+    /// - Throws: if this is not an ID3v1 tag.
     package static func parseV1(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard tag.byteCount >= 128, tag.matches("TAG", at: 0) else { throw Malformed("not an ID3v1 tag", at: 0) }
         func text(_ range: Range<Int>) -> String? {

@@ -66,9 +66,10 @@ struct ID3Reader {
         return id
     }
 
-    /// The size of the frame's content; nil when it does not fit.
+    /// The size of the frame's content; nil if it does not fit.
     ///
-    /// Versions 2.3 and 2.4 differ in how it is written and taggers confuse them, so the reading that leads to another frame counts.
+    /// Versions 2.3 and 2.4 encode it differently and taggers confuse them, so the interpretation that leads to another frame is
+    /// used.
     private func frameSize(_ body: RawSpan, _ at: Int) -> Int? {
         if version == 2 {
             let size = Int(body.u32(at: at + 2) & 0xff_ffff)

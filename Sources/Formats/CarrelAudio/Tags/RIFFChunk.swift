@@ -36,10 +36,10 @@ package enum RIFFChunk {
         return tags
     }
 
-    /// Bytes of a second of audio.
+    /// Returns the audio bytes per second.
     ///
-    /// - Parameter format: the chunk `fmt `, without its header.
-    /// - Returns: nil where it does not say.
+    /// - Parameter format: the `fmt ` chunk, without its header.
+    /// - Returns: nil if the chunk does not declare it.
     package static func byteRate(_ format: RawSpan) -> Int? {
         guard format.byteCount >= 12, format.u32le(at: 8) > 0 else { return nil }
         return Int(format.u32le(at: 8))

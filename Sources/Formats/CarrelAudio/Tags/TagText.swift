@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Text as tags store it.
 package enum TagText {
-    /// The characters that Windows puts where ISO 8859-1 has controls, which tags do not contain.
+    /// The characters of windows-1252 at the control codes of ISO 8859-1, which tags do not contain.
     private static let windows1252: [UInt16] = [
         0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
         0xfffd,
@@ -29,7 +29,7 @@ package enum TagText {
         return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// UTF-16 with a byte order mark; without one, of the order given. An odd last byte is dropped.
+    /// Decodes UTF-16 with a byte order mark; without one, in the given byte order. An odd last byte is dropped.
     package static func utf16(_ bytes: RawSpan, bigEndian: Bool) -> String {
         var bigEndian = bigEndian
         var units: [UInt16] = []

@@ -9,10 +9,10 @@ package enum VorbisComment {
     private static let textSize = 64 << 10
     private static let picture = "metadata_block_picture"
 
-    /// The content of comments. A damaged field ends the reading, and the fields before count.
+    /// Reads comments. A damaged field ends the reading, and the fields before it are kept.
     ///
-    /// - Parameter bytes: from the length of the vendor's name on.
-    /// - Returns: what they say.
+    /// - Parameter bytes: the bytes from the length of the vendor's name on.
+    /// - Returns: the tags.
     package static func parse(_ bytes: RawSpan) -> AudioTags {
         var tags = AudioTags()
         // several of one name are several values, such as authors

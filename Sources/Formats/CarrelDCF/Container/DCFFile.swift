@@ -17,7 +17,7 @@ package struct DCFObject: Sendable, Hashable {
     package let payload: EncryptedPayload
 }
 
-/// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads stay in the file.
+/// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads are not loaded.
 package struct DCFFile: Sendable, Hashable {
     /// The version after the major brand, 2.
     package internal(set) var version: UInt32 = 0

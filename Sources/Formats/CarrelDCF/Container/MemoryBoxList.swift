@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelMP4
 
-/// Boxes in memory, read strictly: each lies inside its parent, and nothing is left over (ISO/IEC 14496-12 §4.2).
+/// Boxes in memory, read strictly: each is within its parent, without trailing bytes (ISO/IEC 14496-12 §4.2).
 enum MemoryBoxList {
     /// Lists of boxes are refused beyond this length.
     static let limit = 1000

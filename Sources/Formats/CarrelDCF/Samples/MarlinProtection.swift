@@ -20,7 +20,7 @@ package struct MarlinProtection: Sendable, Hashable {
     package let contentID: String
     /// The content key wrapped under the group key (`gkey`, RFC 3394); nil in the scheme `ACBC`.
     package let wrappedKey: [UInt8]?
-    /// The box of signed attributes (`satr`), whole; empty where there is none.
+    /// The box of signed attributes (`satr`), whole; empty if there is none.
     package let signedAttributes: [UInt8]
     /// HMAC-SHA-256 of the signed attributes under the content key (`hmac`).
     package let authenticator: [UInt8]?
@@ -74,7 +74,7 @@ package struct MarlinProtection: Sendable, Hashable {
         authenticator = information.tag
     }
 
-    /// Reads a `schm` whose version has 16 bits.
+    /// Reads a `schm` box with a 16-bit version.
     private static func scheme(_ content: RawSpan, _ at: Int) throws(Malformed) -> Scheme {
         guard content.byteCount >= 10 else { throw Malformed("scheme is cut off", at: at) }
         let type = FourCC(content.u32(at: 4))

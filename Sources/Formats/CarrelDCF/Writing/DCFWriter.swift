@@ -44,9 +44,9 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///
     /// - Parameters:
     ///   - sink: gets the bytes.
-    ///   - nextIV: a fresh initialization vector for each encrypted object. Of CTR, the vectors of one key must lie further apart than
-    ///     the contents have blocks; random ones do.
-    /// - Throws: what the sink throws.
+    ///   - nextIV: returns a fresh initialization vector for each encrypted object. In CTR mode, the vectors of one key must be
+    ///     further apart than the contents have blocks; random ones are.
+    /// - Throws: the errors of the sink.
     package init(_ sink: Sink, nextIV: @escaping () -> AESBlock) throws {
         var sink = sink
         var writer = BoxWriter()
@@ -145,7 +145,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         return (writer.bytes, lengthAt)
     }
 
-    /// Bytes behind the data length: initialization vector, encrypted content, padding.
+    /// The byte count after the data length: initialization vector, encrypted content, padding.
     private static func payloadLength(_ clear: Int64, _ cipher: DCFCipher) -> Int64 {
         switch cipher {
         case .none: clear
@@ -189,7 +189,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         }
     }
 
-    /// Encrypts and writes what is held, which in CBC is whole blocks.
+    /// Encrypts and writes the buffered bytes: in CBC mode, whole blocks.
     private mutating func flush() throws {
         var piece: [UInt8] = []
         swap(&piece, &held)

@@ -35,7 +35,7 @@ enum ElementaryStreamDescriptor {
         }
     }
 
-    /// The content of the next descriptor, which must have this tag. One that says it is longer than its parent is taken as cut.
+    /// The content of the next descriptor, which must have this tag. A descriptor that is longer than its parent is truncated.
     @_lifetime(copy cursor)
     private static func descriptor(_ tag: UInt8, _ cursor: inout ByteCursor) throws(Malformed) -> RawSpan {
         guard try cursor.u8("descriptor") == tag else { throw Malformed("descriptor has another tag", at: cursor.position - 1) }

@@ -14,7 +14,7 @@ package struct FragmentRandomAccess: Sendable {
         package var isFirst: Bool
     }
 
-    /// Of one track, in the order of the file.
+    /// The entries of one track, in file order.
     package private(set) var entries: [Entry] = []
 
     /// Bytes of the table, at most.
@@ -68,7 +68,7 @@ package struct FragmentRandomAccess: Sendable {
             var field = at + (isLong ? 16 : 8)
             var isFirst = true
             for size in sizes {
-                // the last byte tells enough: numbers count from 1
+                // the last byte is sufficient: numbers start at 1
                 for i in 0..<size {
                     let byte = try window.u8(at: field + i, "random access")
                     if byte != (i == size - 1 ? 1 : 0) { isFirst = false }

@@ -27,7 +27,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
         return bytes
     }
 
-    /// Whether it has no bit set, as where a track leaves the naming of keys to its sample groups.
+    /// Whether all bits are zero, as in a track whose sample groups name the keys.
     package var isZero: Bool { high | low == 0 }
 
     /// 32 lower-case digits.

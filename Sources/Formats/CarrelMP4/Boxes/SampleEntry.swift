@@ -5,7 +5,7 @@ package import CarrelBytes
 
 /// One description of a track's samples (`stsd`, ISO/IEC 14496-12 §8.5.2): their coding, and their protection.
 package struct SampleEntry: Sendable {
-    /// The entry's type; `encv` or `enca` where the samples are protected.
+    /// The entry's type; `encv` or `enca` if the samples are protected.
     package let type: FourCC
     /// The type without the protection: `avc1`, `mp4a`, …
     package internal(set) var format: FourCC
@@ -13,22 +13,22 @@ package struct SampleEntry: Sendable {
     package internal(set) var protection: MP4Protection?
     /// The parameters of Common Encryption or PIFF; nil with other protections.
     package internal(set) var encryption: TrackEncryption?
-    /// The fault of damaged parameters of Common Encryption; its byte counts from their own start.
+    /// The fault of damaged Common Encryption parameters; its offset is relative to them.
     package internal(set) var encryptionFault: Malformed?
-    /// Pixels; 0 where it is not a picture.
+    /// Width in pixels; 0 unless it is video.
     package internal(set) var width = 0
-    /// Pixels; 0 where it is not a picture.
+    /// Height in pixels; 0 unless it is video.
     package internal(set) var height = 0
-    /// Samples of each channel per second; what the codec says goes before it.
+    /// Samples per channel and second; the codec's own configuration takes precedence.
     package internal(set) var sampleRate = 0
-    /// Channels; what the codec says goes before it.
+    /// Number of channels; the codec's own configuration takes precedence.
     package internal(set) var channels = 0
     /// The content of the box that configures the decoder: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty when
     /// there is none.
     package internal(set) var configuration: [UInt8] = []
     /// How sound is coded; nil of what is not sound.
     package internal(set) var codec: MP4Codec?
-    /// The whole entry, header and all, as it lies in the file.
+    /// The whole entry with its header, verbatim.
     package let bytes: [UInt8]
 
     private enum Kind { case sound, picture, other }

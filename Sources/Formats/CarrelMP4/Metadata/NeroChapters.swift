@@ -5,7 +5,7 @@ import CarrelBytes
 
 /// The chapter list that Nero put into `moov/udta/chpl`.
 enum NeroChapters {
-    /// Reads as many as are there; a damaged entry ends the list.
+    /// Reads the chapters; a damaged entry ends the list.
     static func read(_ content: [UInt8]) -> [AudioTags.Chapter] {
         var chapters: [AudioTags.Chapter] = []
         do throws(Malformed) {

@@ -22,8 +22,8 @@ struct FragmentSamples {
     private var window: FileWindow
 
     /// - Parameters:
-    ///   - track: whose samples.
-    ///   - fragments: each `moof` box.
+    ///   - track: the track of the samples.
+    ///   - fragments: the `moof` boxes.
     ///   - reader: the file.
     init(_ track: MP4Track, _ fragments: [MP4Box], _ reader: any ByteReader) {
         self.track = track
@@ -70,8 +70,8 @@ struct TrackFragmentSamples {
     init() {}
 
     /// - Parameters:
-    ///   - part: whose samples.
-    ///   - time: when the first is decoded, where the part does not say.
+    ///   - part: the part with the samples.
+    ///   - time: the decode time of the first sample, if the part does not declare it.
     init(_ part: TrackFragment, from time: Int64) {
         self.part = part
         decodeTime = part.baseTime ?? time

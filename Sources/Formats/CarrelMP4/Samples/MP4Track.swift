@@ -32,9 +32,9 @@ package struct MP4Track: Sendable {
     package internal(set) var codec: MP4Codec?
     /// The protection of its samples.
     package internal(set) var protection: MP4Protection?
-    /// Samples of each channel per second, by the sample entry; what the codec says goes before it.
+    /// Samples per channel and second in the sample entry; the codec's own configuration takes precedence.
     package internal(set) var entrySampleRate = 0
-    /// Channels, by the sample entry; what the codec says goes before it.
+    /// Number of channels in the sample entry; the codec's own configuration takes precedence.
     package internal(set) var entryChannels = 0
     /// Samples that the movie lists, those in fragments not counted.
     package var listedSampleCount: Int { tables.sampleCount }
@@ -43,7 +43,7 @@ package struct MP4Track: Sendable {
 
     /// Its sample descriptions, in order; samples name them by number.
     package internal(set) var entries: [SampleEntry] = []
-    /// The groups of samples that are encrypted otherwise than the description says.
+    /// The sample groups whose encryption differs from the description.
     package internal(set) var sampleGroups: [TrackEncryption] = []
     /// The part of its media that is presented, as edits; none presents all.
     package internal(set) var editList = EditList()

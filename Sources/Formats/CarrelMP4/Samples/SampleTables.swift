@@ -55,7 +55,7 @@ struct SampleTables {
         }
     }
 
-    /// A table whose count is the last number of its head; refused when the box is too small for it.
+    /// A table whose count is the last number of its head; refused if the box is too small for it.
     private func table(_ box: MP4Box, _ window: inout FileWindow, head: Int64, entryBits: Int) throws -> Table {
         let start = box.content.lowerBound
         guard Int64(box.content.count) >= head else { throw Malformed("box \(box.type) is cut off", at: Int(start)) }

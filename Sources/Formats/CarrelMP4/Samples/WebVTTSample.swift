@@ -4,19 +4,19 @@ package import CarrelBytes
 
 /// The cues of one sample of WebVTT (`wvtt`, ISO/IEC 14496-30 §7.3): those that are shown from its time on, until it ends.
 package struct WebVTTSample: Sendable, Hashable {
-    /// A cue, which samples one behind the other may repeat.
+    /// A cue, which consecutive samples may repeat.
     package struct Cue: Sendable, Hashable {
         /// The number by which a cue is the same in several samples (`vsid`).
         package var sourceID: UInt32?
         /// Its identifier (`iden`); empty when it has none.
         package var identifier = ""
-        /// Its settings, as behind the times in a file (`sttg`); empty when it has none.
+        /// Its settings, as after the times in a file (`sttg`); empty if it has none.
         package var settings = ""
         /// Its text (`payl`), with line feeds.
         package var text = ""
     }
 
-    /// In the order of the sample; none where nothing is shown.
+    /// The cues in sample order; empty if nothing is shown.
     package private(set) var cues: [Cue] = []
 
     /// Cues of a sample, at most.

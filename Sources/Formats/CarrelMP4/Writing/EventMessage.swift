@@ -12,7 +12,7 @@ package struct EventMessage: Sendable, Hashable {
     package var timescale: UInt32
     /// When it happens, in those units, from the start of the track's timeline; of version 0 from the beginning of its segment.
     package var time: UInt64
-    /// Whether the time counts from the earliest presentation time of the segment (version 0).
+    /// Whether the time is relative to the earliest presentation time of the segment (version 0).
     package var isRelative = false
     /// How long, in those units; 0xffffffff when unknown.
     package var duration: UInt32

@@ -24,7 +24,7 @@ package struct InitializationSegment: Sendable {
         self.duration = duration
     }
 
-    /// The brand of fragments whose video needs no edit list, as these do not.
+    /// Brands; `cmf2` is the brand of fragments whose video needs no edit list, as here.
     private static let brands: [FourCC] = ["iso6", "cmfc", "cmf2", "dash", "mp41"]
 
     /// The bytes of the segment.
@@ -60,7 +60,7 @@ package struct InitializationSegment: Sendable {
 
 /// The kind of a media segment (`styp`, ISO/IEC 14496-12 §8.16.2).
 package enum SegmentType {
-    /// The bytes of the box, as CMAF wants them (ISO/IEC 23000-19 §7.3.2).
+    /// The bytes of the box, as CMAF requires (ISO/IEC 23000-19 §7.3.2).
     package static var bytes: [UInt8] {
         var writer = BoxWriter()
         writer.box("styp") { writer in

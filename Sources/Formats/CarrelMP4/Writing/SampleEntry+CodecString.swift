@@ -38,7 +38,7 @@ extension SampleEntry {
         }
     }
 
-    /// `objectTypeIndication` of an `esds` box (ISO/IEC 14496-1 §7.2.6.6); nil where optional fields lie before it.
+    /// `objectTypeIndication` of an `esds` box (ISO/IEC 14496-1 §7.2.6.6); nil if optional fields precede it.
     private var objectType: UInt8? {
         do throws(Malformed) {
             var cursor = ByteCursor(configuration.rawSpan)

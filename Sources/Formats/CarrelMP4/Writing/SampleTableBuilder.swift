@@ -18,7 +18,7 @@ struct SampleTableBuilder: Sendable {
     private var compositions: [Run] = []
     private var hasCompositions = false
     private var isSigned = false
-    /// Nil while all samples are sync samples.
+    /// The numbers of the sync samples; nil while all samples are sync samples.
     private var syncs: [UInt32]?
     private var sizes: [UInt32] = []
     /// How many samples have `constantSize`; after the first other size they are all in `sizes`.

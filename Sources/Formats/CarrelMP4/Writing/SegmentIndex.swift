@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The places of a file's subsegments, and the times at which they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
 package struct SegmentIndex: Sendable, Hashable {
-    /// References of one index, at most: the box counts them with 16 bits.
+    /// Maximum number of references in an index: the box has a 16-bit count.
     package static let limit = 0xffff
 
     /// One subsegment.
@@ -18,7 +18,7 @@ package struct SegmentIndex: Sendable, Hashable {
         /// The type of its stream access point (Annex I): 1 if no picture after it is presented before it, 3 if such pictures may need
         /// others before it.
         package var accessType: UInt32
-        /// Whether another index lies there.
+        /// Whether it refers to another index.
         package var isIndex = false
 
         package init(size: UInt32, duration: UInt32, startsWithSync: Bool = true, accessType: UInt32 = 1) {
@@ -29,7 +29,7 @@ package struct SegmentIndex: Sendable, Hashable {
         }
     }
 
-    /// The track that the times are those of.
+    /// The track whose times are used.
     package var trackID: UInt32
     /// Units a second.
     package var timescale: UInt32
@@ -41,10 +41,10 @@ package struct SegmentIndex: Sendable, Hashable {
     package var references: [Reference]
 
     /// - Parameters:
-    ///   - trackID: the track that the times are those of.
-    ///   - timescale: units a second.
-    ///   - earliestTime: when the first subsegment is presented.
-    ///   - references: the subsegments, 65,535 at most.
+    ///   - trackID: the track whose times are used.
+    ///   - timescale: units per second.
+    ///   - earliestTime: the presentation time of the first subsegment.
+    ///   - references: the subsegments, at most 65,535.
     package init(trackID: UInt32, timescale: UInt32, earliestTime: UInt64, references: [Reference]) {
         self.trackID = trackID
         self.timescale = timescale

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a transport stream that breaks the standard; reading goes on behind it.
+/// A violation of the standard in a transport stream, with its offset; reading continues after it.
 package struct TransportStreamFault: Sendable, Hashable {
     /// The kinds of faults.
     package enum Kind: Sendable, Hashable {
         /// Bytes between packets, passed over.
         case lostSync(bytes: Int)
-        /// A packet that its sender marks as wrong, or whose adaptation field leaves it.
+        /// A packet with the transport error indicator, or whose adaptation field exceeds it.
         case damagedPacket
         /// A continuity counter that does not follow: packets are missing.
         case discontinuity
@@ -14,7 +14,7 @@ package struct TransportStreamFault: Sendable, Hashable {
         case damagedSection
         /// A PES header that cannot be read.
         case damagedHeader
-        /// A PES packet shorter than it says.
+        /// A PES packet shorter than its declared length.
         case shortPacket
         /// Bytes that are not a frame, passed over.
         case lostFrameSync

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns time stamps of 33 bits into times that go on past 26.5 hours.
+/// Turns 33-bit timestamps into times that do not wrap after 26.5 hours.
 struct ClockUnroller: Sendable {
     private var last: Int64?
 

@@ -30,7 +30,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
         }
     }
 
-    /// The bytes written, to be changed where they lie.
+    /// The bytes written, for in-place changes.
     package var mutableBytes: MutableRawSpan {
         @_lifetime(&self)
         mutating get {
@@ -61,7 +61,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
     }
 
     private mutating func grow(to needed: Int) {
-        // large ones grow less: one picture is the most that they have to hold
+        // large buffers grow more slowly: they never need more than one picture
         let larger = max(needed, capacity < 1 << 19 ? capacity * 2 : capacity + capacity / 2)
         capacity = larger
         guard count > 0 else {

@@ -4,8 +4,8 @@ package import CarrelCrypto
 
 /// Scrambles or descrambles the payload of packets under one key (DVB-CISSA version 1, ETSI TS 103 127 §5).
 ///
-/// AES-128 in CBC over the whole blocks of each packet's payload, with the same vector for every packet. Header, adaptation field and
-/// the bytes behind the last whole block stay clear.
+/// AES-128-CBC over the whole blocks of each packet's payload, with the same initialization vector for every packet. The header,
+/// the adaptation field and the bytes after the last whole block stay clear.
 package struct PacketCipher: ~Copyable, Sendable {
     /// The change made to the packets.
     package enum Direction: Sendable, Hashable {
@@ -30,11 +30,11 @@ package struct PacketCipher: ~Copyable, Sendable {
         cipher = try AESStream(direction == .scramble ? .chainedEncrypt : .chainedDecrypt, key: key)
     }
 
-    /// Changes the payload of one packet where it lies; the header is left as it is.
+    /// Changes the payload of one packet in place; the header is unchanged.
     ///
     /// - Parameters:
-    ///   - bytes: holds the packet.
-    ///   - payload: its payload. Traps when it does not lie in `bytes`.
+    ///   - bytes: the buffer with the packet.
+    ///   - payload: the range of its payload. Traps if it is not within `bytes`.
     package mutating func apply(to bytes: inout MutableRawSpan, payload: Range<Int>) {
         guard payload.count >= 16 else { return }
         cipher.start(Self.iv)

@@ -9,7 +9,7 @@ package struct ProgramMap: Sendable, Hashable {
 
     /// `program_number`.
     package var number: UInt16
-    /// The packet identifier whose packets carry the clock; 0x1fff when none do.
+    /// The packet identifier of the packets with the program clock; 0x1fff if there is none.
     package var clockPID: UInt16
     /// Descriptors of the program.
     package var descriptors: [StreamDescriptor]

@@ -66,7 +66,7 @@ package struct TableSection: Sendable, Hashable {
         return out
     }
 
-    /// The section in packets of its own, the last one stuffed, with counters from `counter` on.
+    /// The section in separate packets, the last one stuffed, with counters from `counter` on.
     package func packets(pid: UInt16, counter: inout UInt8) -> [UInt8] {
         let content = [0] + bytes  // the section starts immediately
         var out: [UInt8] = []

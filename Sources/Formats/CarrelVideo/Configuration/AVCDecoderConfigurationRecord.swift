@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     /// `profile_idc` of the sequence parameter set.
     package var profile: UInt8
-    /// The constraint flags behind it.
+    /// The constraint flags after the profile.
     package var constraints: UInt8
     /// `level_idc`.
     package var level: UInt8
@@ -16,7 +16,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     package var sequenceParameterSets: [[UInt8]]
     /// Whole NAL units.
     package var pictureParameterSets: [[UInt8]]
-    /// Bytes behind the picture parameter sets: chroma format, bit depths and extensions of high profiles.
+    /// Bytes after the picture parameter sets: chroma format, bit depths and extensions of high profiles.
     package var extensions: [UInt8]
 
     /// Reads the content of the box.
@@ -78,7 +78,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
         "\(format).\(Hex.encode([profile, constraints, level]))"
     }
 
-    /// All parameter sets as a byte stream, each behind 00 00 00 01.
+    /// All parameter sets as a byte stream, each after 00 00 00 01.
     package var byteStream: [UInt8] { ByteStreamUnits.join(sequenceParameterSets + pictureParameterSets) }
 
     private static func units(_ count: Int, _ cursor: inout ByteCursor) throws(Malformed) -> [[UInt8]] {

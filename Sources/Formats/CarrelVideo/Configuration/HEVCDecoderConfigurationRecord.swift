@@ -157,6 +157,6 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
     /// The codec string (ISO/IEC 14496-15 annex E), such as `hvc1.1.6.L93.B0`, for the sample entry type `hvc1` or `hev1`.
     package func codecString(format: String = "hvc1") -> String { "\(format).\(profile.codecSuffix)" }
 
-    /// All parameter sets as a byte stream, each behind 00 00 00 01; SEI messages are left out.
+    /// All parameter sets as a byte stream, each after 00 00 00 01; SEI messages are left out.
     package var byteStream: [UInt8] { ByteStreamUnits.join(arrays.filter { (32...34).contains($0.type) }.flatMap(\.units)) }
 }

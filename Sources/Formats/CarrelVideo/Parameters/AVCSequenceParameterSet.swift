@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// `profile_idc`.
     package let profile: UInt8
-    /// The byte of constraint flags behind the profile.
+    /// The constraint flags after the profile.
     package let constraints: UInt8
     /// `level_idc`: ten times the level.
     package let level: UInt8
@@ -23,7 +23,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// The size of a decoded picture, cropping applied.
     package let size: PictureSize
 
-    /// Profiles whose set names chroma format, bit depth and scaling.
+    /// Profiles whose parameter set contains chroma format, bit depth and scaling.
     static let highProfiles: Set<UInt8> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
 
     /// Reads a NAL unit.

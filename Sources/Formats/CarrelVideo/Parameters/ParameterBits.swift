@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Reads the fields of a parameter set bit by bit, emulation prevention removed (ISO/IEC 14496-10 §7.2, §9.1).
 ///
-/// Offsets of errors count in the bytes without emulation prevention.
+/// Offsets of errors are relative to the bytes without emulation prevention.
 struct ParameterBits {
     private let bytes: [UInt8]
     /// Bits read so far.

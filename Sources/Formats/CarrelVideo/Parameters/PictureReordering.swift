@@ -12,7 +12,7 @@ package struct PictureReordering: Sendable, Hashable {
     /// Ticks, at most: five seconds.
     private static let limit: Int64 = 450_000
 
-    /// Reads a sequence parameter set. Nil if it does not say how far pictures are reordered, or is damaged.
+    /// Reads a sequence parameter set; returns nil if it does not limit the reordering of pictures, or is damaged.
     ///
     /// - Parameters:
     ///   - unit: the whole unit, header included, without start code or length.

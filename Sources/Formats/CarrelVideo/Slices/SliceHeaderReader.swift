@@ -2,9 +2,9 @@
 
 package import CarrelBytes
 
-/// Finds how many bytes of a slice are its header, which encryption leaves clear (ISO/IEC 23001-7 §9.5.2.2).
+/// Determines the length of a slice header, which encryption leaves clear (ISO/IEC 23001-7 §9.5.2.2).
 ///
-/// It knows the parameter sets of the decoder configuration, and those that come with the samples.
+/// It uses the parameter sets of the decoder configuration, and in-band ones.
 package struct SliceHeaderReader: Sendable {
     private var avc: AVCSliceSyntax
     private var hevc: HEVCSliceSyntax
@@ -16,8 +16,8 @@ package struct SliceHeaderReader: Sendable {
 
     /// - Parameters:
     ///   - codec: the coding.
-    ///   - parameterSets: whole NAL units; those of other types are passed over.
-    /// - Throws: when a parameter set is damaged, or allows what is not read here.
+    ///   - parameterSets: whole NAL units; other unit types are ignored.
+    /// - Throws: if a parameter set is damaged, or uses unsupported features.
     package init(_ codec: VideoCodec, parameterSets: [[UInt8]]) throws(Malformed) {
         self.codec = codec
         avc = AVCSliceSyntax()
@@ -70,7 +70,7 @@ package struct SliceHeaderReader: Sendable {
         }
     }
 
-    /// How many bytes of a unit hold its first `count` bytes without emulation prevention.
+    /// Number of bytes in a unit that contain its first `count` bytes without emulation prevention.
     private static func escapedLength(_ count: Int, in unit: RawSpan) -> Int {
         var left = count
         var zeros = 0

@@ -3,12 +3,12 @@
 import CarrelBytes
 package import CarrelMP4
 
-/// Writes a clear MP4 file from one whose samples get shorter without their protection: OMA PDCF, ISMACryp, Marlin.
+/// Writes a clear MP4 file from a file whose samples shrink when decrypted: OMA PDCF, ISMACryp, Marlin.
 ///
-/// The sound, pictures and texts are taken over with their times, edits and languages; tracks that only describe the protection are
-/// not. The index comes behind the samples.
+/// Audio, video and text keep their times, edits and languages; tracks that only describe the protection are dropped. The index
+/// comes after the samples.
 package struct ClearRewrite {
-    /// How far one track goes ahead of the others, so that its samples lie side by side.
+    /// Interleaving interval: a track may be this far ahead of the others, so that its samples are adjacent.
     private static let chunkSeconds = 0.5
     /// Handlers of tracks that describe other tracks (ISO/IEC 14496-1 §7.2).
     private static let descriptions: Set<String> = ["odsm", "sdsm", "ipsm", "m7sm", "ocsm", "mjsm", "hint"]

@@ -4,9 +4,9 @@ import CarrelBytes
 package import CarrelDCF
 package import CarrelMP4
 
-/// The format and the protection of a file, found in its bytes.
+/// The format and the protection of a file, detected from its bytes.
 ///
-/// Its name and its media type are not asked. Nothing is decrypted, and of media only headers are read.
+/// Its name and media type are not used. Nothing is decrypted, and only the headers of media are read.
 public struct MediaFile: Sendable {
     /// The kind of file.
     @nonexhaustive
@@ -31,7 +31,7 @@ public struct MediaFile: Sendable {
     public internal(set) var protections: [MediaProtection] = []
     /// Content ids of OMA and Marlin, each once.
     public internal(set) var contentIDs: [String] = []
-    /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
+    /// Key IDs without duplicates: of tracks, of fragments, and of protection system boxes.
     package internal(set) var keys: [KeyID] = []
     /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
     public internal(set) var systems: [String] = []
@@ -51,7 +51,7 @@ public struct MediaFile: Sendable {
     private var seenKeys: Set<KeyID> = []
     private var seenContents: Set<String> = []
 
-    /// Whether nothing in it is protected; false where that is not known: of segments, and of files of another kind.
+    /// Whether nothing in it is protected; false if unknown, as for segments and unrecognized files.
     public var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
 
     init(_ container: Container) {

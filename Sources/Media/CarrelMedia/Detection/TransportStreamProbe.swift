@@ -32,7 +32,7 @@ struct TransportStreamProbe {
         hasSampleEncryption = demuxer.program?.streams.contains { $0.isSampleEncrypted } ?? false
     }
 
-    /// Whether the first packets, five of them where there are as many, begin with their sync byte.
+    /// Whether the first packets, up to five, begin with the sync byte.
     private static func isSynchronous(_ span: RawSpan, _ start: Int, _ length: Int) -> Bool {
         guard span.byteCount >= start + TransportStream.packetLength else { return false }
         let packets = stride(from: start, to: min(span.byteCount, start + 5 * length), by: length)

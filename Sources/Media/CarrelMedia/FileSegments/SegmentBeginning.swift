@@ -23,9 +23,9 @@ struct SegmentBeginning: Sendable {
     private static let finest: Int64 = 90_000
 
     /// - Parameters:
-    ///   - planner: the segments as their samples lie.
+    ///   - planner: the segments with their samples.
     ///   - reader: the file.
-    /// - Throws: `unsupported` if too many pictures are hidden; what the reader throws.
+    /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     init(_ planner: SegmentPlanner, in reader: any ByteReader & Sendable) throws {
         let tracks = planner.tracks
         skipped = [Int](repeating: 0, count: tracks.count)

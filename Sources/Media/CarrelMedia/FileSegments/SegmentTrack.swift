@@ -16,11 +16,11 @@ package struct SegmentTrack: Sendable, Hashable {
     package var isInTransportStreams: Bool
     /// ISO 639-2, three letters; nil when undetermined.
     package var language: String?
-    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
+    /// Display width in pixels, after rotation; 0 unless it is video.
     package var width: Int
-    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
+    /// Display height in pixels, after rotation; 0 unless it is video.
     package var height: Int
-    /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
+    /// Frame rate from the durations of the first pictures; nil unless it is video.
     package var frameRate: Double?
     /// Channels of audio, by the sample entry; 0 of other tracks.
     package var channels: Int

@@ -26,7 +26,7 @@ struct TrackClock: Sendable {
             delay &+= duration &* 90_000 / Int64(track.movieTimescale)
             units &+= duration &* timescale / Int64(track.movieTimescale)
         }
-        // empty edits alone present nothing, and count for nothing
+        // an edit list with empty edits only is ignored
         if start == 0, track.editList.edits.allSatisfy({ $0.mediaTime < 0 }) { (delay, units) = (0, 0) }
         shift = delay &- Self.ticks(start, timescale)
         unitShift = units &- start &+ TransportRemuxer.origin / 90_000 &* timescale

@@ -3,17 +3,17 @@
 import CarrelTS
 
 extension TransportRemuxer {
-    /// Begins a segment that is written alone: its counters begin where every other segment of the same streams ends.
+    /// Begins an independent segment: its continuity counters begin where every other segment of the same streams ends.
     ///
-    /// - Parameter tables: how often the tables are written before it, modulo 16.
+    /// - Parameter tables: how many times the tables are written before it, modulo 16.
     mutating func beginSegment(behind tables: Int) {
         muxer.counters = ContinuityCounters(segment: tables, streams: muxer.program.streams.count)
         muxer.beginSegment(into: &packets)
     }
 
-    /// Ends a segment that is written alone: packets that bring the counters to their start end it.
+    /// Ends an independent segment with packets that restore the initial continuity counters.
     ///
-    /// - Parameter alignsTables: whether the tables are written until their counter is at its start too.
+    /// - Parameter alignsTables: whether the tables are repeated until their counter is restored too.
     mutating func endAlignedSegment(alignsTables: Bool = false) {
         muxer.endSegment(alignsCounters: true, into: &packets)
         while alignsTables, muxer.counters.tables & 15 != 0 { muxer.beginSegment(into: &packets) }

@@ -46,7 +46,7 @@ final class KeyRequests: Sendable {
         return await flight?.value ?? .unknown
     }
 
-    /// Adds a key that a response brought beside the requested one.
+    /// Adds a key that came in the response for another key.
     func add(_ grant: ContentKeyGrant, for name: ContentKeyName) {
         state.withLock { $0.grants.insert(grant, for: name, cost: 1) }
     }

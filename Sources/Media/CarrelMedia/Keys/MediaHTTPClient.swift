@@ -5,23 +5,23 @@ public protocol MediaHTTPClient: Sendable {
     /// Sends a GET request.
     ///
     /// - Parameters:
-    ///   - url: absolute.
+    ///   - url: an absolute URL.
     ///   - fields: header fields of the request.
-    ///   - limit: bytes of the body at most; a longer one is an error.
+    ///   - limit: maximum size of the body in bytes; a longer body is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response: `media.no-ranges` where a range was requested, and the whole file comes, which is
+    /// - Throws: the reason for a missing response: `media.no-ranges` if a range was requested but the whole file arrives, and is
     ///   longer than `limit`.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 
-    /// Sends a POST request, such as one for a license.
+    /// Sends a POST request, for example for a license.
     ///
     /// - Parameters:
-    ///   - url: absolute.
-    ///   - body: the content, whose type is among the fields.
+    ///   - url: an absolute URL.
+    ///   - body: the content; its media type is in the fields.
     ///   - fields: header fields of the request.
-    ///   - limit: bytes of the response's body at most; a longer one is an error.
+    ///   - limit: maximum size of the response's body in bytes; a longer body is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response.
+    /// - Throws: the reason for a missing response.
     func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 }
 

@@ -19,7 +19,8 @@ package struct Preroll: Sendable, Hashable {
     /// The presentation times of hidden pictures, in ascending order, in units of the track.
     private let hidden: [Int64]
 
-    /// Hidden pictures a second. Clocks of players and files tell pictures apart at this rate: mpv counts 24,000 units a second, for example.
+    /// Rate of hidden pictures per second. Clocks of players and files can distinguish pictures at this rate: mpv, for example,
+    /// uses 24,000 units per second.
     package static let rate: Int64 = 18_000
 
     /// Hidden pictures at most: three quarters of an hour without a random access point.
@@ -126,11 +127,11 @@ package struct Preroll: Sendable, Hashable {
 
     // MARK: - Audio
 
-    /// Whether an edit hides audio: longer than a coder's priming, which is at most a tenth of a second, and stays.
+    /// Whether an edit hides audio beyond an encoder's priming, which is at most a tenth of a second and is kept.
     ///
     /// - Parameters:
-    ///   - track: a track of audio.
-    ///   - start: when the edit begins, in units of the track.
+    ///   - track: an audio track.
+    ///   - start: the start of the edit, in units of the track.
     /// - Returns: whether it does.
     package static func hidesAudio(_ track: MP4Track, before start: Int64) -> Bool {
         track.kind == "soun" && start > Int64(track.timescale) / 10

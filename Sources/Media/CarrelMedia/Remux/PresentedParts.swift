@@ -16,7 +16,7 @@ struct PresentedParts: Sendable {
         var time: Int64
     }
 
-    /// In the order of presentation; one from the beginning to the end of the media where there is no edit.
+    /// The parts in presentation order; a single part for the whole media if there are no edits.
     private(set) var parts: [Part] = []
     /// Why it cannot be presented as parts, as a lower-case phrase; nil when it can.
     private(set) var fault: String?
@@ -27,7 +27,7 @@ struct PresentedParts: Sendable {
     init(_ track: MP4Track) {
         let timescale = Int64(max(1, track.timescale))
         let movieTimescale = Int64(max(1, track.movieTimescale))
-        // ends are written in the movie's units, which may be coarser than those of the track
+        // ends are written in the movie's timescale, which may be coarser than the track's
         let tolerance = timescale / movieTimescale + 1
         var elapsed: Int64 = 0
         for edit in track.editList.edits {
@@ -56,14 +56,14 @@ struct PresentedParts: Sendable {
         if track.editList.isCut { fault = "has more than 1000 edits" }
     }
 
-    /// Whether a part is presented immediately behind the one before it.
+    /// Whether a part is presented immediately after the previous one.
     private func isSideBySide(_ last: Part, _ next: Part, _ timescale: Int64, _ tolerance: Int64) -> Bool {
         let end = last.time &+ MediaTime.ticks(next.start &- last.start, timescale: timescale)
         // of edits that last for ages the difference may be any number
         return (end &- next.time).magnitude <= MediaTime.ticks(tolerance, timescale: timescale).magnitude &+ 1
     }
 
-    /// Refuses pictures and audio that fragments present in several parts: a part may lie before samples that have gone by.
+    /// Refuses fragmented video and audio with several presented parts: a part may begin before samples that have already passed.
     static func refuseSeveral(_ tracks: [MP4Track]) throws(MediaError) {
         for track in tracks where track.kind == "vide" || track.kind == "soun" {
             guard PresentedParts(track).parts.count > 1 else { continue }

@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// The ID3 tags in the event messages of fragments, on their way into a transport stream (Carriage of ID3 Timed Metadata in CMAF;
+/// The ID3 tags in the event messages of fragments, to be written to a transport stream (Carriage of ID3 Timed Metadata in CMAF;
 /// Timed Metadata for HTTP Live Streaming).
 ///
-/// A message comes before the fragments of its segment, and its time may lie far behind them: tags wait until the stream has got there.
-/// A message that comes again is the same event, and is written once.
+/// A message comes before the fragments of its segment, and its time may be long after them: tags wait until the stream reaches
+/// their time. A repeated message is the same event, and is written once.
 struct TimedTags: Sendable {
     struct Tag: Sendable {
         /// When it takes effect, in ticks of 90 kHz.
@@ -25,9 +25,9 @@ struct TimedTags: Sendable {
 
     /// Tags that were left out, each as a lower-case phrase.
     private(set) var faults: [String] = []
-    /// Messages whose times are not counted in ticks yet.
+    /// Messages whose times are not converted to ticks yet.
     private var unsettled: [EventMessage] = []
-    /// By their times, the last first.
+    /// The waiting tags in descending order of time.
     private var waiting: [Tag] = []
     private var waitingBytes = 0
     /// The last events, the oldest first.
@@ -77,11 +77,11 @@ struct TimedTags: Sendable {
         return TimedID3.schemes.contains(scheme) || scheme.hasPrefix("urn:mpeg:dash:event")
     }
 
-    /// Counts the times of the messages in ticks.
+    /// Converts the times of the messages to ticks.
     ///
     /// - Parameters:
-    ///   - segment: when the segment's first sample is presented, from which relative times count.
-    ///   - origin: when the presentation begins.
+    ///   - segment: the presentation time of the segment's first sample, to which relative times refer.
+    ///   - origin: the beginning of the presentation.
     mutating func settle(segment: Int64, origin: Int64) {
         for message in unsettled {
             let time = MediaTime.ticks(Int64(clamping: message.time), timescale: Int64(message.timescale))

@@ -6,15 +6,15 @@ package import CarrelMP4
 package import CarrelTS
 import CarrelVideo
 
-/// Turns samples of MP4 tracks into an MPEG-2 transport stream: pictures of H.264 and H.265, sound of AAC, MP3, AC-3 and E-AC-3.
+/// Turns samples of MP4 tracks into an MPEG-2 transport stream: H.264 and H.265 video; AAC, MP3, AC-3 and E-AC-3 audio.
 ///
-/// The presentation begins at `origin`; sound and pictures keep their distance, as edit lists and composition offsets say. Length fields
-/// of pictures become start codes where the sample lies; a sample is copied once, into packets.
+/// The presentation begins at `origin`; audio and video stay in sync, by edit lists and composition offsets. Length fields of
+/// video units become start codes in place; a sample is copied once, into packets.
 package struct TransportRemuxer: ~Copyable {
     /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
     package static let origin: Int64 = 900_000
 
-    /// Streams whose languages are named, at most.
+    /// Maximum number of streams with a language.
     private static let namedStreams = 12
 
     /// Whether the tables come again before each sync picture; they come with every segment.
@@ -39,7 +39,7 @@ package struct TransportRemuxer: ~Copyable {
 
         /// The stream's number in the multiplex.
         var number: Int
-        /// By sample description.
+        /// The codings by sample description.
         var codings: [Coding?]
         var timescale: Int64
         /// The ticks that are added to times of presentation.
@@ -69,12 +69,12 @@ package struct TransportRemuxer: ~Copyable {
     /// Plans the stream.
     ///
     /// - Parameters:
-    ///   - tracks: those of a movie.
-    ///   - delays: of each track with pictures that are presented before the samples say that they are decoded: the ticks by which
-    ///     decoding comes earlier.
-    ///   - shifts: the ticks that are added to the times of each track, by its position; none adds nothing.
-    ///   - reserved: packet identifiers that are left to streams that other segments have in front of these.
-    /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
+    ///   - tracks: the tracks of a movie.
+    ///   - delays: for each track with pictures that are presented before their samples' decode time, the ticks by which decoding
+    ///     is moved earlier.
+    ///   - shifts: ticks added to the times of each track, by its index; empty for none.
+    ///   - reserved: packet identifiers that are left for streams that precede these in other segments.
+    /// - Throws: `unsupported` if no track fits into a transport stream; `malformed`.
     package init(
         _ tracks: [MP4Track],
         delays: [UInt32: Int64] = [:],
@@ -120,7 +120,7 @@ package struct TransportRemuxer: ~Copyable {
         self.omitted = omitted
     }
 
-    /// The shift that the first edit asks for: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
+    /// The shift of the first edit: a delay, and the media time at which the presentation begins (ISO/IEC 14496-12 §8.6.6).
     private static func shift(_ track: MP4Track, _ stream: Stream) -> Int64 {
         guard let first = PresentedParts(track).parts.first else { return 0 }
         return first.time &- stream.ticks(first.start)
@@ -140,8 +140,8 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - preroll: the hidden pictures.
-    ///   - track: the position of the track.
-    ///   - index: the position of the next sample in decode order, as `preroll` counts it.
+    ///   - track: the index of the track.
+    ///   - index: the index of the next sample in decode order, as in `preroll`.
     mutating func begin(_ preroll: Preroll, of track: Int, at index: Int) {
         streams[track]?.preroll = preroll
         streams[track]?.index = index
@@ -152,7 +152,8 @@ package struct TransportRemuxer: ~Copyable {
         streams[track]?.times(of: sample).decode ?? .max
     }
 
-    /// Whether a transport stream can hold the samples of a track; one whose configuration is damaged counts as held, and is refused later.
+    /// Whether a transport stream can carry the samples of a track; a track with a damaged configuration counts as supported, and
+    /// is refused later.
     static func holds(_ track: MP4Track) -> Bool {
         do throws(Malformed) { return try codings(track, pid: 0x100) != nil } catch { return true }
     }
@@ -232,7 +233,7 @@ package struct TransportRemuxer: ~Copyable {
         )
     }
 
-    /// The packet identifier of timed ID3 tags; those of tracks lie below.
+    /// The packet identifier of timed ID3 tags; the identifiers of tracks are lower.
     private static let tagPID: UInt16 = 0x1fe
 
     /// Whether samples of a track are written; by its position among the tracks.

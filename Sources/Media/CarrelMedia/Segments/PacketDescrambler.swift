@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelTS
 
-/// Descrambles a transport stream in pieces of any size as they arrive (DVB-CISSA), and asks for the keys that it names on its way.
+/// Descrambles a transport stream in pieces of any size as they arrive (DVB-CISSA), and requests the keys that it names.
 package struct PacketDescrambler: ~Copyable {
     private var descrambler = TransportStreamDescrambler()
-    /// Bytes that are not written yet: part of a packet, or packets whose section goes on.
+    /// Bytes not written yet: a partial packet, or packets with an incomplete section.
     private var held: [UInt8] = []
     private var position: Int64 = 0
 

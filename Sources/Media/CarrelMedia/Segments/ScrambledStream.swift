@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelMP4
 import CarrelTS
 
-/// A transport stream whose packets are scrambled (DVB-CISSA), with the keys that it asks for on its way.
+/// A transport stream with scrambled packets (DVB-CISSA) and the keys that it names.
 struct ScrambledStream: Sendable {
     /// A key that is set before the packet at an offset.
     private struct KeyChange: Sendable {
@@ -37,12 +37,12 @@ struct ScrambledStream: Sendable {
     /// Bytes of the stream.
     var length: Int64 { reader.length }
 
-    /// Goes through the stream and asks for its keys: by the ids of its key messages, by their content id, or where it has none as
-    /// tracks 0 (even) and 1 (odd).
+    /// Scans the stream and requests its keys: by the IDs in its key messages, by their content ID or, without one, as tracks 0
+    /// (even) and 1 (odd).
     ///
     /// - Parameters:
     ///   - reader: the stream.
-    ///   - source: who has the keys.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream.
     init?(_ reader: any ByteReader & Sendable, from source: some ContentKeySource) async throws {
         self.reader = reader
@@ -76,10 +76,10 @@ struct ScrambledStream: Sendable {
         for (words, grant) in terms { try grant.checkPlainOutput(words, at: now) }
     }
 
-    /// Writes the clear stream, whose map no longer speaks of scrambling: null packets take the place of key messages, so that every other
+    /// Writes the clear stream, whose map no longer mentions scrambling: null packets replace key messages, so that every other
     /// packet keeps its offset.
     ///
-    /// - Throws: `wrongKey` when no unit begins where one must; what the reader and the sink throw.
+    /// - Throws: `wrongKey` if no unit begins where one must; the errors of the reader and the sink.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0

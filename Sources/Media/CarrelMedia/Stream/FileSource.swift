@@ -3,7 +3,7 @@
 import CarrelMP4
 package import CarrelThreads
 
-/// A file on this machine as a source. Reading blocks, and runs on threads of its own.
+/// A local file as a source. Reading blocks, and runs on dedicated threads.
 public final class FileSource: MediaSource {
     private let file: Locked<LocalFile?>
     private let contentType: String?

@@ -21,7 +21,7 @@ public final class HTTPSource: MediaSource {
     private let fields: [MediaHTTPField]
     private let resource = Locked<Resource?>(nil)
 
-    /// Bytes of the first request: the headers of most files lie in them.
+    /// Size of the first request in bytes: it contains the headers of most files.
     private static let headLength: Int64 = 1 << 16
 
     /// Creates a source that reads a URL by byte ranges.
@@ -93,7 +93,7 @@ public final class HTTPSource: MediaSource {
         MediaError(.unavailable, "\(shownURL): the server returned another range than requested")
     }
 
-    /// The range and the length of a partial response, whose body has that many bytes.
+    /// The range and the total length of a partial response; its body must match the range.
     private func partial(_ response: MediaHTTPResponse) throws(MediaError) -> (Range<Int64>, Int64) {
         guard response.status != 200 else {
             throw MediaError(.noRanges, "\(shownURL): the server does not serve byte ranges")

@@ -23,14 +23,14 @@ public protocol MediaSource: Sendable {
 public struct MediaSourceInformation: Sendable, Hashable {
     /// Bytes in all.
     public var length: Int64
-    /// The media type of the encrypted bytes, where the source knows it.
+    /// The media type of the encrypted bytes, if the source knows it.
     public var contentType: String?
 
     /// Creates facts about a source.
     ///
     /// - Parameters:
-    ///   - length: bytes in all.
-    ///   - contentType: the media type, where the source knows it.
+    ///   - length: the total length in bytes.
+    ///   - contentType: the media type, if the source knows it.
     public init(length: Int64, contentType: String? = nil) {
         self.length = length
         self.contentType = contentType

@@ -90,7 +90,7 @@ public actor MediaStream {
 
     /// Bytes in the clear.
     public nonisolated let size: Int64
-    /// The media type of the clear bytes, where it is known.
+    /// The media type of the clear bytes, if known.
     public nonisolated let contentType: String?
     /// The headers of a DCF's object; nil of other kinds.
     package nonisolated let headers: DCFHeaders?
@@ -98,7 +98,7 @@ public actor MediaStream {
     private let source: any MediaSource
     private let payload: EncryptedPayload
     private let clock: any WallClock
-    /// Nil once the stream is closed, and of content that is not encrypted.
+    /// The key; nil after the stream was closed, and for clear content.
     private var grant: ContentKeyGrant?
     private var position: Int64 = 0
     private var isClosed = false
@@ -123,16 +123,16 @@ public actor MediaStream {
         size = payload.clearLength ?? 0
     }
 
-    /// Opens a source, reads its headers and asks for the key.
+    /// Opens a source, reads its headers and requests the key.
     ///
     /// - Parameters:
-    ///   - source: the encrypted bytes; closed when this fails.
+    ///   - source: the encrypted bytes; closed on failure.
     ///   - kind: their format.
-    ///   - keys: has the key. Of a DCF, whose bytes leave as a plain stream, it must relax the controls of the output.
-    ///   - clock: decides whether the key has ended.
+    ///   - keys: the key source. For a DCF, whose bytes leave as a plain stream, the key must relax the output controls.
+    ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
-    /// - Throws: what the source throws; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.unsupported` when the file has no such object; `Malformed` with the fault and its place.
+    /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
+    ///   `media.output-control`; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -235,11 +235,11 @@ public actor MediaStream {
     /// - Parameter offset: from 0 to ``size``; a place beyond them becomes the next of these.
     public func seek(to offset: Int64) { position = min(max(0, offset), size) }
 
-    /// Reads the next bytes and moves the position behind them.
+    /// Reads the next bytes and advances the position.
     ///
-    /// - Parameter count: bytes at most; more than 16 MiB are cut to that.
-    /// - Returns: as many as there are up to `count`; none at the end.
-    /// - Throws: as ``read(_:)``; the position stays where it was before a failed read.
+    /// - Parameter count: maximum number of bytes; values above 16 MiB are reduced to that.
+    /// - Returns: the available bytes, up to `count`; empty at the end.
+    /// - Throws: as ``read(_:)``; a failed read does not move the position.
     public func read(upTo count: Int) async throws -> [UInt8] {
         let start = position
         let range = start..<start + min(size - start, Int64(min(max(0, count), Self.readLimit)))
@@ -281,7 +281,7 @@ public actor MediaStream {
 
 /// Reads the headers of a DCF from a source.
 private enum SourceScan {
-    /// Bytes of one read: boxes are small and lie side by side.
+    /// Size of one read in bytes: boxes are small and adjacent.
     private static let window: Int64 = 1 << 14
 
     static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {

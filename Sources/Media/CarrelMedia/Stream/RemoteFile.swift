@@ -47,7 +47,7 @@ package final class RemoteFile: ByteReader, Sendable {
     private let client: any MediaHTTPClient
     /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
     private let validator: String?
-    /// All bytes, where the server has no ranges.
+    /// The whole file, if the server does not support ranges.
     private let whole: [UInt8]?
     private let cache: Locked<Cache>
 
@@ -102,7 +102,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return bytes
     }
 
-    /// A block; those behind it up to `last` that are missing too come with it.
+    /// Returns a block, and loads missing blocks after it, up to `last`, in the same request.
     private func block(_ number: Int64, upTo last: Int64) throws -> [UInt8] {
         if let block = cache.withLock({ $0.block(number) }) { return block }
         let end = cache.withLock { cache in
@@ -115,7 +115,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return cache.withLock { cache in
             cache.received += Int64(bytes.count)
             var first: [UInt8] = []
-            // backwards, so that the first stays longest
+            // in reverse order, so that the first block is evicted last
             for place in stride(from: end - 1, through: number, by: -1) {
                 let start = Int((place - number) * Self.blockLength)
                 first = Array(bytes[start..<min(bytes.count, start + Int(Self.blockLength))])
@@ -158,7 +158,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return try await client.get(url, fields: fields, limit: limit)
     }
 
-    /// The range and the length of a partial response, whose body has that many bytes.
+    /// The range and the total length of a partial response; its body must match the range.
     private static func partial(_ response: MediaHTTPResponse, _ url: String) throws(MediaError) -> (Range<Int64>, Int64) {
         guard response.status != 200 else { throw noRanges(url) }
         guard response.status == 206 else { throw failure(url, "the server returned status \(response.status)") }

@@ -9,7 +9,7 @@ package struct TTMLText: Sendable {
     package struct Cue: Sendable, Hashable {
         /// Milliseconds of the media.
         package var start: Int64
-        /// Milliseconds; behind `start`.
+        /// The end time in milliseconds; after `start`.
         package var end: Int64
         /// Its lines, with line feeds; as the text of a WebVTT cue, in which `&`, `<` and `>` are escaped.
         package var text: String
@@ -47,7 +47,7 @@ package struct TTMLText: Sendable {
 
 /// Gathers the paragraphs of a document.
 private final class TTMLVisitor: XMLVisitor {
-    /// An element that is open: its time, from which those of its children count.
+    /// An open element: its time is the origin of its children's times.
     private struct Open {
         var begin: Double
         var end: Double
@@ -56,7 +56,7 @@ private final class TTMLVisitor: XMLVisitor {
         /// When the next child of a sequence begins.
         var next: Double
         var isParagraph = false
-        /// Whether white space counts (`xml:space`).
+        /// Whether white space is preserved (`xml:space`).
         var keepsSpace: Bool
         /// Whether its text is of the document's content.
         var isContent: Bool

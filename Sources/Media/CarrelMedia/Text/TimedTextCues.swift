@@ -15,7 +15,7 @@ package import CarrelMP4
 package struct TimedTextCues: Sendable {
     private enum Coding: Sendable { case webVTT, markup }
 
-    /// A cue that may still go on.
+    /// A cue that may continue.
     private struct Cue: Sendable {
         var start: Int64
         var end: Int64
@@ -28,7 +28,7 @@ package struct TimedTextCues: Sendable {
     package private(set) var definitions: [[String]] = []
     private let coding: Coding
     private var cues: [Cue] = []
-    /// Cues of the sample before, which this one may go on with, each with its place in `cues`.
+    /// Cues of the previous sample that this one may continue, each with its index in `cues`.
     private var open: [WebVTTSample.Cue: Int] = [:]
     /// Cues of documents that end with the sample before, by their texts, each with its place in `cues`.
     private var ending: [String: [Int]] = [:]
@@ -111,7 +111,7 @@ package struct TimedTextCues: Sendable {
         cues.append(cue)
     }
 
-    /// Takes the cues so far; those of later samples are others.
+    /// Takes the cues so far; later samples start new cues.
     package mutating func finish() -> [WebVTTFile.Cue] {
         let sorted = cues.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
         let found = sorted.map { _, cue in

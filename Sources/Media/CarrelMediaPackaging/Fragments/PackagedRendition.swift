@@ -9,13 +9,13 @@ struct PackagedSegment {
     /// When its presentation begins, in units of the track.
     var start: Int64
     var duration: Int64 = 0
-    /// Its place in the file of the track; 0 where it has a file by itself.
+    /// Its offset in the file of the track; 0 if it is a separate file.
     var offset: Int64
     var length: Int64 = 0
     /// The key of its samples; nil of a clear one.
     var key: PackagingKey?
     var encryption: TrackEncryption?
-    /// The vector of the segment, where its scheme has one for all of it.
+    /// The initialization vector of the segment, if the scheme has one per segment.
     var iv: AESBlock?
     /// Its sync samples of pictures: what to read to decode each, from the start of the segment.
     var pictures: [Picture] = []
@@ -41,8 +41,8 @@ struct PackagedRendition {
     var segments: [PackagedSegment] = []
     /// The time in the media of fragments at which the presentation begins, in units of the track.
     var origin: Int64 = 0
-    /// The cuts before the first segment, in microseconds of the presentation, and that of the segment itself: a track that begins
-    /// later than others has several.
+    /// The boundaries before the first segment, in microseconds of the presentation, and the first segment's own: a track that
+    /// begins later than others has several.
     var lead: ArraySlice<Int64> = []
     /// Bytes of the initialization segment.
     var initializationLength: Int64 = 0
@@ -85,7 +85,7 @@ struct PackagedRendition {
         guard times.count > 1 else { return 0 }
         let durations = zip(times.dropFirst(), times).map { $0 - $1 }
         let longest = (durations + gaps).max() ?? 0
-        // in whole seconds, as the playlist says it
+        // in whole seconds, as in the playlist
         let target = max(1, (longest + 500_000) / 1_000_000) * 1_000_000
         var peak = 0.0
         for first in segments.indices {

@@ -52,10 +52,10 @@ final class TrackPackager: SegmentedTrack {
     /// Writes the track.
     ///
     /// - Parameters:
-    ///   - vectors: gives initialization vectors.
-    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - vectors: the source of initialization vectors.
+    ///   - progress: gets the sample bytes written; it may throw to end the work.
+    /// - Returns: the rendition written.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try begin(&vectors)
         try writeSegments(vectors: &vectors, progress: progress)
@@ -214,7 +214,7 @@ final class TrackPackager: SegmentedTrack {
         guard options.layout == .ranges, let sink else { return }
         var references: [SegmentIndex.Reference] = []
         for segment in rendition.segments {
-            // what a player drops before the presentation does not count, as in the timeline of a manifest
+            // media that a player drops before the presentation are not counted, as in a manifest's timeline
             let units = max(0, segment.start + segment.duration) - max(0, segment.start)
             guard let size = UInt32(exactly: segment.length), size < 1 << 31, let duration = UInt32(exactly: units) else {
                 throw MediaError(.unsupported, "\(track.source.name): a segment is too long for an index")

@@ -5,7 +5,7 @@ import CarrelAudio
 import CarrelBytes
 import CarrelMP4
 
-/// One track on its way into a package: its description, its times, and where decoding can begin.
+/// One track of a package: its description, its times, and its random access points.
 struct PackagedTrack {
     /// The sort of media.
     enum Kind: String {
@@ -29,9 +29,9 @@ struct PackagedTrack {
     let entry: SampleEntry
     /// RFC 6381.
     let codecs: String
-    /// The dynamic range of pictures; nil when nothing tells.
+    /// The dynamic range of video; nil if not declared.
     let range: VideoRange?
-    /// Units a second in the package: a multiple of those of the source if that has too few for the ticks of hidden pictures.
+    /// The timescale in the package: a multiple of the source's if that is too coarse for the ticks of hidden pictures.
     private(set) var timescale: Int64
     /// The silence before the track.
     private let delay: Int64
@@ -128,7 +128,7 @@ struct PackagedTrack {
         return (delay, edit.mediaTime, length == 0 ? nil : delay + length)
     }
 
-    /// A sample with its times in the package: they count from the beginning of the presentation, and no composition offset is negative.
+    /// Converts a sample to package times: relative to the beginning of the presentation, without negative composition offsets.
     ///
     /// - Parameters:
     ///   - sample: a sample of the source.
@@ -149,7 +149,7 @@ struct PackagedTrack {
         placed.compositionOffset = presentation - decode
         placed.duration = sample.duration * scale
         if let preroll, (preroll.first..<preroll.end).contains(index) {
-            // the next sample is decoded a tick later, and the first one after them when it says
+            // the next sample is decoded one tick later, and the first one after them at its own time
             placed.duration = index + 1 < preroll.end ? tick : tick + resumption
         }
         return placed
@@ -167,13 +167,13 @@ struct PackagedTrack {
         var trail: [Int64] = []
     }
 
-    /// The clock of edits is coarse: a picture that begins within its last tick is behind the end.
+    /// The tolerance of the edit clock, which is coarse: a picture that begins within its last tick is after the end.
     private func slack(_ sample: MP4Sample) -> Int64 {
         let tick = Int64(track.timescale) / Int64(max(1, track.movieTimescale))
         return kind == .video && sample.duration > 2 * tick ? tick : 0
     }
 
-    /// Pictures after the presented part that presented ones may need, at most: frames that a decoder holds, twice over.
+    /// Maximum number of pictures after the presented part that presented ones may need: twice a decoder's frame buffer.
     private static let trailLimit = 32
 
     /// Walks all samples once, and those at the beginning of an edit twice.
@@ -275,13 +275,13 @@ struct PackagedTrack {
         return Double(sampleCount) * Double(timescale) / Double(end - start)
     }
 
-    /// Pixels as they are shown: turned and scaled as the track header says; nil of other kinds.
+    /// Display size in pixels, rotated and scaled by the track header; nil unless it is video.
     var size: (width: Int, height: Int)? {
         guard kind == .video, entry.width > 0, entry.height > 0 else { return nil }
         return track.display?.size ?? (entry.width, entry.height)
     }
 
-    /// Audio channels as they are heard; 0 when they are not known.
+    /// The number of output audio channels; 0 if unknown.
     var channels: Int {
         if case .aac(let config) = entry.codec { return config.parametricStereo != .none ? 2 : max(config.channels, 0) }
         return entry.channels

@@ -19,12 +19,13 @@ struct SegmentPlan {
     private static let tolerance: Int64 = 1500
     private static let countLimit = 1 << 20
 
-    /// Cuts at sync samples of the first track of pictures, or at frames of the first audio track.
+    /// Sets the boundaries at sync samples of the first video track, or at frames of the first audio track.
     ///
     /// - Parameters:
-    ///   - tracks: all of them.
+    ///   - tracks: all tracks.
     ///   - target: the duration of a segment, in microseconds.
-    /// - Throws: `unalignedRenditions` with the file and the time when a track of pictures cannot be cut where the first one is.
+    /// - Throws: `unalignedRenditions` with the file and the time if a video track has no sync sample at a boundary of the first
+    ///   one.
     init(_ tracks: [PackagedTrack], target: Int64) throws(MediaError) {
         decodeStart = tracks.map { $0.microseconds($0.decodeStart) }.min() ?? 0
         origin = Self.origin(of: tracks, decodeStart)
@@ -74,7 +75,7 @@ struct SegmentPlan {
     /// The origin in units of a track.
     func origin(of track: PackagedTrack) -> Int64 { Self.units(origin, of: track) }
 
-    /// The cuts of pictures with those of audio tracks that begin before them, or end behind them.
+    /// The video boundaries, extended for audio tracks that begin before the video or end after it.
     private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64)
         -> [Int64]
     {
@@ -91,7 +92,7 @@ struct SegmentPlan {
         var all = before + cuts
         // sound that begins a little earlier is in the first segment
         if before.isEmpty { all[0] = min(first, soundStart) }
-        // pictures behind the last sync sample are one segment
+        // pictures after the last sync sample are one segment
         last += max(0, (pictureEnd - target / 2 - last - 1) / target) * target
         while last <= soundEnd - target - target / 2, all.count < countLimit {
             last += target

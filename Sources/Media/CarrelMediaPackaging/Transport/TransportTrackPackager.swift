@@ -107,10 +107,10 @@ final class TransportTrackPackager: SegmentedTrack {
     /// Writes the track.
     ///
     /// - Parameters:
-    ///   - vectors: gives initialization vectors.
-    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - vectors: the source of initialization vectors.
+    ///   - progress: gets the sample bytes written; it may throw to end the work.
+    /// - Returns: the rendition written.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try writeSegments(vectors: &vectors, progress: progress)
         return rendition

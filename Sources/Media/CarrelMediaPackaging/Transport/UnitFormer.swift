@@ -7,8 +7,8 @@ import CarrelMP4
 import CarrelTS
 import CarrelVideo
 
-/// Turns samples of one MP4 track into access units of a transport stream: pictures with start codes, delimiters and parameter sets,
-/// AAC with ADTS headers, other sound as it is.
+/// Turns samples of one MP4 track into access units of a transport stream: video with start codes, delimiters and parameter sets,
+/// AAC with ADTS headers, other audio unchanged.
 struct UnitFormer {
     private enum Coding {
         case picture(VideoCodec, AccessUnitPrefix, lengthSize: Int)

@@ -9,7 +9,7 @@ public struct UserKey: Sendable, Equatable {
 
     /// Creates a key from a passphrase.
     ///
-    /// - Parameter passphrase: as it was typed; nothing is trimmed or normalised.
+    /// - Parameter passphrase: the passphrase as typed; it is neither trimmed nor normalized.
     public init(passphrase: String) {
         let bytes = Array(passphrase.utf8)
         secret = Secret(SHA256.hash(bytes.rawSpan))
@@ -17,10 +17,10 @@ public struct UserKey: Sendable, Equatable {
 
     /// Creates a key from the digest of a passphrase.
     ///
-    /// - Parameter digest: the SHA-256 of a passphrase. Nil where it has not 32 bytes.
+    /// - Parameter digest: the SHA-256 of a passphrase. Nil if it has not 32 bytes.
     public init?(digest: [UInt8]) { self.init(digest: Secret(digest)) }
 
-    /// - Parameter digest: Nil where it has not 32 bytes.
+    /// - Parameter digest: Nil if it has not 32 bytes.
     package init?(digest: Secret) {
         guard digest.count == SHA256.byteCount else { return nil }
         secret = digest
@@ -34,7 +34,7 @@ public struct UserKey: Sendable, Equatable {
         self.init(digest: Secret(bytes))
     }
 
-    /// The keys that a user may have meant: the digest of the words, and where they look like a digest, that digest.
+    /// The keys that a user may have meant: the digest of the words, and if they look like a digest, that digest.
     ///
     /// - Parameter words: the user's input.
     /// - Returns: one key or two.
@@ -44,7 +44,7 @@ public struct UserKey: Sendable, Equatable {
 }
 
 extension UserKey {
-    /// 64 digits. A secret: it opens what the passphrase opens.
+    /// The digest in 64 hexadecimal digits. A secret: it is equivalent to the passphrase.
     var hexDigest: String {
         secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Hex.encode($0) } }
     }

@@ -8,7 +8,7 @@ final class ContainerDocuments: Sendable {
     private let encryptionDocument = AsyncLazy<EncryptionDocument>()
     private let manifestDocument = AsyncLazy<ManifestDocument>()
 
-    /// `META-INF/encryption.xml`; an empty one where there is none.
+    /// `META-INF/encryption.xml`; empty if there is none.
     func encryption(_ fetcher: any Fetcher) async throws(ResourceError) -> EncryptionDocument {
         try await encryptionDocument.value { () async throws(ResourceError) in try await EncryptionDocument.read(fetcher) }
     }
@@ -25,7 +25,7 @@ protocol DocumentedFetcher: Fetcher {
 }
 
 extension Fetcher {
-    /// Those of its container; of a fetcher that remembers none, new ones.
+    /// The documents of its container; new ones if the fetcher does not cache them.
     var containerDocuments: ContainerDocuments { (self as? any DocumentedFetcher)?.documents ?? ContainerDocuments() }
 }
 
@@ -33,7 +33,7 @@ extension Fetcher {
 enum ManifestDocument: Sendable {
     case missing
     case json(JSON)
-    /// It is there and cannot be read.
+    /// It exists but cannot be read.
     case broken(ResourceError)
 
     static let path: ResourcePath = "manifest.json"

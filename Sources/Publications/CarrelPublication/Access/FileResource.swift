@@ -20,8 +20,8 @@ public final class FileResource: Resource {
     /// Opens a file as a resource.
     ///
     /// - Parameters:
-    ///   - link: of the resource.
-    ///   - path: a regular file; a link to one is followed.
+    ///   - link: the resource's link.
+    ///   - path: a regular file; a symbolic link is followed.
     /// - Throws: `resource.not-found`, `resource.forbidden` without permission, `resource.unavailable`.
     public init(_ link: Link, path: String) throws(ResourceError) {
         // without O_NONBLOCK, opening a FIFO would wait for its writer
@@ -38,8 +38,8 @@ public final class FileResource: Resource {
     }
 
     /// - Parameters:
-    ///   - link: of the resource.
-    ///   - descriptor: of a regular file, open for reading; closed with the resource.
+    ///   - link: the resource's link.
+    ///   - descriptor: the descriptor of a regular file, open for reading; closed with the resource.
     ///   - byteCount: its size.
     init(_ link: Link, descriptor: Int32, byteCount: Int64) {
         self.link = link
@@ -51,10 +51,10 @@ public final class FileResource: Resource {
         Glibc.close(descriptor)
     }
 
-    /// Looks again how long the file is: it may have grown since it was opened.
+    /// Checks the file's length again: it may have grown since it was opened.
     ///
-    /// - Parameter length: that was known.
-    /// - Returns: whether it is longer than that; what is read from then on has the new length.
+    /// - Parameter length: the known length.
+    /// - Returns: whether the file is longer; later reads use the new length.
     func hasGrown(beyond length: Int64) -> Bool {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return false }

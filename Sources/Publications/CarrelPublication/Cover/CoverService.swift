@@ -4,14 +4,14 @@
 public protocol CoverService: PublicationService {
     /// The cover as it was published, in whatever size.
     ///
-    /// - Returns: nil when there is none that can be shown.
+    /// - Returns: nil if there is none that can be shown.
     /// - Throws: `resource.unavailable`, `resource.cancelled`; nil for a damaged image.
     func cover() async throws(ResourceError) -> Cover?
 }
 
 /// A picture that stands for a publication.
 public struct Cover: Sendable, Equatable {
-    /// By the picture's own first bytes.
+    /// The media type, from the image's first bytes.
     public let mediaType: MediaType
     /// The encoded image, at most ``limit`` bytes.
     public let bytes: [UInt8]
@@ -31,9 +31,9 @@ public struct Cover: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// A drawing (SVG), which nothing but its declared type tells.
+    /// A vector image (SVG), which is recognized only by its declared type.
     ///
-    /// - Parameter drawing: XML text. Nil for what is too long.
+    /// - Parameter drawing: XML text. Nil if it is too long.
     init?(drawing: [UInt8]) {
         guard drawing.count <= Self.limit else { return nil }
         mediaType = MediaType(known: "image/svg+xml")
@@ -55,7 +55,7 @@ extension CoverService {
 }
 
 extension Publication {
-    /// The picture that stands for the publication, of a restricted one too; nil when there is none.
+    /// The picture that stands for the publication, of a restricted one too; nil if there is none.
     ///
     /// - Throws: ``ResourceError`` if the picture cannot be read.
     public func cover() async throws(ResourceError) -> Cover? {

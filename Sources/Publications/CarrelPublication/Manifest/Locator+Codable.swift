@@ -6,7 +6,7 @@ import CarrelJSON
 extension Locator: Codable {
     /// Decodes a locator.
     ///
-    /// - Parameter decoder: of any format.
+    /// - Parameter decoder: a decoder of any format.
     /// - Throws: `DecodingError.dataCorrupted` without an address or a media type.
     public init(from decoder: any Decoder) throws {
         guard let locator = Locator(try JSON(from: decoder)) else {
@@ -19,7 +19,7 @@ extension Locator: Codable {
 
     /// Encodes the locator.
     ///
-    /// - Parameter encoder: of any format.
+    /// - Parameter encoder: an encoder of any format.
     /// - Throws: `EncodingError`, as the encoder does.
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

@@ -73,7 +73,7 @@ public struct Locator: Sendable, Equatable {
 
     /// Reads a locator.
     ///
-    /// - Parameter json: as `json` writes it. Nil without an address or a media type.
+    /// - Parameter json: a locator in the form of `json`. Nil without an address or a media type.
     public init?(_ json: JSON) {
         guard let href = json["href"]?.string, let type = json["type"]?.string.flatMap({ MediaType($0) }) else { return nil }
         self.init(href: href, mediaType: type, title: json["title"]?.string)

@@ -19,7 +19,7 @@ public struct Manifest: Sendable, Equatable {
     /// Further collections by their role, such as `landmarks`, `pageList`, `guided`.
     public var subcollections: [String: [PublicationCollection]]
 
-    /// Of the manifest itself.
+    /// The media type of the manifest itself.
     public static let mediaType = MediaType(known: "application/webpub+json")
 
     /// Creates a manifest with the default context.
@@ -54,7 +54,7 @@ public struct Manifest: Sendable, Equatable {
     public func conforms(to profile: Metadata.Profile) -> Bool { metadata.conformsTo.contains(profile) }
 }
 
-/// A collection of links beside the reading order, such as a list of illustrations.
+/// A collection of links outside the reading order, such as a list of illustrations.
 public struct PublicationCollection: Sendable, Equatable {
     /// Members of the collection's metadata, unparsed.
     public var metadata: JSONObject

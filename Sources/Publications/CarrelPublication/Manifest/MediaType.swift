@@ -45,7 +45,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses a media type.
     ///
-    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil when it is none.
+    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil if it is none.
     public init?(_ text: some StringProtocol) {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
         let names = parts.removeFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -62,7 +62,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         self.parts = Parts(type: names[0].lowercased(), subtype: names[1].lowercased(), parameters: parameters)
     }
 
-    /// One that the program itself names; traps when it is none.
+    /// A media type from a literal in the program; traps if it is invalid.
     init(known text: String) {
         guard let type = MediaType(text) else { preconditionFailure("\(text) is not a media type") }
         self = type

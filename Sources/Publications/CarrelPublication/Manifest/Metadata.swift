@@ -26,11 +26,11 @@ public struct Metadata: Sendable, Equatable {
     public var contributors: [ContributorRole: [Contributor]]
     /// Subjects, such as genres and themes.
     public var subjects: [Subject]
-    /// Accessibility metadata; nil when there is none.
+    /// Accessibility metadata; nil if there is none.
     public var accessibility: Accessibility?
     /// Whether it is laid out by its publisher (`fixed`), flows, or scrolls.
     public var layout: Layout?
-    /// The direction of reading; nil when it is not declared.
+    /// The direction of reading; nil if it is not declared.
     public var readingProgression: ReadingProgression?
     /// May hold HTML.
     public var description: String?
@@ -58,7 +58,7 @@ public struct Metadata: Sendable, Equatable {
         public static let pdf = Profile(rawValue: "https://readium.org/webpub-manifest/profiles/pdf")
     }
 
-    /// How content fits the screen (Readium Web Publication Manifest, Presentation module).
+    /// The layout of content on the screen (Readium Web Publication Manifest, Presentation module).
     public enum Layout: String, Sendable {
         /// Pages of a fixed size, laid out by the publisher.
         case fixed

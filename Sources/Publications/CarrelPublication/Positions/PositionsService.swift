@@ -7,13 +7,13 @@ public import CarrelJSON
 public protocol PositionsService: PublicationService {
     /// The positions of each resource of the reading order.
     ///
-    /// - Returns: as many lists as there are resources; numbered through from 1.
+    /// - Returns: one list for each resource; positions are numbered consecutively from 1.
     /// - Throws: ``ResourceError``.
     func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]]
 
     /// The number of positions of each resource of the reading order.
     ///
-    /// - Returns: as many numbers as there are resources. By default those of ``positionsByReadingOrder()``.
+    /// - Returns: one number for each resource. By default counted from ``positionsByReadingOrder()``.
     /// - Throws: ``ResourceError``.
     func positionCountsByReadingOrder() async throws(ResourceError) -> [Int]
 }
@@ -60,7 +60,7 @@ extension PositionsService {
 }
 
 extension Publication {
-    /// The positions of each resource of the reading order; none where the publication is not cut into positions.
+    /// The positions of each resource of the reading order; none if the publication has no positions.
     ///
     /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
@@ -68,7 +68,7 @@ extension Publication {
         return try await service.positionsByReadingOrder()
     }
 
-    /// The number of positions of each resource of the reading order; 0 where the publication is not cut into positions.
+    /// The number of positions of each resource of the reading order; 0 if the publication has no positions.
     ///
     /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {

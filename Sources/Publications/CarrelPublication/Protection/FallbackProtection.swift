@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognises a protection that no other opened: names it, and opens the publication restricted.
+/// Recognizes a protection that no other opened: names it, and opens the publication restricted.
 ///
 /// Asked last. Obscured fonts do not count as a protection.
 struct FallbackProtection: ContentProtection {
@@ -31,7 +31,7 @@ struct FallbackProtection: ContentProtection {
         }
     }
 
-    /// The name of the technology; nil where nothing is protected.
+    /// The name of the technology; nil if nothing is protected.
     private static func name(_ fetcher: any Fetcher) async throws(ResourceError) -> String? {
         let paths = try await fetcher.paths()
         if licenses.contains(where: paths.contains) { return "Readium LCP" }

@@ -3,9 +3,9 @@
 public import CarrelBytes
 
 extension Publication {
-    /// Why a publication cannot be opened: a stable code, and words for a person.
+    /// An error of opening a publication: a stable code, and a message for people.
     ///
-    /// Two errors are equal when their codes are.
+    /// Errors are equal if their codes are.
     public struct OpeningError: CodedError {
         /// The kinds of this failure.
         public typealias Code = ErrorCode<OpeningError>
@@ -43,7 +43,7 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var unsupportedFormat: Self { Self("opening.unsupported-format") }
     /// The file or address does not exist.
     public static var notFound: Self { Self("opening.not-found") }
-    /// The file is not what it says it is.
+    /// The file does not match its format.
     public static var parsingFailed: Self { Self("opening.parsing-failed") }
     /// The holder of the publication does not let this reader open it.
     public static var forbidden: Self { Self("opening.forbidden") }
@@ -53,6 +53,6 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var credentialsRequired: Self { Self("opening.credentials-required") }
     /// The password or passphrase that was given is wrong.
     public static var incorrectCredentials: Self { Self("opening.incorrect-credentials") }
-    /// The user was asked for credentials and gave none.
+    /// The user canceled the prompt for credentials.
     public static var cancelled: Self { Self("opening.cancelled") }
 }

@@ -6,7 +6,7 @@ import CarrelJOSE
 package import CarrelJSON
 package import CarrelVault
 
-/// A player asks for its certificate: for the first time, or before the one that it has expires.
+/// A player's request for its first certificate, or for a new one before the current one expires.
 package struct PersonalizationRequest: Sendable {
     /// The nonce of the challenge.
     package let nonce: String
@@ -21,14 +21,14 @@ package struct PersonalizationRequest: Sendable {
     /// Name and version of the app, at most 100 characters each.
     package let app: String
     package let build: String
-    /// The name that its owner knows the device by; empty for none.
+    /// The owner's name for the device; empty for none.
     package let deviceName: String
     /// The time of the device's clock.
     package let clock: Instant
 
     /// The longest name.
     static let maxCharacters = 100
-    /// Begins the nonce of a request in a file: it is the player's own, because no service was asked for one.
+    /// Prefix of the nonce in an offline request: the player makes it itself, because no service issued one.
     private static let offlinePrefix = "offline."
     private static let offlineByteCount = 32
 
@@ -43,9 +43,10 @@ package struct PersonalizationRequest: Sendable {
         return bytes
     }
 
-    /// Reads a request and checks both signatures: that of the request for the certificate, and that of the whole with the same key.
+    /// Reads a request and checks both signatures: on the certificate request, and on the whole message with the same key.
     ///
-    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for one key for both uses.
+    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for a single key with
+    ///   both uses.
     package init(_ text: String) throws(RightsError) {
         let message = try RightsMessage.read(text, as: RightsMessage.personalization)
         let unverified = try RightsMessage.unverifiedPayload(of: message)
@@ -76,18 +77,18 @@ package struct PersonalizationRequest: Sendable {
     /// Writes a request.
     ///
     /// - Parameters:
-    ///   - nonce: of the challenge.
-    ///   - signingKey: the player's key for signatures.
-    ///   - agreementKey: the player's key for agreement.
+    ///   - nonce: the nonce of the challenge.
+    ///   - signingKey: the player's signing key.
+    ///   - agreementKey: the player's key-agreement key.
     ///   - fingerprint: 32 bytes.
-    ///   - level: what keeps both keys.
+    ///   - level: the level of the vault with both keys.
     ///   - app: the app's name.
     ///   - build: its version.
-    ///   - deviceName: the name that the owner knows the device by.
+    ///   - deviceName: the owner's name for the device.
     ///   - clock: the time of the device's clock.
-    ///   - sign: signs with the first key, R and S.
+    ///   - sign: signs with the signing key; returns R and S.
     /// - Returns: the signed request.
-    /// - Throws: an error of `sign`.
+    /// - Throws: the errors of `sign`.
     package static func make(
         nonce: String,
         signingKey: P256.PublicKey,
@@ -118,7 +119,7 @@ package struct PersonalizationRequest: Sendable {
     }
 }
 
-/// The answer to a request for personalization.
+/// The response to a personalization request.
 package struct PersonalizationResponse: Sendable {
     /// The player's id.
     package let player: String

@@ -88,7 +88,7 @@ package struct ServiceKeys: Sendable {
         return TypedJWS.sign(payload.write(), as: RightsMessage.keys, with: root)
     }
 
-    /// Reads a document that the root signed. Its validity is not checked: only a trusted time tells whether it has ended.
+    /// Reads a document signed by the root. Its validity is not checked, because that needs a trusted time.
     ///
     /// - Throws: `rights.signature` for another root, `rights.malformed`.
     package init(_ text: String, signedBy root: P256.PublicKey) throws(RightsError) {
@@ -143,11 +143,11 @@ package enum RootRollover {
         return TypedJWS.sign(payload.write(), as: RightsMessage.rollover, with: old)
     }
 
-    /// The root at the end of the rollovers that begin at a trusted one; the trusted one where none begins there.
+    /// Returns the root at the end of the chain of rollovers from a trusted root; the trusted root itself if there are none.
     ///
     /// - Parameters:
-    ///   - trusted: the root that is trusted so far.
-    ///   - rollovers: as the service lists them, in any order.
+    ///   - trusted: the currently trusted root.
+    ///   - rollovers: the service's rollovers, in any order.
     /// - Returns: the newest root.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package static func newest(from trusted: Certificate, through rollovers: [String]) throws(RightsError) -> Certificate {

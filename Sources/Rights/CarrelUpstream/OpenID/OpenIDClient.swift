@@ -23,16 +23,16 @@ package final class OpenIDClient: Sendable {
         var keys: (value: JWKSet, at: Instant)?
     }
 
-    /// The longest answer of a provider that is read, in bytes.
+    /// The maximum size of a provider's response, in bytes.
     static let maxAnswerBytes = 256 << 10
     private static let life = Duration.seconds(3600)
     private static let keyPause = Duration.seconds(60)
 
     /// - Parameters:
-    ///   - configuration: what was agreed on with the provider.
-    ///   - client: makes the requests; redirects are never followed.
-    ///   - clock: tells the time.
-    ///   - timeouts: how long one request may take.
+    ///   - configuration: the registration with the provider.
+    ///   - client: sends the requests; redirects are never followed.
+    ///   - clock: the clock for token validity.
+    ///   - timeouts: the time limit of one request.
     package init(
         _ configuration: OpenIDConfiguration,
         client: HTTPClient,
@@ -75,14 +75,14 @@ package final class OpenIDClient: Sendable {
         return endpoint + (endpoint.contains("?") ? "&" : "?") + form
     }
 
-    /// Exchanges the code that the browser brought back for the identity that signed in.
+    /// Exchanges the authorization code from the browser for the identity that signed in.
     ///
     /// - Parameters:
-    ///   - code: from the provider's answer.
-    ///   - issuer: who answered, by the answer's own word (RFC 9207 §2); nil when it does not say.
-    ///   - attempt: what was sent.
+    ///   - code: the code in the provider's response.
+    ///   - issuer: the issuer named in the response (RFC 9207 §2); nil if it names none.
+    ///   - attempt: the values sent with the request.
     /// - Returns: the identity.
-    /// - Throws: `upstream.untrusted` when the answer is not to be trusted, or another ``UpstreamError``.
+    /// - Throws: `upstream.untrusted` if the response is not trustworthy, or another ``UpstreamError``.
     package func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {

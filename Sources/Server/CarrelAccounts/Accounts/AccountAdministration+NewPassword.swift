@@ -43,7 +43,7 @@ extension AccountAdministration {
     ///   - now: the time.
     ///   - changes: tells the other capabilities.
     ///   - transaction: the one that promotes.
-    /// - Throws: what the database says.
+    /// - Throws: the database's error.
     package static func clearWaysIn(
         to account: String,
         keeping identity: (issuer: String, subject: String)? = nil,

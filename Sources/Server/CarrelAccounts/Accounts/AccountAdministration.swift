@@ -57,9 +57,9 @@ package struct AccountAdministration: Sendable {
     /// - Parameters:
     ///   - id: the account.
     ///   - change: what to change.
-    ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account's
-    ///   credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the
+    ///   account's credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
     package func change(_ id: String, _ change: Change, by actor: AuditActor) async throws {
         let serial = change.password == nil ? nil : try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
         let (hash, now) = (try await hash(change.password), clock.now)
@@ -111,8 +111,8 @@ package struct AccountAdministration: Sendable {
     ///   - session: the session that continues.
     ///   - record: the account's state when the old password was verified.
     ///   - actor: the actor for the audit log.
-    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common, `conflict` if the old one was
-    ///   changed meanwhile.
+    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common, `conflict` if the old one
+    ///   was changed meanwhile.
     package func changePassword(
         to password: String,
         keeping session: Session,

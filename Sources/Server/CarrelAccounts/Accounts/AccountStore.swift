@@ -137,7 +137,7 @@ package enum AccountStore {
     /// The data of an account that password sign-in needs.
     package struct SignInRecord: Sendable {
         package let account: Account
-        /// The PHC string of its password; nil when it has none.
+        /// The PHC string of its password; nil if it has none.
         package let password: String?
         package let deviceLimit: Int?
     }
@@ -160,7 +160,7 @@ package enum AccountStore {
         _ = try transaction.run(updateSuspension, [.text(account), .instant(instant)])
     }
 
-    /// The limit that staff set for an account; nil where its plans decide.
+    /// The limit that staff set for an account; nil if its plans decide.
     package static func deviceLimit(of account: String, in transaction: any Transaction) throws -> Int? {
         try transaction.row(deviceLimit, [.text(account)])?.integerIfPresent(0).map { Int($0) }
     }

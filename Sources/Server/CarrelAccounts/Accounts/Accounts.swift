@@ -92,7 +92,7 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// Whom a link signs in; nil when it is unknown, used or too old. Asking does not use it up.
+    /// Whom a link signs in; nil if it is unknown, used or too old. Asking does not use it up.
     package func account(ofSignInLink text: String) async throws -> Account? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let now = clock.now
@@ -104,7 +104,7 @@ package struct Accounts: Sendable {
 
     /// Redeems the token of a link: it works once, and its account gets a session.
     ///
-    /// - Returns: the session's token, or nil when the link is unknown, used or too old.
+    /// - Returns: the session's token, or nil if the link is unknown, used or too old.
     package func redeemSignInLink(_ text: String, requestID: String = "") async throws -> String? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
@@ -148,7 +148,7 @@ package struct Accounts: Sendable {
     ///   - rehash: a hash of the same password to keep instead of the old one.
     ///   - actor: who did it.
     /// - Returns: the session's token, which is shown once and never stored.
-    /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
+    /// - Throws: ``ServerError`` `unauthenticated` if the password was changed meanwhile.
     package func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String
     {
         let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)

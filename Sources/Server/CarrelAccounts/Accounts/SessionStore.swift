@@ -85,7 +85,7 @@ package enum SessionStore {
         return (Int(sessions), Int(all - sessions))
     }
 
-    /// Whether the session is new; false when its token is known already.
+    /// Whether the session is new; false if its token is known already.
     static func insert(
         _ hash: [UInt8],
         account: String,

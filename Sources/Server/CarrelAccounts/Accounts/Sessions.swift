@@ -26,7 +26,7 @@ package struct Sessions: Sendable {
         renewal = HMACSHA256(key: renewalSecret)
     }
 
-    /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
+    /// A token that came from outside; nil if it cannot be one of ours, which takes no look into the database.
     package static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
 
     /// Whether a token that came from outside can be one of ours.
@@ -54,14 +54,14 @@ package struct Sessions: Sendable {
         else { throw ServerError(.conflict, "a random token collided with an existing one: try again") }
     }
 
-    /// The session of a token with its state; nil when there is none.
+    /// The session of a token with its state; nil if there is none.
     func find(_ token: OpaqueToken) async throws -> (session: Session, state: Session.State)? {
         guard let session = try await database.readBriefly({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
         return (session, session.state(at: clock.now))
     }
 
-    /// Ends the family of a token that was used long after its renewal, and revokes the account's issued credentials: the token may
-    /// be stolen.
+    /// Ends the family of a token that was used long after its renewal, and revokes the account's issued credentials: the token
+    /// may be stolen.
     ///
     /// - Parameters:
     ///   - token: the token.

@@ -6,13 +6,13 @@ package import CarrelThrottling
 extension SignInThrottle {
     /// The key that an attempt counts by as a known device's, where the account has signed in on it before.
     ///
-    /// For Carrel's own accounts the list of devices decides, unless staff revoked the device since; for names of upstream systems
-    /// ``unlistedDevice(_:of:in:)``.
+    /// For Carrel's own accounts the list of devices decides, unless staff revoked the device since; for names of upstream
+    /// systems ``unlistedDevice(_:of:in:)``.
     ///
     /// - Parameters:
     ///   - device: the hash of what names the device.
     ///   - name: the account's name, as it was typed.
-    ///   - account: the id of our account of that name; nil where there is none.
+    ///   - account: the id of our account of that name; nil if there is none.
     ///   - transaction: where to look.
     /// - Returns: the key; nil for an unknown device.
     /// - Throws: when the database does not answer.

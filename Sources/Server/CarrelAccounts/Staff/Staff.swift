@@ -32,7 +32,7 @@ package struct Staff: Sendable {
     ///   - address: the client's network address, for throttling.
     ///   - requestID: names the request in the audit log.
     /// - Returns: the session and the token of its cookie, which is never stored.
-    /// - Throws: 401 `staff.not-recognised`, 429 `staff.throttled` with `Retry-After`.
+    /// - Throws: 401 `staff.not-recognized`, 429 `staff.throttled` with `Retry-After`.
     func signIn(
         _ name: String,
         _ password: String,
@@ -84,7 +84,7 @@ package struct Staff: Sendable {
         return (session, OpaqueToken.make(prefix: Self.sessionPrefix), Random.uuid())
     }
 
-    /// The live session of a cookie's token; nil when there is none.
+    /// The live session of a cookie's token; nil if there is none.
     func session(_ text: String) async throws -> StaffSession? {
         guard let token = OpaqueToken(text, prefix: Self.sessionPrefix) else { return nil }
         let now = clock.now
@@ -183,11 +183,11 @@ package struct Staff: Sendable {
         try await database.read { try StaffStore.role(of: account, in: $0) } ?? .reader
     }
 
-    /// Makes an account what it is to be. One that is less than before is signed out of the administrator's page. One that becomes
-    /// staff loses, in the same transaction, every way in that others may have prepared, and its person gets a link to choose a
-    /// password.
+    /// Makes an account what it is to be. One that is less than before is signed out of the administrator's page. One that
+    /// becomes staff loses, in the same transaction, every way in that others may have prepared, and its person gets a link to
+    /// choose a password.
     ///
-    /// - Returns: the token of that link, which is never stored; nil where the account does not become staff.
+    /// - Returns: the token of that link, which is never stored; nil if the account does not become staff.
     /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
     @discardableResult
     package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {

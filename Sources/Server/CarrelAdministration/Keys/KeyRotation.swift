@@ -53,7 +53,7 @@ package struct KeyRotation: Sendable {
     ///
     /// - Parameter actor: for the audit log.
     /// - Returns: its version.
-    /// - Throws: ``ServerError`` `conflict` when one was added already, here or in another home; `masterKey`.
+    /// - Throws: ``ServerError`` `conflict` if one was added already, here or in another home; `masterKey`.
     package func add(by actor: AuditActor) async throws -> Int64 {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
@@ -166,7 +166,7 @@ package struct KeyRotation: Sendable {
         return Outcome(version: version, rewrapped: count)
     }
 
-    /// The version that is to be taken into use; nil where there is none and a rotation is to be finished.
+    /// The version that is to be taken into use; nil if there is none and a rotation is to be finished.
     private func versionForUse(_ keys: MasterKeys, _ keyring: inout MasterKeyring) async throws -> Int64? {
         if let added = keys.added { return added }
         guard database.engine == .postgresql else {

@@ -65,7 +65,7 @@ package struct EditionSearch: Sendable, Equatable {
             author = SearchText.wanted(search.author)
         }
 
-        /// The runs of characters of all of them; empty when nothing but spaces is looked for.
+        /// The runs of characters of all of them; empty if nothing but spaces is looked for.
         var grams: String { SearchGrams.query(words + [title, author]) }
 
         /// The parameters of the statement, after the runs of characters.
@@ -103,7 +103,7 @@ private struct FoundEdition {
 }
 
 extension EditionStore {
-    /// The products of all published editions that have these words somewhere; nil when there is no word.
+    /// The products of all published editions that have these words somewhere; nil if there is no word.
     package static func products(withWords words: String, in transaction: any Transaction) throws -> Set<String>? {
         var search = EditionSearch()
         search.words = words

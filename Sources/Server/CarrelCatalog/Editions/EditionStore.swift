@@ -158,7 +158,7 @@ package enum EditionStore {
         setGrams, removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
     ]
 
-    /// All products and their mark; nil when it is the one that is known.
+    /// All products and their mark; nil if it is the one that is known.
     static func products(
         unless known: ProductCatalogCache.Mark?,
         in transaction: any Transaction

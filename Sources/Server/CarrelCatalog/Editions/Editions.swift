@@ -9,7 +9,8 @@ import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
 
-/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own transaction.
+/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own
+/// transaction.
 package struct Editions: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -32,7 +33,7 @@ package struct Editions: Sendable {
         try await database.read { try EditionStore.resources(of: edition.title.id, in: $0) }
     }
 
-    /// The product, where it has the content of a source; nil where it has other content, or is not there.
+    /// The product, where it has the content of a source; nil if it has other content, or is not there.
     func find(_ productID: String, sourceHash: [UInt8]) async throws -> Edition? {
         try await database.read { try EditionStore.edition(product: productID, sourceHash: sourceHash, in: $0) }
     }

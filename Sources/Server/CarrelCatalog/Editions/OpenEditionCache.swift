@@ -47,7 +47,7 @@ package final class OpenEditionCache: Sendable {
         self.blobs = blobs
     }
 
-    /// The edition of a product, whatever its state; nil when there is none.
+    /// The edition of a product, whatever its state; nil if there is none.
     package func edition(_ productID: String, at now: Instant) async throws -> Opened? {
         let found = editions.find(productID, at: now)
         if found.isFresh { return found.value }
@@ -68,7 +68,7 @@ package final class OpenEditionCache: Sendable {
     /// An edition was changed after it was read here: what it holds now is not what is open.
     package struct Changed: Error {}
 
-    /// A resource of an edition; nil when it has none at this path.
+    /// A resource of an edition; nil if it has none at this path.
     ///
     /// - Throws: ``Changed`` when the edition is no longer as given, and is to be asked for again.
     package func resource(_ path: String, of edition: Edition, at now: Instant) async throws -> EditionResource? {

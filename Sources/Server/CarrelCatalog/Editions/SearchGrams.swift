@@ -29,7 +29,7 @@ package enum SearchGrams {
         return String(out)
     }
 
-    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty when there is no word.
+    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty if there is no word.
     static func query(_ texts: [String]) -> String {
         var seen: Set<[Unicode.Scalar]> = []
         var out = String.UnicodeScalarView()

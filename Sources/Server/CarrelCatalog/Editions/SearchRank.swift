@@ -8,7 +8,7 @@ enum SearchRank {
     ///   - words: what is looked for, in lower case.
     ///   - title: the edition's title and subtitle, in lower case.
     ///   - author: the names of its authors, in lower case.
-    /// - Returns: the sum over all words: 0 where a word of the title begins with it, 1 where the title holds it, 2 where an
+    /// - Returns: the sum over all words: 0 if a word of the title begins with it, 1 where the title holds it, 2 where an
     ///   author's name does, and 3 where something else does.
     static func rank(_ words: [[UInt8]], title: String, author: String) -> Int {
         let (title, author) = (Array(title.utf8), Array(author.utf8))

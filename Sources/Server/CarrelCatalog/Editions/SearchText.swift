@@ -9,7 +9,7 @@ package struct SearchText {
     let author: String
     /// Everything that can be found.
     let text: String
-    /// The main part of its language tag, such as `en`; empty when there is none.
+    /// The main part of its language tag, such as `en`; empty if there is none.
     let language: String
 
     init(_ metadata: TitleMetadata, productID: String) {

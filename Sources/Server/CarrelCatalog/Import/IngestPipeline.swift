@@ -31,7 +31,7 @@ package final class IngestPipeline: Sendable {
         package var created: Bool { change == .created }
     }
 
-    /// Ingests one audio file, folder or archive. A source already in the catalog is recognised by its contents.
+    /// Ingests one audio file, folder or archive. A source already in the catalog is recognized by its contents.
     package func take<Register: CatalogWriter>(
         _ path: String,
         _ options: IngestOptions,

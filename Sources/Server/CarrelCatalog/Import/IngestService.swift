@@ -10,7 +10,7 @@ package struct IngestService: Sendable {
     let titles: Titles
     let editions: Editions
 
-    /// Ingests one file, folder or archive. A source already in the catalog is recognised by its contents; metadata in the
+    /// Ingests one file, folder or archive. A source already in the catalog is recognized by its contents; metadata in the
     /// options then update its title.
     package func ingest(
         _ path: String,

@@ -33,8 +33,8 @@ package struct BlobSweep: Sendable {
     ///
     /// - Parameter everything: also sweep more than a tenth of the store.
     /// - Returns: the number of blobs that were moved to the trash.
-    /// - Throws: ``ServerError`` `sweepRefused` when more than a tenth of the store, and more than a hundred blobs, are unused; nothing is
-    ///   moved or deleted then. What the database and the store throw.
+    /// - Throws: ``ServerError`` `sweepRefused` if more than a tenth of the store, and more than a hundred blobs, are unused;
+    ///   nothing is moved or deleted then. What the database and the store throw.
     @discardableResult
     package func run(everything: Bool = false) async throws -> Int {
         let now = clock.now

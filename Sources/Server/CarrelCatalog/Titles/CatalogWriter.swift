@@ -38,7 +38,7 @@ package protocol CatalogWriter<Made, Entry>: Sendable {
     /// - Parameters:
     ///   - sourceHash: of the source.
     ///   - cover: the picture that takes the place of its cover.
-    /// - Returns: nil when the catalog has nothing of the source.
+    /// - Returns: nil if the catalog has nothing of the source.
     /// - Throws: when it cannot be written.
     func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Entry>?
 

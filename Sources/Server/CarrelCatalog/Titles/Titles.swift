@@ -49,9 +49,9 @@ package struct Titles: Sendable {
     /// - Parameters:
     ///   - made: what the ingest made.
     ///   - isStrict: whether a new title may not have another's ISBN.
-    ///   - actor: who does it.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the title, whether it is new, and the ids of other titles that have its ISBN.
-    /// - Throws: ``ServerError`` `conflict` where `isStrict`.
+    /// - Throws: ``ServerError`` `conflict` if `isStrict`.
     package func add(
         _ made: IngestedTitle,
         isStrict: Bool = false,

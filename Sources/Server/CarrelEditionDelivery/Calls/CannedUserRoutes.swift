@@ -9,7 +9,7 @@ import CarrelWebAPI
 
 /// `/admin/v1/canned-users`: who they are, and whether the five calls do for them what they are there for.
 struct CannedUserRoutes {
-    /// Nil where the configuration leaves the canned users out.
+    /// Nil if the configuration leaves the canned users out.
     let check: CannedUserCheck?
     let callers: RequestAuthenticator
 

@@ -8,7 +8,7 @@ import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 
-/// The five calls of the authorisation service: query the sources in order, issue credentials, record decisions.
+/// The five calls of the authorization service: query the sources in order, issue credentials, record decisions.
 struct SubscriptionService: Sendable {
     let sources: EntitlementSources
     let credentials: CredentialKeyring

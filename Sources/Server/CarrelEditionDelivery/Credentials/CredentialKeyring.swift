@@ -95,7 +95,7 @@ package final class CredentialKeyring: Sendable {
     /// - Parameters:
     ///   - pair: what the client sent.
     ///   - product: what the route says is asked for.
-    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil if there was none.
     /// - Returns: the verified pair; nil for a pair of the legacy scheme, which carries no data.
     /// - Throws: ``EditionCredentials/Refusal``; the database's error when revocations cannot be read.
     @discardableResult
@@ -180,11 +180,11 @@ package final class CredentialKeyring: Sendable {
     /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which revokes all issued pairs: in this process immediately, in others on the
-    ///     same database within a second.
+    ///   - atOnce: whether to delete every other secret, which revokes all issued pairs: in this process immediately, in others
+    ///     on the same database within a second.
     ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
-    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice

@@ -33,7 +33,7 @@ final class BasicAuthenticator: Sendable {
         self.check = check
     }
 
-    /// The account that the request's name and password sign in; nil when they do not, or came too often.
+    /// The account that the request's name and password sign in; nil if they do not, or came too often.
     func account(_ request: HTTPRequest) async throws -> Account? {
         guard let (user, password) = request.basicCredentialsAtFirstColon else { return nil }
         let key = fingerprint.authenticate(Array("\(user.utf8.count):\(user):\(password)".utf8).rawSpan)

@@ -21,7 +21,7 @@ package final class CatalogSearches: Sendable {
     ///
     /// - Parameter body: looks at many rows.
     /// - Returns: what `body` returns.
-    /// - Throws: `store.busy` when too many searches wait, or too many of this network; what `body` throws.
+    /// - Throws: `store.busy` if too many searches wait, or too many of this network; what `body` throws.
     package func run<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         guard let network = ClientNetwork.current else { return try await database.search(body) }
         let hasRoom = networks.withLock { networks in

@@ -24,7 +24,7 @@ package struct ReceiptSource: EntitlementSource {
     /// The most transactions in one token.
     static let maxCount = 20
 
-    /// The signed texts in a token or a body; empty when there is something else in it.
+    /// The signed texts in a token or a body; empty if there is something else in it.
     package static func texts(in text: String) -> [String] {
         let texts = text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
         guard texts.count <= maxCount, texts.allSatisfy(isSigned) else { return [] }

@@ -87,7 +87,7 @@ package enum ReceiptStore {
         return (try owner(of: purchase, in: transaction)?.id == account, false)
     }
 
-    /// The account that has a purchase; nil when none has.
+    /// The account that has a purchase; nil if none has.
     static func owner(of purchase: StoreTransaction, in transaction: any Transaction) throws -> Account? {
         try transaction.row(owner, [.text(purchase.environment.rawValue), .text(purchase.originalID)]).map {
             Account(id: try $0.text(0), name: try $0.text(1), isSuspended: try $0.integerIfPresent(2) != nil)

@@ -33,7 +33,7 @@ package struct Receipts: Sendable {
 
     /// The outcome of one signed transaction.
     package enum Outcome: Sendable, Equatable {
-        /// The account has it now; the grant is nil when the store has taken it back.
+        /// The account has it now; the grant is nil if the store has taken it back.
         case taken(StoreTransaction, StoreProducts.Grant?)
         case refused(ReceiptError)
     }
@@ -143,7 +143,7 @@ package struct Receipts: Sendable {
         return .taken(last, try? settings.products.grant(of: last))
     }
 
-    /// Why a grant cannot be made; nil when it can.
+    /// Why a grant cannot be made; nil if it can.
     func problem(with grant: StoreProducts.Grant?, in transaction: any Transaction) throws -> ReceiptError? {
         guard case .plan(let name) = grant?.thing, try SubscriptionStore.plan(named: name, in: transaction) == nil else {
             return nil

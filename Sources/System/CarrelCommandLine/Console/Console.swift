@@ -6,8 +6,7 @@ import Glibc
 
 /// The output of a command: results go to standard output, everything else to standard error.
 ///
-/// Untrusted text (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
-/// printed as it is.
+/// Untrusted text (titles, names, paths) is safe in notes, errors and tables; `print` writes its text unchanged.
 package final class Console: Sendable {
     /// The program's name, which begins every note.
     package let name: String
@@ -84,7 +83,7 @@ package final class Console: Sendable {
         screen.result(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Prints bytes as they are.
+    /// Prints bytes unchanged.
     package func write(_ bytes: [UInt8]) {
         screen.result(bytes)
     }
@@ -102,7 +101,7 @@ package final class Console: Sendable {
 
     // MARK: Notes
 
-    /// Says what goes on. Silent with `--quiet`.
+    /// Reports progress. Silent with `--quiet`.
     package func note(_ text: String) {
         if !options.quiet { screen.note("\(text.printable)\n") }
     }

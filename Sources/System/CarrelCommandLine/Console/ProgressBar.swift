@@ -74,9 +74,9 @@ extension Console {
     /// Begins to show the progress of something measured in bytes.
     ///
     /// - Parameters:
-    ///   - label: what goes on, such as `ingesting book.mp3`.
-    ///   - totalBytes: the total; nil when it is not known.
-    /// - Returns: receives each step; it ends with `finish`, or when it is released.
+    ///   - label: the activity, such as `ingesting book.mp3`.
+    ///   - totalBytes: the total; nil if unknown.
+    /// - Returns: the bar, which receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalBytes, unit: .bytes, at: now()))
     }
@@ -84,9 +84,9 @@ extension Console {
     /// Begins to show the progress of something that is counted.
     ///
     /// - Parameters:
-    ///   - label: what goes on.
-    ///   - totalItems: the total; nil when it is not known.
-    /// - Returns: receives each step; it ends with `finish`, or when it is released.
+    ///   - label: the activity.
+    ///   - totalItems: the total; nil if unknown.
+    /// - Returns: the bar, which receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalItems, unit: .items, at: now()))
     }

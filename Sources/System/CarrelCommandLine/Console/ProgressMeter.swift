@@ -9,7 +9,7 @@ struct ProgressMeter: Sendable {
     }
 
     let label: String
-    /// The total; nil when it is not known.
+    /// The total; nil if it is not known.
     let total: Int64?
     let unit: Unit
     private(set) var completed: Int64 = 0
@@ -39,7 +39,7 @@ struct ProgressMeter: Sendable {
         return seconds > 0 ? Double(completed - first.completed) / seconds : nil
     }
 
-    /// Time left; nil when it cannot be said.
+    /// Time left; nil if it cannot be said.
     func timeLeft(at time: Duration) -> Duration? {
         guard let total, let rate = rate(at: time), rate > 0 else { return nil }
         return .seconds(Double(max(0, total - completed)) / rate)

@@ -37,7 +37,7 @@ struct HelpText {
         guard !rows.isEmpty else { return [] }
         let limit = min(30, width / 2)
         let column = rows.map(\.left.columns).filter { $0 <= limit }.max() ?? limit
-        // where too little is left beside the names, the help goes below them
+        // if too little space is left next to the names, the help is below them
         let isNarrow = width - column - 4 < 28
         let indent = isNarrow ? 8 : column + 4
         let lines = rows.map { row in
@@ -67,7 +67,7 @@ extension ParameterDescription {
         return indent + words.joined(separator: ", ") + value
     }
 
-    /// Help with what the table says beside it: `(1 to 65535; default 8080)`.
+    /// Help with the range and default from the table: `(1 to 65535; default 8080)`.
     var fullHelp: String {
         let facts = facts
         return facts.isEmpty ? help : "\(help) (\(facts.joined(separator: "; ")))"

@@ -6,7 +6,7 @@ package struct Parameter<Root>: Sendable {
     package internal(set) var description: ParameterDescription
     /// The effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
     let apply: @Sendable (inout Root, String) throws(InvalidValue) -> Void
-    /// The property's value as it would be written; nil when there is none.
+    /// The property's value as it would be written; nil if there is none.
     let current: @Sendable (Root) -> String?
 
     /// A row whose effect is more than to fill a property.
@@ -14,7 +14,7 @@ package struct Parameter<Root>: Sendable {
     /// - Parameters:
     ///   - description: all but the effect.
     ///   - apply: the effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
-    ///   - current: the value as it would be written; nil when there is none.
+    ///   - current: the value as it would be written; nil if there is none.
     package init(
         description: ParameterDescription,
         apply: @escaping @Sendable (inout Root, String) throws(InvalidValue) -> Void,

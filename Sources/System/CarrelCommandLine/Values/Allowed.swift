@@ -2,7 +2,7 @@
 
 /// Which values of a type one option or setting takes.
 package struct Allowed<Value: Sendable>: Sendable {
-    /// The allowed values, for help; nil when all are.
+    /// The allowed values, for help; nil if all are.
     package let explanation: String?
     private let problem: @Sendable (Value) -> String?
 

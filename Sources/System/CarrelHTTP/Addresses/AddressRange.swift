@@ -7,7 +7,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses an address, or a block such as `10.0.0.0/8`.
     ///
-    /// Nil when the text is neither an address nor a block, or has bits set after its prefix.
+    /// Nil if the text is neither an address nor a block, or has bits set after its prefix.
     ///
     /// - Parameter text: the address or block.
     public init?(_ text: some StringProtocol) {

@@ -10,7 +10,7 @@ package struct ClientNetwork: Hashable, Sendable {
         high = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The network of the client whose request is being answered; nil where no limit of one network applies: the home's socket, this
+    /// The network of the client whose request is being answered; nil if no limit of one network applies: the home's socket, this
     /// machine, and work that no request asked for.
     package static var current: ClientNetwork? {
         guard case .network(let text, _) = Peer.current, let address = IPAddress(text), !address.isLoopback else { return nil }

@@ -29,7 +29,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         bytes = address.array
     }
 
-    /// Whether only this machine can be reached through it or be behind it.
+    /// Whether the address is a loopback address, which only this machine can have.
     public var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }

@@ -9,7 +9,7 @@ public protocol RequestBodySource: AnyObject, Sendable {
     /// - Throws: ``HTTPError`` with the status for the client.
     func next() async throws(HTTPError) -> [UInt8]?
 
-    /// Told that the reader keeps bytes of the chunk that it was given last beyond the next one, so that they go on to be counted.
+    /// Called if the reader keeps bytes of the last chunk after it requests the next one, so that they stay counted.
     ///
     /// - Parameter byteCount: the number of retained bytes.
     func keep(_ byteCount: Int)
@@ -21,7 +21,7 @@ extension RequestBodySource {
 
 /// A request's body, read as it arrives: a consumer that waits makes the client wait.
 public struct RequestBody: Sendable {
-    /// The number of bytes the client announced; nil when it did not (chunked).
+    /// The number of bytes the client announced; nil if it did not (chunked).
     public let length: Int?
     private let source: (any RequestBodySource)?
 

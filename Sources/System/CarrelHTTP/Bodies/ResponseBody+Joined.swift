@@ -35,7 +35,7 @@ extension BodySource {
     }
 }
 
-/// Bytes, files and sources, one after the other.
+/// Bytes, files and sources, one after another.
 private final class JoinedSource: BodySource {
     private struct State {
         var parts: [ResponseBody]

@@ -17,7 +17,7 @@ public struct ByteRanges: Sendable, Hashable {
 
     /// Parses a `Range` field.
     ///
-    /// Nil when the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    /// Nil if the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
     ///
     /// - Parameter field: the field's value.
     public init?(parsing field: String) {

@@ -33,7 +33,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
         opaque = String(Substring(rest))
     }
 
-    /// The tag as it is sent.
+    /// The tag as sent.
     public var description: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
 
     /// Whether both stand for the same bytes: equal and neither weak.

@@ -8,7 +8,7 @@ public struct Representation: Sendable {
     public var length: Int64
     /// The media type, such as `audio/mpeg`.
     public var contentType: String
-    /// The entity tag as it is sent, with its quotes; nil when there is none.
+    /// The entity tag as sent, with its quotes; nil if there is none.
     public var etag: String?
     /// When it last changed; sent to the second.
     public var lastModified: Instant?

@@ -14,10 +14,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public var status: HTTPStatus
     /// A stable dotted identifier, such as `order.expired`: the same in logs, problem documents and docs.
     public let code: String
-    /// The code of earlier versions, which problem documents hold beside ``code`` until the next major version.
+    /// The code of earlier versions, which problem documents have next to ``code`` until the next major version.
     public let alias: String?
-    /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for those of HTTP itself and those with an ``alias``, which had it
-    /// before; `urn:carrel:problem:CODE` for ours.
+    /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for HTTP's own problems and for problems with an
+    /// ``alias``, which had it before; `urn:carrel:problem:CODE` for ours.
     public let type: String
     /// The kind of problem; nil means the status' own phrase.
     public var title: String?

@@ -40,7 +40,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
             || left.elementsEqual(right) { same($0.name, $1.name) && $0.value == $1.value }
     }
 
-    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none when nil.
+    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none if nil.
     ///
     /// - Parameter name: the field's name, in any case.
     public subscript(name: String) -> String? {
@@ -74,7 +74,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
         return out
     }
 
-    /// Every value of that name joined by commas, as RFC 9110 §5.3 allows for list fields; nil when there is none.
+    /// Every value of that name joined by commas, as RFC 9110 §5.3 allows for list fields; nil if there is none.
     ///
     /// - Parameter name: the field's name, in any case.
     /// - Returns: the joined values, or nil.

@@ -144,7 +144,8 @@ public struct HTTPRequest: Sendable {
         parts = Parts(method, path, query, headers, scheme, authority, peer, id, body)
     }
 
-    /// The text before the first `?`, the text after it, and whether that has only characters that a query may have; nil without a `?`.
+    /// The text before the first `?`, the text after it, and whether that has only characters that a query may have; nil without
+    /// a `?`.
     private static func split(_ target: String) -> (path: String, query: String, isPlain: Bool)? {
         var target = target
         return target.withUTF8 { bytes in
@@ -193,7 +194,7 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// The media type of the body in lower case, without parameters; nil when the field is missing.
+    /// The media type of the body in lower case, without parameters; nil if the field is missing.
     public var contentType: String? {
         guard let field = headers["Content-Type"] else { return nil }
         let type = field.prefix { $0 != ";" }

@@ -8,8 +8,8 @@ public struct HTTPResponse: Sendable {
     public var headers: HTTPFields
     /// The content after the header. Kept for HEAD too, where it gives the length and is never read.
     public var body: ResponseBody
-    /// Whether a server may compress the body for clients that accept it. Only for bodies that hold no secret beside
-    /// something that a client chose.
+    /// Whether a server may compress the body for clients that accept it. Only for bodies that do not mix a secret with text that
+    /// a client chose.
     public var isCompressible: Bool
 
     /// Creates a response.

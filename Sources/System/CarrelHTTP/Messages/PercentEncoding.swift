@@ -2,7 +2,7 @@
 
 /// Percent-encoding (RFC 3986 §2.1) and the form variant where `+` is a space (WHATWG URL §5).
 public enum PercentEncoding {
-    /// The text with every escape undone once; nil when an escape is not two hexadecimal digits or the bytes are not UTF-8.
+    /// The text with every escape undone once; nil if an escape is not two hexadecimal digits or the bytes are not UTF-8.
     ///
     /// `plusIsSpace` is for `application/x-www-form-urlencoded`.
     ///

@@ -6,7 +6,7 @@ public struct Query: Sendable, Hashable {
     public struct Pair: Sendable, Hashable {
         /// The decoded name.
         public let name: String
-        /// The decoded value; empty when there was no `=`.
+        /// The decoded value; empty if there was no `=`.
         public let value: String
     }
 
@@ -21,7 +21,8 @@ public struct Query: Sendable, Hashable {
         pairs = []
     }
 
-    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
+    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit`
+    /// pairs.
     ///
     /// - Parameters:
     ///   - raw: the query, escaped.
@@ -84,7 +85,7 @@ public struct Query: Sendable, Hashable {
         return unsafe PercentEncoding.bytes(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The first value of that name (names are case-sensitive), or nil when the name is not there.
+    /// The first value of that name (names are case-sensitive), or nil if the name is not there.
     ///
     /// - Parameter name: the name.
     public subscript(name: String) -> String? {
@@ -100,7 +101,7 @@ public struct Query: Sendable, Hashable {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
-    /// The first value of a name in whatever case, or nil when the name is not there.
+    /// The first value of a name in whatever case, or nil if the name is not there.
     ///
     /// - Parameter name: in ASCII.
     /// - Returns: the decoded value.

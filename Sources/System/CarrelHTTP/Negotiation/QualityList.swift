@@ -35,7 +35,7 @@ public struct QualityList: Sendable, Hashable {
         self.choices = choices
     }
 
-    /// The weight of a choice, nil when it is not listed.
+    /// The weight of a choice, nil if it is not listed.
     ///
     /// - Parameter value: the choice.
     /// - Returns: the weight in thousandths, or nil.
@@ -55,11 +55,11 @@ public struct QualityList: Sendable, Hashable {
     }
 
     /// The media type of ours that the client of an `Accept` field likes best (RFC 9110 §12.5.1): the first of equals, the
-    /// first of all without a field, nil when it takes none.
+    /// first of all without a field, nil if it takes none.
     ///
     /// - Parameters:
     ///   - offers: media types in lower case, the one we like best first.
-    ///   - field: the field's value, nil when it is missing.
+    ///   - field: the field's value, nil if it is missing.
     /// - Returns: one of the offers, or nil.
     public static func best(of offers: [String], for field: String?) -> String? {
         guard let field else { return offers.first }

@@ -93,7 +93,7 @@ public struct OtherOrigins: Sendable, Equatable {
         response.headers["Access-Control-Expose-Headers"] = Self.exposed
     }
 
-    /// Fields of responses that scripts may read, beside those that they always may (WHATWG Fetch §2.2.6).
+    /// Fields of responses that scripts may read, in addition to those that they always may (WHATWG Fetch §2.2.6).
     private static let exposed = "Accept-Ranges, Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, X-Request-Id"
 
     /// The response to a preflight.

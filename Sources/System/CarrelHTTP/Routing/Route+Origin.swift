@@ -9,7 +9,7 @@ extension Route {
     /// - Parameters:
     ///   - request: the request.
     ///   - others: the other origins that the route is open to, if it is open at all.
-    /// - Returns: 403 or 415; nil where it is not refused.
+    /// - Returns: 403 or 415; nil if it is not refused.
     func refusal(of request: HTTPRequest, openTo others: OtherOrigins) -> HTTPError? {
         if !acceptsOtherOrigins, !(isOpenToOtherOrigins && others.allows(request)) {
             if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {

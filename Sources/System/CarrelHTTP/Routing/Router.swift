@@ -6,7 +6,7 @@ public struct Router: Sendable {
     public private(set) var routes: [Route] = []
     /// Told of every error that a client sees only as a 500, to be logged.
     public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
-    /// The page for browsers at a path without a route; nil leaves the problem as it is.
+    /// The page for browsers at a path without a route; nil leaves the problem unchanged.
     public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     /// The response for callers who may not know which paths exist: requested for every request that no route takes, for any reason, before
     /// any other answer. Nil admits them to that answer.
@@ -15,7 +15,7 @@ public struct Router: Sendable {
     public var otherOrigins = OtherOrigins()
     private var isOpening = false
     private var tree = RouteTree()
-    /// By the first segment of paths.
+    /// Fields of problem responses, by the first path segment.
     private var problemFields: [String: HTTPFields] = [:]
 
     /// Creates a router without routes.

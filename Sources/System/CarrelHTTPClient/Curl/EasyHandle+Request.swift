@@ -104,7 +104,7 @@ extension EasyHandle {
         set(CURLOPT_LOW_SPEED_TIME, max(1, (Self.milliseconds(timeouts.stall) + 999) / 1000))
     }
 
-    /// At least 1, because 0 means "for ever" to libcurl.
+    /// At least 1, because 0 means "forever" to libcurl.
     static func milliseconds(_ duration: Duration) -> Int {
         Int(min(max(1, duration / .milliseconds(1)), 1e9))
     }

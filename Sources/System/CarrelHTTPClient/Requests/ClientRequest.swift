@@ -9,8 +9,8 @@ public struct ClientRequest: Sendable {
 
     /// The method (RFC 9110 §9).
     public var method: HTTPMethod
-    /// Absolute, http or https. Dots in the path and percent-encoding go out as they are. A user name and password in it are
-    /// sent as Basic authentication.
+    /// Absolute, http or https. Dots in the path and percent-encoding are sent unchanged. A user name and password are sent as
+    /// Basic authentication.
     public var url: String
     /// `Content-Length` and `Transfer-Encoding` are the client's to write.
     public var headers: HTTPFields
@@ -27,7 +27,8 @@ public struct ClientRequest: Sendable {
     public var range: ClientRange?
     /// Whether a compressed response is asked for, and decompressed. Not together with a range. Default: no.
     public var acceptsCompression: Bool
-    /// The addresses that the request and its redirects may go to. Default: nil, the client's (``HTTPClientConfiguration/addresses``).
+    /// The addresses that the request and its redirects may go to. Default: nil, the client's
+    /// (``HTTPClientConfiguration/addresses``).
     public var addresses: AddressRule?
     /// Whether a redirect may lead to an `http` URL of another origin. Default: yes; from https it never may.
     public var allowsPlainRedirects: Bool
@@ -37,12 +38,12 @@ public struct ClientRequest: Sendable {
     /// Creates a request.
     ///
     /// - Parameters:
-    ///   - method: as it goes out.
+    ///   - method: the method, sent verbatim.
     ///   - url: absolute, http or https.
     ///   - headers: in this order.
-    ///   - body: what to send.
-    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
-    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    ///   - body: the body.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress by default.
+    ///   - maxResponseBytes: 16 MiB by default.
     public init(
         _ method: HTTPMethod,
         _ url: String,
@@ -70,8 +71,8 @@ public struct ClientRequest: Sendable {
     /// - Parameters:
     ///   - url: absolute, http or https.
     ///   - headers: in this order.
-    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
-    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress by default.
+    ///   - maxResponseBytes: 16 MiB by default.
     public init(
         _ url: String,
         headers: HTTPFields = [:],

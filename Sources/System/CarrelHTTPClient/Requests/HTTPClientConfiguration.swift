@@ -10,8 +10,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var addresses: AddressRule
     /// A PEM file of the certificate authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// Root certificates in DER (X.509) to trust instead of the system's and those of ``certificateAuthorities``, such as the root of one service.
-    /// Default: none.
+    /// Root certificates in DER (X.509) to trust instead of the system's and ``certificateAuthorities``, such as the root of one
+    /// service. Default: none.
     public var trustedRoots: [[UInt8]]
     /// Whether a server may show a certificate for another name. For tests only: anyone with a trusted certificate can pass for any server.
     /// Default: no.

@@ -9,7 +9,7 @@ final class Upload: Sendable {
     enum Answer {
         /// So many bytes; 0 is the end.
         case wrote(Int)
-        /// Nothing yet; the loop is told to go on when there is.
+        /// No data yet; the loop is resumed when there is.
         case pause
         case abort
     }
@@ -17,7 +17,7 @@ final class Upload: Sendable {
     private struct State: Sendable {
         /// Bytes given so far.
         var position: Int64 = 0
-        /// Of a stream: the chunk being sent, and how much of it is.
+        /// The chunk of a stream being sent, and the number of its bytes already sent.
         var chunk: [UInt8] = []
         var taken = 0
         var ended = false
@@ -35,7 +35,7 @@ final class Upload: Sendable {
         self.body = body
     }
 
-    /// Bytes in all; nil when that is not known.
+    /// Bytes in all; nil if that is not known.
     var length: Int64? {
         switch body {
         case .none: 0

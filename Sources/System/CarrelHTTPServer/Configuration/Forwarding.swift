@@ -28,7 +28,7 @@ struct Forwarding: Sendable {
         return try ClientCertificate(forwardedIn: headers)
     }
 
-    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field names none
+    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil if the field names none
     /// that can be used.
     func client(_ headers: HTTPFields) -> Peer? {
         guard let list = headers.list("X-Forwarded-For") else { return nil }

@@ -30,7 +30,7 @@ package struct ServerConfiguration: Sendable {
     package var allowedHosts: [String] = []
     /// The proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are trusted.
     package var trustedProxies: [AddressRange] = []
-    /// Listeners beside ``listeners`` that ask clients for a certificate.
+    /// Listeners that request a client certificate, in addition to ``listeners``.
     package var clientCertificateListeners: [ClientCertificateListener] = []
     /// The proxies whose `Client-Cert` (RFC 9440) is trusted, on every listener; from others the field is ignored.
     package var certificateProxies: [AddressRange] = []
@@ -57,13 +57,13 @@ package struct ServerConfiguration: Sendable {
     package var connectionsPerNetwork: Int?
     /// Connections of Unix sockets, which the other limits leave alone.
     static let unixConnections = 64
-    /// Bytes that all bodies of requests together may take in memory, and an eighth of them those of one network.
+    /// The memory limit of all request bodies together; one network may use an eighth of it.
     package var bodyMemory = 64 << 20
     /// Bytes in a second that a client takes of a response on average over ``stalledWriter``; 0 for any number.
     package var minimumReadRate = 1024
-    /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
-    /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
-    /// the command has pieces of just this size; the next ones take 20 KiB.
+    /// Bytes that a connection keeps, also while idle, for the start lines and header fields of a request and its response. A
+    /// token of 4,096 bytes fits into the request line even if each byte is escaped, with half a kilobyte of fields. The
+    /// command's allocator has a size class of exactly this size; the next one is 20 KiB.
     static let headerBytes = 14 * 1024
     /// The bytes of an unwanted body that are read, so that the client sees the answer, before the connection is cut.
     static let discardedBody = 1 << 20

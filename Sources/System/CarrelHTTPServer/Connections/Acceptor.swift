@@ -60,7 +60,7 @@ final class Acceptor: Sendable {
     }
 
     private func accept(from socket: ListeningSocket, _ take: (Int32, ListeningSocket) -> Void) {
-        // Not for ever from one socket: the others and the wish to stop get their turn.
+        // Not forever from one socket: the others and the wish to stop get their turn.
         for _ in 0..<256 {
             let descriptor = clinux_accept(socket.descriptor)
             if descriptor >= 0 {

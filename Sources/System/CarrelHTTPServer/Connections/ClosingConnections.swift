@@ -17,9 +17,9 @@ final class ClosingConnections: Sendable {
     }
 
     private struct State {
-        /// By descriptor.
+        /// The entries by descriptor.
         var entries: [Int32: Entry] = [:]
-        /// The entries in the order in which they came, which is that of their ends; some may have gone.
+        /// The entries in order of arrival, in which they also expire; some may already be removed.
         var order: [(descriptor: Int32, number: UInt64)] = []
         /// The elements of `order` that are done with.
         var passed = 0

@@ -30,7 +30,7 @@ final class Connection: Sendable {
     let requests = Atomic<UInt32>(0)
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
-    /// Of a listener that asks clients for a certificate; they live as long as the connection's TLS session.
+    /// The client's certificate, if the listener requests one; valid as long as the connection's TLS session.
     let credentials: TLSCredentials?
     private let certificate = Locked<ClientCertificate??>(nil)
     private let waiting = Locked<Waiting?>(nil)
@@ -73,8 +73,8 @@ final class Connection: Sendable {
         return unsafe clinux_socket_address(descriptor, 1, &address) == 0 ? IPAddress(address) : nil
     }
 
-    /// The certificate that the client showed in the handshake; it is verified for the first request. Nil without a certificate, and if the
-    /// listener asks for none.
+    /// The certificate that the client showed in the handshake; it is verified for the first request. Nil without a certificate,
+    /// and if the listener asks for none.
     ///
     /// Only in one of the connection's callbacks.
     var clientCertificate: ClientCertificate? {
@@ -87,7 +87,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true when that has happened already.
+    /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true if that has happened already.
     func wait(_ waiting: Waiting) -> Bool {
         isWaiting.store(true, ordering: .relaxed)
         self.waiting.withLock { $0 = waiting }

@@ -19,8 +19,9 @@ final class ConnectionRegistry: Sendable {
         var received: UInt64 = 0
         var receivedAt: Int64 = 0
 
-        /// Whether the client of a response takes too little of it: it has `limit` milliseconds, and gains them back with each byte that it
-        /// takes, a second with each `rate` of them. So a paused player lives that long, and one that takes a byte now and then no longer.
+        /// Whether the client of a response takes too little of it: it has `limit` milliseconds, and gains them back with each
+        /// byte that it takes, a second with each `rate` of them. So a paused player lives that long, and one that takes a byte
+        /// now and then no longer.
         mutating func isStalled(now: Int64, limit: Int64, rate: Int64) -> Bool {
             guard connection.phase.load(ordering: .relaxed) == .writing else {
                 progressAt = 0
@@ -67,14 +68,14 @@ final class ConnectionRegistry: Sendable {
     func hangUp(_ id: UInt64) {
         let connection = entries.withLock { entries -> Connection? in
             guard let connection = entries[id]?.connection else { return nil }
-            // A nudge is an edge for the reporter of this one, too: given each time, they would go round for ever.
+            // A nudge is an edge for the reporter of this one, too: given each time, they would go round forever.
             if !connection.hasHungUp.exchange(true, ordering: .sequentiallyConsistent) { Self.nudge(connection) }
             return connection
         }
         connection?.hangUp()
     }
 
-    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes in the buffer stay there.
+    /// Triggers another edge event for libmicrohttpd, the end of the stream; bytes in the buffer stay there.
     private static func nudge(_ connection: Connection) {
         if connection.awaitsBytes { shutdown(connection.descriptor, Int32(SHUT_RD)) }
     }

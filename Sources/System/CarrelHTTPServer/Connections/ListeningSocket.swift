@@ -39,7 +39,7 @@ final class ListeningSocket: Sendable {
             self.isTLS = isTLS
             users = nil
         case .unix(let path, let users):
-            // A socket that a dead process left behind is in the way; one that answers is in use.
+            // The socket of a dead process is replaced; a socket that accepts connections is in use.
             switch unsafe clinux_unix_answers(path) {
             case 0: unsafe unlink(path)
             case 1: throw HTTPServerError(.listen, "another process listens on \(path)")

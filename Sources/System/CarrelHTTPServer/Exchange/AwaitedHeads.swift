@@ -2,10 +2,10 @@
 
 /// The exchanges of a worker whose header is still coming, and which of them the library refuses.
 ///
-/// The library reports a refusal without its connection. It reads the connections of a worker one after the other: between the end of a
-/// header and its request or its refusal it looks at no other. So of all that are awaited, the refused one alone has its whole header, as
-/// long as those that were refused before are awaited no more. A head leaves the set with its exchange, at the latest when its connection
-/// closes: the library frees the connection then.
+/// The library reports a refusal without its connection. It reads the connections of a worker one after another: between the end
+/// of a header and its request or its refusal it looks at no other. So of all that are awaited, the refused one alone has its
+/// whole header, as long as those that were refused before are awaited no more. A head leaves the set with its exchange, at the
+/// latest when its connection closes: the library frees the connection then.
 struct AwaitedHeads<Head: AnyObject> {
     private var heads: [Head] = []
 

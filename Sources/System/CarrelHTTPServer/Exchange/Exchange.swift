@@ -29,7 +29,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private(set) var method = ""
     private(set) var id = ""
     private(set) var peer: Peer
-    /// Nil when the request was refused before its target was trusted.
+    /// Nil if the request was refused before its target was trusted.
     private(set) var request: HTTPRequest?
     private(set) var match: RouteMatch?
     private var upload: UploadBody?
@@ -151,7 +151,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
                 guard match.route?.acceptsChunks == true else {
                     throw HTTPError(.lengthRequired, "http.lengthRequired", "send a Content-Length: this takes no chunked body")
                 }
-                // How the chunks were parted cannot be seen in full, so that nothing behind them counts.
+                // The chunk framing is not fully visible, so nothing after the chunks is trusted.
                 isLast = true
             }
             return start(request, match, framing)
@@ -170,8 +170,8 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     /// Whether all of the header has come.
     var hasWholeHead: Bool { handle.headByteCount > 0 }
 
-    /// The library refuses the request for its length, without a word to us and with two heads: this answer goes out before, and nothing
-    /// after it.
+    /// Refuses the request for its length: the library would do so without telling us, and with two heads. This response is sent
+    /// first, and nothing after it.
     func refuseLength() {
         id = worker.ids.next()
         hasOpenBody = true
@@ -241,7 +241,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             bodyStarted += now - pausedAt
         }
         if let upload, upload.isFull, !isFinished.load(ordering: .sequentiallyConsistent) {
-            // The bytes stay with the library: taking them, it would go on to the next ones although it is suspended.
+            // The bytes stay with the library: if they were taken, it would continue with the next although it is suspended.
             isPaused = true
             pausedAt = now
             connection.enter(.body, until: started / 1_000_000 + limits.exchange)
@@ -255,7 +255,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             until: min(bodyStarted + limits.body + Int64(received) * 1000 / limits.bodyRate, now + limits.exchange)
         )
         guard let upload, !isFinished.load(ordering: .sequentiallyConsistent) else {
-            // What is left of a short body is heard out, so that the connection goes on; else the answer goes out now.
+            // The rest of a short body is read, so that the connection can be reused; otherwise the response is sent now.
             if let announced, !isLast, announced - received <= limits.discarded { return .YES }
             if let response {
                 self.response = nil
@@ -343,7 +343,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         wake()
     }
 
-    /// Notes that the client is gone; false when that is known.
+    /// Notes that the client is gone; false if that is known.
     func markAbandoned() -> Bool {
         !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
     }

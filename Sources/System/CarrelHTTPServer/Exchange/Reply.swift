@@ -62,7 +62,7 @@ final class Reply {
     /// Whether a body that was drafted is there.
     var isMade: Bool { member?.isMade ?? true }
 
-    /// Drafts a body that is best made together with others; nil when this one is not.
+    /// Drafts a body that is best made together with others; nil if this one is not.
     func draft() -> BodyBatch.Member? {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
             length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })

@@ -6,8 +6,8 @@ import CarrelHTTP
 /// Collects a request's header fields and refuses requests that two programs could read in two ways, before anything trusts
 /// them.
 ///
-/// The parser under us is lenient (libmicrohttpd 0.9.75): it takes two `Content-Length` fields, a length beside a transfer
-/// coding, any characters in a method. ``HeadLayout`` refuses what it hides.
+/// The parser under us is lenient (libmicrohttpd 0.9.75): it takes two `Content-Length` fields, a length with a transfer coding,
+/// any characters in a method. ``HeadLayout`` refuses what the parser hides.
 struct RequestGuard {
     /// The header's announcement of the body.
     enum Framing: Equatable {

@@ -17,7 +17,7 @@ extension OpenBlob {
     /// - Parameters:
     ///   - id: the name that the blob has.
     ///   - progress: told the number of bytes of each piece.
-    /// - Throws: `store.damaged` when the bytes are not those that the name stands for.
+    /// - Throws: `store.damaged` if the bytes are not those that the name stands for.
     package func verify(_ id: BlobID, progress: ((Int64) -> Void)? = nil) throws(StoreError) {
         var digest = SHA256.Stream()
         var offset: Int64 = 0
@@ -46,15 +46,15 @@ extension OpenBlob {
 }
 
 extension DirectoryBlobStore {
-    /// Puts a sound copy in the place of a damaged or missing blob.
+    /// Puts a sound copy in place of a damaged or missing blob.
     ///
-    /// The digest of the copy is compared before anything is written. The bytes that were written then get the name of their own digest, so
-    /// a copy that changes meanwhile replaces nothing.
+    /// The digest of the copy is compared before anything is written. The bytes that were written then get the name of their own
+    /// digest, so a copy that changes meanwhile replaces nothing.
     ///
     /// - Parameters:
     ///   - id: the blob.
     ///   - folder: the folder of another store, or any folder with files that are called as blobs are.
-    /// - Returns: false when the folder has no sound copy.
+    /// - Returns: false if the folder has no sound copy.
     /// - Throws: `store.full` and the like when the copy cannot be written.
     package func mend(_ id: BlobID, from folder: String) throws(StoreError) -> Bool {
         for path in ["\(folder)/\(id.text.prefix(2))/\(id.text)", "\(folder)/\(id.text)"] {

@@ -15,7 +15,7 @@ package final class DirectoryBlobStore: BlobStore {
     /// Opens the folder, or makes it, and removes what processes that died have left half written.
     ///
     /// - Parameter path: the folder; the one it is in must exist.
-    /// - Throws: `store.unavailable` when it cannot be used.
+    /// - Throws: `store.unavailable` if it cannot be used.
     package init(path: String) throws(StoreError) {
         self.path = path
         try makeFolder(path)

@@ -5,9 +5,9 @@ import Glibc
 
 /// The result of checking a whole database file.
 package struct DatabaseCheck: Sendable, Equatable {
-    /// Damage, a line for each, at most a hundred; none when the file is sound.
+    /// Damage, a line for each, at most a hundred; none if the file is sound.
     package let problems: [String]
-    /// The newest migration that was applied; nil when the file has none, so it was not written by this product.
+    /// The newest migration that was applied; nil if the file has none, so it was not written by this product.
     package let schemaVersion: Int?
 
     /// - Parameters:

@@ -3,8 +3,8 @@
 import CarrelThreads
 import Glibc
 
-/// A look into a database file that another program keeps: of any schema, and without leaving a trace, but for an empty log in the moment
-/// in which that program closes it.
+/// A look into a database file that another program keeps: of any schema, and without leaving a trace, but for an empty log in
+/// the moment in which that program closes it.
 ///
 /// Nothing is migrated or written. Each read opens the file again, without a lock where there is no write-ahead log; where others
 /// changed the file in the meantime, what was read counts for nothing and is read again.
@@ -31,7 +31,7 @@ package final class ReadOnlySQLiteDatabase: Database {
 
     /// Runs the body until the file did not change beneath it.
     ///
-    /// - Throws: `store.busy` where others change it each time, or a change is left half done.
+    /// - Throws: `store.busy` if others change it each time, or a change is left half done.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await thread.run { [self] in
             for attempt in 1...Self.attempts {
@@ -124,7 +124,7 @@ package final class ReadOnlySQLiteDatabase: Database {
             return count < 0 || head == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         }
 
-        /// Size, identity and times of a file; none where there is none.
+        /// Size, identity and times of a file; none if there is none.
         private static func figures(_ path: String) -> [Int] {
             var state = stat()
             guard unsafe stat(path, &state) == 0 else { return [] }

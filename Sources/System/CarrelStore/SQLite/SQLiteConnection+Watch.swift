@@ -47,7 +47,7 @@ final class NotedChanges {
         }
     }
 
-    /// The changes noted since the last call; nil when there are none.
+    /// The changes noted since the last call; nil if there are none.
     func take() -> RowChangeObserver.Changes? {
         guard isAny || !keys.isEmpty else { return nil }
         defer {

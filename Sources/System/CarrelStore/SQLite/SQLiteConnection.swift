@@ -26,7 +26,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
-        /// Leaves the file and those beside it as they are. Without a write-ahead log the file is read as if no process could
+        /// Leaves the file and its companion files unchanged. Without a write-ahead log the file is read as if no process could
         /// change it: the caller has to check whether one did.
         case look(hasLog: Bool)
     }

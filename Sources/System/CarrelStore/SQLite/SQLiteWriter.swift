@@ -3,11 +3,11 @@
 import CSQLite
 import CarrelThreads
 
-/// The one writing connection, on a thread of its own, with group commit.
+/// The one writing connection, on a dedicated thread, with group commit.
 ///
-/// All waiting jobs run in one transaction and are answered after one commit. A job that throws loses its own changes only: when one
-/// does that has changed something, the group is undone, and runs again with each job in a savepoint. Savepoints cost a copy of every page
-/// that a job changes, so that groups do without until then.
+/// All waiting jobs run in one transaction and are answered after one commit. A job that throws loses its own changes only: when
+/// one does that has changed something, the group is undone, and runs again with each job in a savepoint. Savepoints cost a copy
+/// of every page that a job changes, so that groups do without until then.
 final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `thread` only
     private struct Queue {
         var waiting: [any WriteJob] = []
@@ -28,7 +28,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private let lastTrouble = Locked(WriteTrouble())
     /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
     private let queueLimit = 16384
-    /// Jobs that one commit covers at most, so that the first does not wait for ever.
+    /// Jobs that one commit covers at most, so that the first does not wait forever.
     private let groupLimit = 512
     /// Groups with savepoints after one that was undone, so that jobs which throw make little work for the others.
     private let carefulLimit = 64

@@ -6,7 +6,7 @@ package import CarrelCrypto
 package struct VaultKeys: Sendable {
     /// Authenticates the vault's file.
     package let file: HMACSHA256
-    /// Seals the private keys of a vault whose keys are software.
+    /// Seals the private keys of a software vault.
     let entries: Secret
     /// Seals the caller's bytes.
     package let blobs: Secret

@@ -3,7 +3,7 @@
 import CarrelFiles
 import Glibc
 
-/// Locks between processes that do not wait forever.
+/// Inter-process locks with a time limit.
 package enum VaultLock {
     /// Locks an open file exclusively (flock(2)); closing it ends the lock.
     ///

@@ -29,8 +29,8 @@ struct ShakaPackage {
 
     /// - Parameters:
     ///   - scheme: a scheme of Common Encryption; of transport streams, `cbcs` means SAMPLE-AES.
-    ///   - layout: of the segments.
-    ///   - keyAddress: in key lines; nil for that of the packager, which has the key id in a `data` address.
+    ///   - layout: the segments' layout.
+    ///   - keyAddress: in key lines; nil for the packager's, which has the key id in a `data` address.
     ///   - periods: seconds under one key; nil for one key.
     ///   - texts: descriptions of further streams.
     /// - Throws: what skips the test; ``ProcessError``.

@@ -19,7 +19,7 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
         var address: String
         var type: PlaylistProxy.SourceType
         var keys: GivenKeys
-        /// Where its files are.
+        /// The folder of its files.
         var folder = ""
         var directory: TemporaryDirectory?
         var origin: OriginServer?

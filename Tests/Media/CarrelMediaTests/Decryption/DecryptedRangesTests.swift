@@ -48,7 +48,7 @@ struct `Decrypted ranges` {
         let ranges = Ranges()
         for place in 0..<Int64(1 << 20) where !ranges.insert(place * 2..<place * 2 + 1) { Issue.record("\(place)") }
         #expect(!ranges.insert(1 << 30..<1 << 30 + 1))
-        // one that joins others is no further one
+        // a range that joins others is not an additional one
         #expect(ranges.insert(1..<2) && ranges.insert(1 << 30..<1 << 30 + 1))
     }
 }

@@ -65,7 +65,7 @@ struct `A scrambled stream in segments` {
             all += bytes
             #expect(Self.first(bytes) == [0, TransportStreamMuxer.mapPID])
             Self.checkSaysNothingOfScrambling(bytes)
-            // the picture comes first, or behind the tables of its second
+            // the picture comes first, or after the tables of its second
             let units = try SegmentedFile.units(bytes)
             #expect(units[0x100]?.first?.isRandomAccess == true)
             if cuts != "estimated" {

@@ -3,9 +3,9 @@
 import CarrelBytes
 import CarrelMP4
 
-/// Files that cost little to make and much to read, if a reader believes them.
+/// Files that cost little to make and much to read, if a reader trusts them.
 struct HostileFile: ByteReader, Sendable {
-    /// Bytes at the start of the file; everything behind them is a pattern.
+    /// Bytes at the start of the file; everything after them is a pattern.
     var head: [UInt8]
     /// Repeats up to the end.
     var pattern: [UInt8]
@@ -93,7 +93,7 @@ struct HostileFile: ByteReader, Sendable {
 
     static func part(_ runs: [UInt8], size: Int = 1) -> [UInt8] { box("traf", box("tfhd", words(0x2_0010, 1, size)) + runs) }
 
-    /// What is read, by name.
+    /// The files to read, by name.
     static let all: [String: @Sendable () throws -> HostileFile] = {
         var all: [String: @Sendable () throws -> HostileFile] = [:]
         for type in ["stts", "ctts", "stss", "stsc", "stco", "co64", "stsz", "stz2", "senc", "saiz", "saio", "sbgp"] {

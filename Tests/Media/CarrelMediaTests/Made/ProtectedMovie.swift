@@ -31,7 +31,7 @@ struct ProtectedMovie {
         var isClear = false
     }
 
-    /// Where vectors and subsamples lie.
+    /// The position of vectors and subsamples.
     enum Information: Sendable { case senc, piff, auxiliary, auxiliaryOfEach, nowhere }
 
     var scheme = "cenc"
@@ -39,10 +39,10 @@ struct ProtectedMovie {
     var defaults = Parameters()
     var groups: [Parameters] = []
     var groupVersion: UInt8 = 1
-    /// Of `sgpd` version 2.
+    /// The default group of `sgpd` version 2.
     var defaultGroup = 0
     var information = Information.senc
-    /// What PIFF's sample box says instead of the track's defaults.
+    /// The parameters in PIFF's sample box that override the track's defaults.
     var replacement: Parameters?
     var samples: [Sample] = []
     /// Samples of a chunk, or of a run.
@@ -119,7 +119,7 @@ struct ProtectedMovie {
 
     var hasParts: Bool { samples.contains { !$0.parts.isEmpty } }
 
-    /// What `senc` says of a sample.
+    /// The entry of a sample in `senc`.
     func entry(_ index: Int) -> [UInt8] {
         let sample = samples[index]
         let parameters = parameters(of: sample)
@@ -230,7 +230,7 @@ struct ProtectedMovie {
         }
     }
 
-    /// Writes where the vectors of some samples lie; `offsets` are those of their parts in the file or the fragment.
+    /// Writes the positions of the vectors of some samples; `offsets` are the offsets of their parts in the file or the fragment.
     func writeInformation(of numbers: Range<Int>, offsets: [Int], to writer: inout BoxWriter) {
         let entries = numbers.map(entry)
         switch information {
@@ -329,6 +329,6 @@ struct ProtectedMovie {
     /// The keys of all parameters.
     var keyed: [Parameters] { [defaults] + groups + (replacement.map { [$0] } ?? []) }
 
-    /// The clear samples, one behind the other.
+    /// The clear samples, concatenated.
     var clear: [UInt8] { samples.flatMap(\.clear) }
 }

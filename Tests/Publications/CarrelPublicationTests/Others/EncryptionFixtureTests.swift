@@ -35,7 +35,7 @@ struct EncryptionFixtureTests {
         let found = publication.readingOrder.map { $0.properties.encryption }
         #expect(found.map { $0?.algorithm } == [Self.aes, Self.aes, nil])
         #expect(found.map { $0?.scheme } == [Self.lcp, Self.lcp, nil])
-        // method 4 is none that there is
+        // method 4 does not exist
         #expect(found.map { $0?.compression } == ["deflate", nil, nil])
         #expect(found.map { $0?.originalLength?.byteCount } == [13_291, 12_914, nil])
         #expect(publication.isRestricted)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CarrelPublication
 
-/// What other readers stumbled over, by the project and number under which it was reported to them.
+/// Defects of other readers, by project and issue number.
 @Suite("What other readers stumbled over")
 struct RegressionTests {
     private let book = UnpackedBook()

@@ -2,18 +2,18 @@
 
 import CarrelXML
 
-/// Reads a document of a hundred thousand elements, of which only what is encrypted is kept.
+/// Reads a document of a hundred thousand elements, of which only encrypted resources are kept.
 final class EncryptionVisitor: XMLVisitor {
     var document = EncryptionDocument()
 
     private var depth = 0
     /// The depth of the `EncryptedData` that is open; 0 when none is.
     private var dataDepth = 0
-    /// Of the last `EncryptedData`, from 1.
+    /// The number of the last `EncryptedData`, from 1.
     private var number = 0
     private var entry = EncryptionDocument.Entry(number: 0)
     private var isADEPT = false
-    /// The cipher of the entry before, which is mostly that of all.
+    /// The cipher of the previous entry, which is usually the same for all.
     private var algorithm = Encryption.aes256CBC
 
     private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A right that a publication gives in a limited amount.
+/// A right with a limited amount.
 ///
-/// This is the one place that says how it is counted.
+/// This type alone defines how it is counted.
 public struct CountedRight: RawRepresentable, Sendable, Hashable {
     /// The name under which a store keeps it.
     public let rawValue: String

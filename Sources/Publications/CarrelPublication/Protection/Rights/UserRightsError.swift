@@ -2,9 +2,9 @@
 
 public import CarrelBytes
 
-/// Why a right could not be counted: a stable code, and words for a person.
+/// An error of counting a right: a stable code, and a message for people.
 ///
-/// A caller that gets one refuses the request. Two errors are equal when their codes are.
+/// A caller that receives it must refuse the request. Errors are equal if their codes are.
 public struct UserRightsError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<UserRightsError>
@@ -30,7 +30,7 @@ extension ErrorCode where Failure == UserRightsError {
     public static var invalidAmount: Self { Self("rights.invalid-amount") }
     /// The identifier of the request was used before, for something else.
     public static var differentRequest: Self { Self("rights.different-request") }
-    /// The store cannot be read or written, or holds what it should not.
+    /// The store cannot be read or written, or contains invalid data.
     public static var unavailable: Self { Self("rights.unavailable") }
     /// The database lacks a table or a column: its app did not add a migration.
     public static var migration: Self { Self("rights.migration") }
