@@ -91,7 +91,7 @@ struct OutsideAppTests {
                 guard connection.respond(body: Array(body.utf8)) else { return }
             }
         }
-        defer { server.stop() }
+        defer { withExtendedLifetime(server) {} }
         for (password, words) in [("wrong", "Try again.\n"), ("sesame", "atlas\nwhale\n")] {
             let result = try await runProcess(
                 [program, "http://127.0.0.1:\(server.port)/", "alice", directory.file("subscription")],
