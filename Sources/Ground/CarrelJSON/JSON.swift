@@ -29,7 +29,7 @@ public enum JSON: Sendable {
     ///   - bytes: the text, in UTF-8.
     ///   - limits: the bounds of depth, length and number of values.
     /// - Returns: the value.
-    /// - Throws: ``Malformed`` with the offset of the first byte that is not accepted.
+    /// - Throws: `Malformed` with the offset of the first byte that is not accepted.
     public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
         guard bytes.byteCount <= limits.byteCount else {
             throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
