@@ -83,6 +83,9 @@ public struct FileSubscriptionStore: SubscriptionStore {
     }
 
     /// Writes and syncs a temporary file, then renames it over the old one.
+    ///
+    /// - Parameter bytes: the bytes to store; nil removes the file.
+    /// - Throws: `reader.store` if the file cannot be written, or if it is sealed and this store has no vault.
     public func save(_ bytes: [UInt8]?) throws(ReaderError) {
         // unencrypted data never replace data that a vault sealed
         if key == nil, unsafe access("\(file.path).key", F_OK) == 0 { throw Self.sealed }

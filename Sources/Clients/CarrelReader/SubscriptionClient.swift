@@ -76,6 +76,9 @@ public actor SubscriptionClient {
     public var bearerAuthorization: String? { stored.token.map { "Bearer \($0)" } }
 
     /// Whether the account may read a product, by the provider's last response.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: true if the provider's last answer includes the product.
     public func claims(_ product: String) -> Bool {
         stored.token != nil && stored.state?.allows(product) == true
     }

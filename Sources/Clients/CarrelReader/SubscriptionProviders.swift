@@ -16,12 +16,19 @@ public struct SubscriptionProviders: Sendable {
     }
 
     /// The provider for a product.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: the first provider that claims the product; the last in the list if none does.
     public func provider(for product: String) async -> SubscriptionClient {
         for client in clients where await client.claims(product) { return client }
         return clients[clients.count - 1]
     }
 
-    /// Obtains the credentials for the download of an edition, from the provider that lists it.
+    /// Gets what opens the download of an edition, from the provider that claims it.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: the credentials, for one download.
+    /// - Throws: ``ReaderError``, as ``SubscriptionClient/credentials(for:)`` does.
     public func credentials(for product: String) async throws(ReaderError) -> EditionAccess {
         try await provider(for: product).credentials(for: product)
     }

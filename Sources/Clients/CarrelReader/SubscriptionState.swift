@@ -22,6 +22,9 @@ public struct SubscriptionState: Sendable, Equatable {
 
     /// Whether the account may read a product. If the provider lists products, only a listed one, whatever the state; otherwise
     /// any product while the account is active. The provider decides when credentials are requested.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: true if the last answer allows the product.
     public func allows(_ product: String) -> Bool {
         answer.issues?.contains(product) ?? (answer.state == .active)
     }

@@ -48,9 +48,15 @@ public struct Trace: Sendable, CustomStringConvertible {
         public let description: String
 
         /// A literal of the program.
+        ///
+        /// - Parameter word: the literal.
+        /// - Returns: the word as it is written.
         public static func word(_ word: StaticString) -> Value { Value(shown: word.description) }
 
         /// A number, such as a count of bytes or an index.
+        ///
+        /// - Parameter number: the number.
+        /// - Returns: its decimal digits.
         public static func number(_ number: some BinaryInteger) -> Value { Value(description: String(number)) }
 
         /// A time in seconds, to the millisecond.
@@ -60,6 +66,9 @@ public struct Trace: Sendable, CustomStringConvertible {
         }
 
         /// Yes or no.
+        ///
+        /// - Parameter flag: the flag.
+        /// - Returns: `yes` or `no`.
         public static func flag(_ flag: Bool) -> Value { Value(description: flag ? "yes" : "no") }
 
         /// The identifier of an error, without its message.
@@ -67,10 +76,16 @@ public struct Trace: Sendable, CustomStringConvertible {
 
         /// A name from content, such as a codec or the ID of a representation: its first 64 characters. Parts that could be a key
         /// or a token are redacted.
+        ///
+        /// - Parameter name: the name, from untrusted content.
+        /// - Returns: the shortened name.
         public static func name(_ name: String) -> Value { Value(shown: TraceRedaction.name(name)) }
 
-        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could
-        /// be a token, are left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
+        /// An address: scheme, host, port and path. User name, password, query and fragment, and segments of the path that could be a token, are
+        /// left out; of other schemes than `http` and `https`, and of files, everything but the scheme.
+        ///
+        /// - Parameter url: the address, absolute or a path.
+        /// - Returns: the address without secrets.
         public static func url(_ url: String) -> Value { Value(shown: TraceRedaction.url(url)) }
 
         private init(description: String) {

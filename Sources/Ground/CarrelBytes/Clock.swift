@@ -21,6 +21,8 @@ public final class ManualClock: WallClock {
     private let milliseconds: Atomic<Int64>
 
     /// A clock that shows `start`.
+    ///
+    /// - Parameter start: the first time that it shows.
     public init(_ start: Instant) {
         milliseconds = Atomic(start.milliseconds)
     }

@@ -22,6 +22,8 @@ public struct ErrorCode<Failure>: Hashable, Sendable, CustomStringConvertible {
     /// A dotted name that never changes, such as `archive.damaged`: the same in logs, problem documents, command-line text and documentation.
     public let identifier: String
 
+    /// Creates a code.
+    ///
     /// - Parameter identifier: lower case, dots and hyphens.
     public init(_ identifier: String) {
         self.identifier = identifier

@@ -42,12 +42,20 @@ extension JSON {
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
     /// The member of an object by its name; nil if there is none, or for every value but an object.
+    ///
+    /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? { object?[name] }
 
     /// A whole number.
+    ///
+    /// - Parameter value: the number.
+    /// - Returns: the value as JSON.
     public static func integer(_ value: some FixedWidthInteger) -> JSON { .number(JSONNumber(Int64(value))) }
 
     /// A number; it must be finite.
+    ///
+    /// - Parameter value: a finite number.
+    /// - Returns: the value as JSON.
     public static func real(_ value: Double) -> JSON { .number(JSONNumber(value)) }
 }
 

@@ -9,6 +9,8 @@ public struct JSONLimits: Sendable {
     /// Values in all, arrays and objects among them.
     public let values: Int
 
+    /// Creates limits.
+    ///
     /// - Parameters:
     ///   - depth: arrays and objects inside one another, 1...512; the reader's stack grows with it.
     ///   - byteCount: bytes of text; without a limit on their number, the values take up to forty times as much memory.

@@ -11,11 +11,15 @@ public struct JSONNumber: Sendable {
     private let value: Value
 
     /// A whole number.
+    ///
+    /// - Parameter value: the number.
     public init(_ value: Int64) {
         self.value = .integer(value)
     }
 
     /// A number that must be finite: JSON has no other.
+    ///
+    /// - Parameter value: a finite number.
     public init(_ value: Double) {
         precondition(value.isFinite, "JSON has no infinite numbers and no NaN")
         self.value = .real(value)

@@ -14,6 +14,8 @@ public struct JSONObject: Sendable {
     public init() {}
 
     /// An object with `members` in this order; a name that comes twice is a mistake in the program.
+    ///
+    /// - Parameter members: names and values.
     public init(_ members: some Sequence<(String, JSON)>) {
         for (name, value) in members {
             precondition(insert(name, value), "a JSON object names a member twice")
@@ -28,7 +30,9 @@ public struct JSONObject: Sendable {
     /// The names in order.
     public var names: [String] { members.map(\.name) }
 
-    /// The value of the member `name`. Setting nil removes the member; a new member is appended.
+    /// The value of the member `name`. Setting nil removes the member; a new one comes last.
+    ///
+    /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? {
         get { place(of: name).map { members[$0].value } }
         set {

@@ -114,6 +114,8 @@ extension JSON {
     public func writeCanonical() -> [UInt8] { written(.canonical) }
 
     /// Appends the text without space, members in their order.
+    ///
+    /// - Parameter out: the array to append to.
     public func write(into out: inout [UInt8]) {
         var writer = JSONWriter(.compact, appendingTo: out)
         out = []

@@ -37,6 +37,8 @@ public final class LCPStore: PassphraseStore {
     }
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
+    ///
+    /// - Parameter path: the path of the database file.
     public convenience init(path: String) {
         self.init(path: path) { _ in nil }
     }
@@ -61,6 +63,8 @@ public final class LCPStore: PassphraseStore {
     }
 
     /// Opens the store of another process read-only, of any version: calls that would have to write fail with `lcp.store`.
+    ///
+    /// - Parameter path: the path of the database file.
     public convenience init(lookingInto path: String) {
         self.init { Opened(database: ReadOnlySQLiteDatabase(path: path), seal: nil) }
     }

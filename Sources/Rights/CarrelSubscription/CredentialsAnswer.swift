@@ -18,6 +18,10 @@ public enum CredentialsAnswer: Sendable, Equatable {
         public var value: String
 
         /// Creates a header field.
+        ///
+        /// - Parameters:
+        ///   - name: the field's name.
+        ///   - value: its value.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -41,7 +45,9 @@ public enum CredentialsAnswer: Sendable, Equatable {
 
     /// Reads a server's response. An `error` is recognized in the credentials or as the root; other children are ignored.
     ///
-    /// - Throws: if it is not XML, or another document, or neither grants nor refuses.
+    /// - Parameter bytes: the document.
+    /// - Returns: the credentials or the refusal.
+    /// - Throws: when it is no XML, or another document, or neither grants nor refuses.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> CredentialsAnswer {
         let root = try AnswerDocument(bytes).root()
         let error = root.name.local == "error" ? root : root.child("error")

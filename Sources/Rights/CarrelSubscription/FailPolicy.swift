@@ -102,6 +102,12 @@ public enum FailPolicy: Sendable, Equatable {
     }
 
     /// Whether a positive response about the subscription may be repeated.
+    ///
+    /// - Parameters:
+    ///   - answeredAt: the time of the answer.
+    ///   - memory: the cached facts about the token and the account; nil if there are none.
+    ///   - now: the current time.
+    /// - Returns: true if the answer may be repeated.
     public func mayRepeat(_ answeredAt: Instant, of memory: Memory?, at now: Instant) -> Bool {
         guard case .lastKnownGood(let time) = self, let memory, memory.token == .live, !memory.isSuspended else { return false }
         return Self.lies(answeredAt, within: min(time, Self.longestMemory), of: now)

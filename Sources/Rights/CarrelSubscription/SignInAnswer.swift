@@ -26,7 +26,9 @@ public enum SignInAnswer: Sendable, Equatable {
     ///
     /// Unknown elements are skipped. A status is read in any spelling (`NOT_RECOGNISED`) and may be missing.
     ///
-    /// - Throws: if it is not XML, or another document, or the token is empty.
+    /// - Parameter bytes: the document.
+    /// - Returns: the token or the refusal.
+    /// - Throws: when it is no XML, or another document, or the token is empty.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SignInAnswer {
         let root = try AnswerDocument(bytes).root()
         switch root.name.local {

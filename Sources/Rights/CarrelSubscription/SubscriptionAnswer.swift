@@ -26,6 +26,10 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         public var term: String
 
         /// Creates a category.
+        ///
+        /// - Parameters:
+        ///   - scheme: the category's scheme.
+        ///   - term: its term.
         public init(scheme: String, term: String) {
             self.scheme = scheme
             self.term = term
@@ -57,6 +61,9 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     }
 
     /// Writes the document in UTF-8; on request, its categories also repeat their term as `value`.
+    ///
+    /// - Parameter alsoValue: true if categories have the attribute `value`, too.
+    /// - Returns: the document.
     public func write(alsoValue: Bool = false) -> [UInt8] {
         var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
         for issue in issues ?? [] { writer.issue(issue) }
@@ -92,6 +99,8 @@ public struct SubscriptionWriter: Sendable {
     }
 
     /// Adds the id of a product.
+    ///
+    /// - Parameter id: the product's id.
     public mutating func issue(_ id: String) {
         precondition(hasIssues, "the answer lists no issues")
         writer.element("issue", text: id)

@@ -53,6 +53,8 @@ public struct SubscriptionCalls: Sendable {
 
     /// Requests a new token for an old one.
     ///
+    /// - Parameter token: the old token.
+    /// - Returns: a new token, or the refusal.
     /// - Throws: `upstream.unsupported` if tokens cannot be renewed.
     public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
         guard let address = endpoints.renew else { throw UpstreamError(.unsupported, "tokens cannot be renewed") }
@@ -60,16 +62,29 @@ public struct SubscriptionCalls: Sendable {
     }
 
     /// The entitlements of the token's account.
+    ///
+    /// - Parameter token: the token of a session.
+    /// - Returns: the state of the subscription and its products.
+    /// - Throws: ``UpstreamError`` if there is no valid answer.
     public func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
         try await ask(endpoints.verify, [(.token, token)], SubscriptionAnswer.parse)
     }
 
     /// Asks for the credentials of one product.
+    ///
+    /// - Parameters:
+    ///   - product: the product's id.
+    ///   - token: the token of a session.
+    /// - Returns: the credentials, or the refusal.
+    /// - Throws: ``UpstreamError`` if there is no valid answer.
     public func credentials(for product: String, token: String) async throws(UpstreamError) -> CredentialsAnswer {
         try await ask(endpoints.credentials, [(.token, token), (.product, product)], CredentialsAnswer.parse)
     }
 
     /// Ends a token; does nothing if the system has no such call.
+    ///
+    /// - Parameter token: the token to end.
+    /// - Throws: ``UpstreamError`` if the provider cannot be reached or refuses.
     public func signOut(_ token: String) async throws(UpstreamError) {
         guard let address = endpoints.signOut else { return }
         do throws(UpstreamError) {

@@ -52,6 +52,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     }
 
     /// The usual names below one address, with a slash at the end.
+    ///
+    /// - Parameter base: the address that the names are appended to.
     public init(base: String) {
         let base = base.hasSuffix("/") ? base : base + "/"
         self.init(

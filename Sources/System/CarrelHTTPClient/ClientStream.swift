@@ -19,6 +19,8 @@ public final class ClientStream: Sendable {
     }
 
     /// The next bytes, at most about 256 KiB; nil at the end. One caller at a time.
+    ///
+    /// - Throws: ``HTTPClientError`` if the transfer fails.
     public func next() async throws(HTTPClientError) -> [UInt8]? {
         try await exchange.chunk()
     }

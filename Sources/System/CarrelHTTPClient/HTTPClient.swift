@@ -19,6 +19,10 @@ public final class HTTPClient: Sendable {
     }
 
     /// Sends a request and collects the response. Any status is a response, not an error.
+    ///
+    /// - Parameter request: the request.
+    /// - Returns: the response, with its whole body.
+    /// - Throws: ``HTTPClientError`` if there is no response, or if its body exceeds the request's limit.
     public func send(_ request: ClientRequest) async throws(HTTPClientError) -> ClientResponse {
         try await follow(request) { request throws(HTTPClientError) in
             let response = try await start(request, .collect).end()
@@ -27,6 +31,10 @@ public final class HTTPClient: Sendable {
     }
 
     /// Sends a request and returns when the response's head is there; the caller takes the body chunk by chunk.
+    ///
+    /// - Parameter request: the request.
+    /// - Returns: the response's head, and its body as a stream.
+    /// - Throws: ``HTTPClientError`` if there is no response.
     public func open(_ request: ClientRequest) async throws(HTTPClientError) -> ClientStream {
         try await follow(request) { request throws(HTTPClientError) in
             let exchange = try start(request, .stream)

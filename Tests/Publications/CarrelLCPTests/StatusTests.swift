@@ -270,7 +270,7 @@ struct StatusTests {
             let service = try service(shelf)
             let publication = try await open(shelf, service)
             await service.finishBackgroundWork()
-            try await publication.lcpLicense?.giveBack()
+            try await returnLoan(of: publication)
             #expect(publication.lcpLicense?.status?.status == .returned)
             let again = try await open(shelf, service)
             #expect((again.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.returned")

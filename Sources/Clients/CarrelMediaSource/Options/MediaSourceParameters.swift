@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelHLS
 public import CarrelHTTP
 
-/// The known facts about a source, and the preferences of the caller. Every field is optional.
+/// Facts that a caller knows about a source, and its preferences. Every field is optional.
 public struct MediaSourceParameters: Sendable {
     /// Which of several tracks of one kind is played.
     public enum TrackSelector: Sendable, Hashable {

@@ -100,6 +100,7 @@ extension PlayerEngine {
 
     /// Renews a stored license: gets new terms with a larger sequence number, and reports the plays to the service.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Returns: the stored license.
     /// - Throws: `player.no-license` for an unknown license; ``PlayerError``.
     @discardableResult
@@ -126,6 +127,7 @@ extension PlayerEngine {
 
     /// Returns a license to the service. Its keys are deleted immediately; the service is notified now, or at the next contact.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Returns: whether the service has been notified.
     /// - Throws: `player.no-license` for an unknown license; `player.store`.
     @discardableResult
@@ -139,6 +141,7 @@ extension PlayerEngine {
 
     /// Removes a license from this device without returning it: the service still counts it.
     ///
+    /// - Parameter id: the id of a license in the store.
     /// - Throws: `player.no-license` for an unknown license; `player.store`.
     public func removeLicense(_ id: String) async throws(PlayerError) {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }

@@ -209,6 +209,8 @@ public actor PlayerEngine {
 
     /// Returns the identity of the personalized player in a folder, without its vault; nil if there is none.
     ///
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the player's identity; nil if the folder has no player.
     /// - Throws: `player.store` if the folder's file cannot be read.
     public static func identity(of folder: String) throws(PlayerError) -> Identity? {
         try load(file(of: folder)).flatMap { identity($0) }
@@ -216,12 +218,17 @@ public actor PlayerEngine {
 
     /// Checks the address of a server, before anything is made for it.
     ///
+    /// - Parameter server: the address of the server.
     /// - Throws: `player.server` unless it is https, or http on this machine.
     public static func checkAddress(_ server: String) throws(PlayerError) {
         _ = try PlayerServer(server, client: HTTPClient(), listener: nil)
     }
 
     /// The kind of vault that the folder's player has its keys in; nil for a folder without a player.
+    ///
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the kind of vault; nil if the folder has no player.
+    /// - Throws: `player.store` if the folder's file cannot be read; `player.vault` for a kind that this version does not know.
     public static func vaultKind(of folder: String) throws(PlayerError) -> VaultKind? {
         guard let state = try load(file(of: folder)) else { return nil }
         guard let kind = VaultKind(rawValue: state.vault) else {

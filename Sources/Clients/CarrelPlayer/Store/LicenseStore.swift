@@ -108,11 +108,19 @@ public final class LicenseStore: Sendable {
     }
 
     /// The ids that a license is found by; none for an unknown license.
+    ///
+    /// - Parameter license: the id of the license.
+    /// - Returns: the content ids.
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func contentIDs(of license: String) async throws(PlayerError) -> [String] {
         try await row(license)?.contentIDs ?? []
     }
 
-    /// A license; nil if it is not in the store.
+    /// A license; nil when it is not in the store.
+    ///
+    /// - Parameter id: the id of the license.
+    /// - Returns: the license, or nil.
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func license(_ id: String) async throws(PlayerError) -> StoredLicense? { try await row(id)?.stored }
 
     /// Licenses in the order of their ids, a page at a time.
@@ -137,6 +145,8 @@ public final class LicenseStore: Sendable {
     }
 
     /// The number of licenses.
+    ///
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func count() async throws(PlayerError) -> Int {
         try await read { Int(try $0.row(Statement.count)?.integer(0) ?? 0) }
     }
@@ -225,6 +235,7 @@ public final class LicenseStore: Sendable {
     /// Removes a license and its keys. Its first play and play count are kept in case it is added again. ``vacuum()`` overwrites
     /// the bytes on the disk.
     ///
+    /// - Parameter id: the id of the license.
     /// - Returns: whether it existed.
     /// - Throws: `player.store`.
     @discardableResult

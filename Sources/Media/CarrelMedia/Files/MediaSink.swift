@@ -34,11 +34,17 @@ public struct BytesSink: MediaSink, Sendable {
     public init() {}
 
     /// Appends bytes.
+    ///
+    /// - Parameter bytes: the bytes to append.
     public mutating func write(_ bytes: RawSpan) {
         unsafe bytes.withUnsafeBytes { unsafe self.bytes.append(contentsOf: $0) }
     }
 
     /// Writes over bytes that were written before.
+    ///
+    /// - Parameters:
+    ///   - bytes: the new bytes.
+    ///   - offset: the index of the first byte to replace.
     public mutating func overwrite(_ bytes: RawSpan, at offset: Int64) {
         unsafe bytes.withUnsafeBytes { unsafe self.bytes.replaceSubrange(Int(offset)..<Int(offset) + $0.count, with: $0) }
     }

@@ -65,6 +65,9 @@ public struct MediaHTTPResponse: Sendable {
     }
 
     /// The value of the first field of this name, whatever its case.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the value, or nil.
     public func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }

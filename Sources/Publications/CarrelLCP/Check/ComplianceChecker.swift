@@ -32,6 +32,8 @@ public struct ComplianceChecker: Sendable {
     let client: HTTPClient
     let clock: any WallClock
 
+    /// Creates a checker.
+    ///
     /// - Parameters:
     ///   - client: for the addresses in licenses; nil for a client that connects only to public addresses.
     ///   - clock: the clock that decides whether a list of revoked certificates is current.

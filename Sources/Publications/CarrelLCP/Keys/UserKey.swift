@@ -7,12 +7,16 @@ package import CarrelCrypto
 public struct UserKey: Sendable, Equatable {
     let secret: Secret
 
+    /// Creates a key from a passphrase.
+    ///
     /// - Parameter passphrase: the passphrase as typed; it is neither trimmed nor normalized.
     public init(passphrase: String) {
         let bytes = Array(passphrase.utf8)
         secret = Secret(SHA256.hash(bytes.rawSpan))
     }
 
+    /// Creates a key from the digest of a passphrase.
+    ///
     /// - Parameter digest: the SHA-256 of a passphrase. Nil if it has not 32 bytes.
     public init?(digest: [UInt8]) { self.init(digest: Secret(digest)) }
 
@@ -22,6 +26,8 @@ public struct UserKey: Sendable, Equatable {
         secret = digest
     }
 
+    /// Creates a key from the digest of a passphrase, in hexadecimal digits.
+    ///
     /// - Parameter hexDigest: 64 digits. Nil for anything else.
     public init?(hexDigest: String) {
         guard let bytes = Hex.decode(hexDigest) else { return nil }
@@ -29,6 +35,9 @@ public struct UserKey: Sendable, Equatable {
     }
 
     /// The keys that a user may have meant: the digest of the words, and if they look like a digest, that digest.
+    ///
+    /// - Parameter words: the user's input.
+    /// - Returns: one key or two.
     public static func candidates(_ words: String) -> [UserKey] {
         [UserKey(passphrase: words), UserKey(hexDigest: words)].compactMap(\.self)
     }

@@ -36,6 +36,9 @@ public struct LicenseDocument: Sendable, Equatable {
     /// The media type of license documents.
     public static let mediaType = "application/vnd.readium.lcp.license.v1.0+json"
 
+    /// Reads a license document.
+    ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         let json: JSON

@@ -44,6 +44,11 @@ public struct LicenseLink: Sendable, Equatable {
 
 extension [LicenseLink] {
     /// The first link of a relation, preferring a media type if one is given.
+    ///
+    /// - Parameters:
+    ///   - relation: the relation, such as `hint`.
+    ///   - mediaType: the preferred media type; nil for any.
+    /// - Returns: the link, or nil.
     public func first(withRelation relation: String, mediaType: MediaType? = nil) -> LicenseLink? {
         let all = filter { $0.relations.contains(relation) }
         return all.first { mediaType != nil && $0.mediaType?.essence == mediaType?.essence } ?? all.first

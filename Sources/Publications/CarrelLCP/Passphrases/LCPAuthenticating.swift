@@ -3,6 +3,8 @@
 /// Prompts the user for the passphrase of a license. Implemented by the reading app; without it, the streamer's
 /// `onAskCredentials` is called.
 public protocol LCPAuthenticating: Sendable {
+    /// Asks the user for the passphrase of a license.
+    ///
     /// - Parameter license: the information that may be shown to the user.
     /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil if the user cancels. After a wrong passphrase the
     ///   method is called again.

@@ -19,6 +19,11 @@ public protocol PassphraseStore: Sendable {
 
     /// Stores keys of the same owner. ``LCPStore`` stores all of them or none; the default implementation adds them one by one,
     /// and may fail after some.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys of passphrases.
+    ///   - owner: the owner of the licenses that they open, if known.
+    /// - Throws: `lcp.store`.
     func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
 }
 

@@ -103,6 +103,9 @@ public final class LCPLicense: Sendable {
     }
 
     /// Asks the provider how the license stands, and puts a newer one into the publication.
+    ///
+    /// - Throws: `lcp.not-offered` if the license has no status document; ``LCPError`` if the provider cannot be reached or its
+    ///   answer is not accepted.
     public func update() async throws(LCPError) {
         try await follow(try await askStatus(), mustBeFresh: true)
     }

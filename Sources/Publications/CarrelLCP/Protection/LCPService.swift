@@ -39,6 +39,8 @@ public final class LCPService: Sendable {
     let opener: AssetOpener
     let background = BackgroundWork()
 
+    /// Creates a service, which opens publications that LCP protects.
+    ///
     /// - Parameters:
     ///   - store: the data of this device.
     ///   - passphrases: the storage of their digests; the store by default.

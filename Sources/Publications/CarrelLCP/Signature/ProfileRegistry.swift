@@ -21,6 +21,8 @@ public struct LCPProfile: Sendable {
     private let contentKeyAlgorithms: Set<String>
     private let userKeyAlgorithms: Set<String>
 
+    /// Creates a profile.
+    ///
     /// - Parameters:
     ///   - uri: the profile's URI in licenses.
     ///   - anchors: the keys whose signature makes a provider's certificate trusted.
@@ -114,12 +116,16 @@ public enum LCPSignatureAlgorithm: Sendable, Hashable, CaseIterable {
 public struct ProfileRegistry: Sendable {
     private let profiles: [String: LCPProfile]
 
+    /// Creates a registry of profiles.
+    ///
     /// - Parameter profiles: the profiles; a later profile replaces an earlier one of the same URI.
     public init(_ profiles: [LCPProfile] = [.basic()]) {
         self.profiles = Dictionary(profiles.map { ($0.uri, $0) }, uniquingKeysWith: { $1 })
     }
 
     /// The profile of that URI.
+    ///
+    /// - Parameter uri: the profile's URI, as licenses name it.
     public subscript(uri: String) -> LCPProfile? { profiles[uri] }
 
     /// The roots of all profiles.

@@ -27,6 +27,8 @@ public struct TrustAnchor: Sendable, Hashable {
 
     /// The keys of the certificates in a file, in DER or PEM.
     ///
+    /// - Parameter file: the file's bytes.
+    /// - Returns: one anchor for each certificate.
     /// - Throws: `lcp.certificate` if it holds none.
     public static func all(in file: [UInt8]) throws(LCPError) -> [TrustAnchor] {
         do throws(CryptoError) {

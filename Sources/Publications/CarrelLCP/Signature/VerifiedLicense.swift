@@ -8,6 +8,9 @@ public struct UnverifiedLicense: Sendable, Equatable {
     /// The license document; nothing in it is verified.
     public let document: LicenseDocument
 
+    /// Reads a license document, which is not verified yet.
+    ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         document = try LicenseDocument(bytes)

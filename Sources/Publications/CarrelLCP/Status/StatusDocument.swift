@@ -57,6 +57,7 @@ public struct StatusDocument: Sendable {
     /// Reads a document leniently: optional members may be missing, times may be unreadable, and unknown links and media types
     /// are ignored. A revoked license is revoked however its date is written.
     ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.status` for other data.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 1 << 20)), let object = json.object else {

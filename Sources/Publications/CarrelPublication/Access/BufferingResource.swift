@@ -74,6 +74,8 @@ public final class BufferingResource: Resource {
         }
     }
 
+    /// Creates a buffer for a resource.
+    ///
     /// - Parameters:
     ///   - resource: the resource; closed with the buffer.
     ///   - least: the minimum number of bytes per request.

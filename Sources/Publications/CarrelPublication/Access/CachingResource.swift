@@ -10,6 +10,8 @@ public final class CachingResource: Resource {
     private let limit: Int
     private let whole = AsyncLazy<[UInt8]>()
 
+    /// Creates a cache for a resource.
+    ///
     /// - Parameters:
     ///   - resource: the resource; closed with the cache.
     ///   - limit: the maximum number of bytes to keep.

@@ -19,6 +19,8 @@ public final class FileResource: Resource {
 
     private static let threads = BlockingThreadPool(name: "carrel-files", count: 4)
 
+    /// Opens a file as a resource.
+    ///
     /// - Parameters:
     ///   - link: the resource's link.
     ///   - path: a regular file; a symbolic link is followed.

@@ -11,6 +11,8 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
     /// Files that are listed at most.
     private let limit: Int
 
+    /// Creates a fetcher of the files in a folder.
+    ///
     /// - Parameters:
     ///   - path: the folder's path.
     ///   - limit: the maximum number of files; a folder with more is refused when it is listed.

@@ -9,6 +9,8 @@ public final class HTTPFetcher: Fetcher {
     private let client: HTTPClient
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
 
+    /// Creates a fetcher of resources on servers.
+    ///
     /// - Parameters:
     ///   - base: the address of the manifest, the base of relative addresses; nil if all addresses are absolute.
     ///   - client: sends the requests.
@@ -24,6 +26,8 @@ public final class HTTPFetcher: Fetcher {
     }
 
     /// Returns nothing: a server does not list its resources.
+    ///
+    /// - Throws: nothing; other fetchers may fail.
     public func links() async throws(ResourceError) -> [Link] { [] }
 
     public func get(_ link: Link) -> any Resource {

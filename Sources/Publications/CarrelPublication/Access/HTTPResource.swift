@@ -26,6 +26,8 @@ public final class HTTPResource: Resource {
     /// The size of the first request: the longest end of a ZIP archive with its comment, and the directory of a small archive.
     private static let endSize: Int64 = 66 << 10
 
+    /// Creates a resource that a server has.
+    ///
     /// - Parameters:
     ///   - link: the resource's link.
     ///   - url: an absolute URL.

@@ -12,6 +12,8 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
     var wrapped: any Fetcher { current }
     private let recreate: @Sendable (any Fetcher) -> any Fetcher
 
+    /// Creates a fetcher that can be replaced.
+    ///
     /// - Parameters:
     ///   - fetcher: the first child.
     ///   - invalidate: creates the next child from the current one, which is still open at that time.

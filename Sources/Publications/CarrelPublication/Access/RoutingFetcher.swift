@@ -28,6 +28,10 @@ public final class RoutingFetcher: Fetcher {
     }
 
     /// Routes absolute addresses to one fetcher, and relative addresses to another.
+    ///
+    /// - Parameters:
+    ///   - local: the fetcher for relative addresses.
+    ///   - remote: the fetcher for absolute addresses.
     public convenience init(local: any Fetcher, remote: any Fetcher) {
         self.init([Route(local) { !ResourcePath.hasScheme($0.href) }, Route(remote)])
     }

@@ -6,6 +6,8 @@ public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     let resource: any Resource
     private let copy = AsyncLazy<FileResource>()
 
+    /// Creates a fetcher of one resource.
+    ///
     /// - Parameter resource: found at the address of its link; closed with this fetcher.
     public init(_ resource: any Resource) {
         self.resource = resource

@@ -11,6 +11,8 @@ public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
     var documents: ContainerDocuments { fetcher.containerDocuments }
     var wrapped: any Fetcher { fetcher }
 
+    /// Creates a fetcher that transforms resources.
+    ///
     /// - Parameters:
     ///   - fetcher: the fetcher of the original resources; closed with the new one.
     ///   - transformers: applied in this order.

@@ -22,6 +22,8 @@ public struct Cover: Sendable, Equatable {
     /// Bytes of a cover at most.
     public static let limit = 16 << 20
 
+    /// Creates a cover.
+    ///
     /// - Parameter bytes: the encoded image. Nil unless browsers show it, and when it is too long.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.limit, let format = FormatSniffer.magic(bytes), format.conforms(to: .bitmap) else { return nil }
@@ -40,6 +42,7 @@ public struct Cover: Sendable, Equatable {
 }
 
 extension CoverService {
+    /// The cover as a resource; nil for other addresses than the cover's.
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Cover.path else { return nil }
         return LazyBytesResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
@@ -53,6 +56,8 @@ extension CoverService {
 
 extension Publication {
     /// The picture that stands for the publication, of a restricted one too; nil if there is none.
+    ///
+    /// - Throws: ``ResourceError`` if the picture cannot be read.
     public func cover() async throws(ResourceError) -> Cover? {
         try await findService((any CoverService).self)?.cover()
     }

@@ -10,6 +10,8 @@ public final class AESCBCResource: Resource {
 
     private let content: any Resource
 
+    /// Creates a resource that decrypts another.
+    ///
     /// - Parameters:
     ///   - resource: the initialization vector and the ciphertext; closed with this resource.
     ///   - key: the publication's key.
@@ -22,6 +24,8 @@ public final class AESCBCResource: Resource {
     }
 
     /// The exact length in bytes: from the last block, or for deflated resources by inflating the whole resource once.
+    ///
+    /// - Throws: ``ResourceError`` if the encrypted resource cannot be read or decrypted.
     public func length() async throws(ResourceError) -> Int64 { try await content.length() }
 
     public func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {

@@ -12,6 +12,8 @@ import CarrelZlib
 /// readable; `InvalidatingFetcher.invalidate()` lets it see the new license.
 public enum LicenseInjection {
     private static let threads = BlockingThreadPool(name: "carrel-license", count: 1)
+    /// Writes a license into a package.
+    ///
     /// - Parameters:
     ///   - license: a license document, exactly as signed.
     ///   - path: the path of an EPUB or a Readium package. Its mode and its owner do not change.

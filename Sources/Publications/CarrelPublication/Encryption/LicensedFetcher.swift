@@ -13,6 +13,8 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher 
     private let child: any Fetcher
     private let license: [UInt8]
 
+    /// Adds a license to a package, without changing its file.
+    ///
     /// - Parameters:
     ///   - package: the package; closed with this fetcher.
     ///   - license: a license document.

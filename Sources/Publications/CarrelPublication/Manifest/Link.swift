@@ -143,5 +143,8 @@ public struct Link: Sendable, Equatable {
 
 extension [Link] {
     /// The first link of a relation.
+    ///
+    /// - Parameter relation: the relation, such as `cover`.
+    /// - Returns: the link, or nil.
     public func first(withRelation relation: String) -> Link? { first { $0.relations.contains(relation) } }
 }

@@ -26,6 +26,8 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
     public let translations: [Translation]
 
     /// Creates a text of unknown language.
+    ///
+    /// - Parameter text: the text.
     public init(_ text: String) {
         translations = [Translation(text)]
     }
@@ -34,6 +36,8 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         self.init(text)
     }
 
+    /// Creates a text in several languages.
+    ///
     /// - Parameter translations: translations; the first of each language counts, and empty ones are ignored. Nil if none is
     ///   left.
     public init?(_ translations: [Translation]) {

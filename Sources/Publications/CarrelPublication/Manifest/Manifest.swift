@@ -45,6 +45,9 @@ public struct Manifest: Sendable, Equatable {
     public var pageList: [Link] { collection("pageList") }
 
     /// The links of the collections of a role.
+    ///
+    /// - Parameter role: the role, such as `landmarks`.
+    /// - Returns: the links; none for an unknown role.
     public func collection(_ role: String) -> [Link] { (subcollections[role] ?? []).flatMap(\.links) }
 
     /// Whether it declares that it follows a profile.

@@ -43,6 +43,8 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         public let value: String
     }
 
+    /// Parses a media type.
+    ///
     /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil if it is none.
     public init?(_ text: some StringProtocol) {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
@@ -70,6 +72,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     public var essence: String { "\(type)/\(subtype)" }
 
     /// Whether both mean the same kind of content: parameters do not count.
+    ///
+    /// - Parameter other: another media type, or nil.
+    /// - Returns: true if type and subtype are equal.
     public func matches(_ other: MediaType?) -> Bool { essence == other?.essence }
 
     public var description: String {

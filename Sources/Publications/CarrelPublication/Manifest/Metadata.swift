@@ -79,6 +79,8 @@ public struct Metadata: Sendable, Equatable {
     }
 
     /// Creates metadata of a title and nothing else.
+    ///
+    /// - Parameter title: the title.
     public init(title: LocalizedString) {
         self.title = title
         conformsTo = []

@@ -45,6 +45,8 @@ public final class WarningList: WarningLogger {
     private let kept = Locked<[Warning]>([])
     private let limit: Int
 
+    /// Creates an empty list of warnings.
+    ///
     /// - Parameter limit: the maximum number of warnings, so that a broken publication cannot exhaust memory.
     public init(limit: Int = 1000) {
         self.limit = limit

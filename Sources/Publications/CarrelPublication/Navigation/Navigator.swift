@@ -11,6 +11,8 @@ public final class Navigator: Sendable {
     public let publication: Publication
     private let place: Locked<Locator>
 
+    /// Creates a navigator at a place in a publication.
+    ///
     /// - Parameters:
     ///   - publication: an unrestricted publication.
     ///   - locator: the starting position; nil for the beginning.

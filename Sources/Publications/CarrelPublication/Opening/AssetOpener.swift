@@ -12,6 +12,8 @@ public struct AssetOpener: Sendable {
     /// The name for an address without a path.
     private static let unnamed: ResourcePath = "publication"
 
+    /// Creates an opener of files and addresses.
+    ///
     /// - Parameters:
     ///   - client: sends the requests.
     ///   - headers: fields of every request to the origin of the address, such as a bearer token; they are not sent to other

@@ -10,6 +10,8 @@ public final class Streamer: Sendable {
     private let onCreatePublication: Publication.Builder.Transform?
     private let onAskCredentials: OnAskCredentialsCallback?
 
+    /// Creates a streamer.
+    ///
     /// - Parameters:
     ///   - parsers: additional parsers, tried in this order before the built-in parsers.
     ///   - ignoresDefaultParsers: whether to omit the built-in parsers.

@@ -43,12 +43,14 @@ public enum Positions {
 }
 
 extension PositionsService {
+    /// The link of the list of positions.
     public var links: [Link] { [Positions.link] }
 
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         try await positionsByReadingOrder().map(\.count)
     }
 
+    /// The list of positions as a resource; nil for other addresses than the list's.
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Positions.path else { return nil }
         return LazyBytesResource(Positions.link) { [self] () async throws(ResourceError) in
@@ -59,17 +61,23 @@ extension PositionsService {
 
 extension Publication {
     /// The positions of each resource of the reading order; none if the publication has no positions.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
         return try await service.positionsByReadingOrder()
     }
 
     /// The number of positions of each resource of the reading order; 0 if the publication has no positions.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in 0 } }
         return try await service.positionCountsByReadingOrder()
     }
 
     /// The positions of the publication.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positions() async throws(ResourceError) -> [Locator] { try await positionsByReadingOrder().flatMap(\.self) }
 }

@@ -55,6 +55,9 @@ public final class Publication: Sendable {
     }
 
     /// The links of the manifest and of the services that have a relation.
+    ///
+    /// - Parameter relation: the relation, such as `cover`.
+    /// - Returns: the links; first the manifest's.
     public func links(withRelation relation: String) -> [Link] {
         // no picture is drawn from what cannot be read
         let serving = isRestricted ? services.filter { !($0 is DefaultCoverService) } : services
@@ -82,6 +85,9 @@ public final class Publication: Sendable {
     }
 
     /// The resource at an address.
+    ///
+    /// - Parameter href: the address, relative to the manifest or absolute.
+    /// - Returns: the resource; reading it fails if there is none.
     public func get(_ href: String) -> any Resource { get(Link(href: href)) }
 
     /// The first service of a type, such as `findService(ContentProtectionService.self)`.

@@ -5,7 +5,11 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let base: IPAddress
     private let bits: Int
 
+    /// Parses an address, or a block such as `10.0.0.0/8`.
+    ///
     /// Nil if the text is neither an address nor a block, or has bits set after its prefix.
+    ///
+    /// - Parameter text: the address or block.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, let base = IPAddress(first), parts.count <= 2 else { return nil }

@@ -8,6 +8,9 @@ public protocol GroupedBodySource: BodySource {
 
     /// Appends the whole body as the group takes it, as long as it will be. Called like ``BodySource/read(into:)``, and instead
     /// of it.
+    ///
+    /// - Parameter out: the room for the whole body.
+    /// - Throws: any error; the body is not sent.
     func draft(into out: inout OutputRawSpan) throws
 }
 
@@ -15,7 +18,10 @@ public protocol GroupedBodySource: BodySource {
 public protocol BodyGroup: AnyObject, Sendable {
     /// Turns each draft into its body in place. If it throws, none of them may be sent.
     ///
-    /// Called on one connection's thread, which must not block. The bytes must not be retained.
+    /// Called on one connection's thread, which must not wait. The bytes may not be kept.
+    ///
+    /// - Parameter drafts: the drafts of a group, in the order in which they were made.
+    /// - Throws: any error; no body of the group is sent.
     func finish(_ drafts: [BodyDraft]) throws
 }
 

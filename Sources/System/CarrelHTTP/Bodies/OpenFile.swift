@@ -16,11 +16,17 @@ public final class OpenFile: Sendable {
     public var modified: Instant { file.modified }
 
     /// Opens the regular file at `path`; throws 404 when there is none.
+    ///
+    /// - Parameter path: the file's path.
+    /// - Throws: ``HTTPError`` with status 404, or 500 if the file cannot be opened.
     public convenience init(path: String) throws(HTTPError) {
         try self.init { () throws(FileError) in try RegularFile(path) }
     }
 
-    /// The same file as an open descriptor, which still belongs to its owner.
+    /// The same file as an open descriptor, which stays its owner's.
+    ///
+    /// - Parameter descriptor: the descriptor to duplicate.
+    /// - Throws: ``HTTPError`` with status 500 if it cannot be duplicated, or 404 if it is not a regular file.
     public convenience init(duplicating descriptor: Int32) throws(HTTPError) {
         let fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard fd >= 0 else { throw Self.unopened(errno) }
@@ -42,6 +48,11 @@ public final class OpenFile: Sendable {
     public var sizeNow: Int64 { (try? file.currentSize()) ?? 0 }
 
     /// Appends bytes of the range while there is room; throws when the file has become shorter.
+    ///
+    /// - Parameters:
+    ///   - range: the bytes to read.
+    ///   - out: the room for the bytes.
+    /// - Throws: ``HTTPError`` with status 500.
     public func read(_ range: Range<Int64>, into out: inout OutputRawSpan) throws(HTTPError) {
         let count = Int(min(range.upperBound - range.lowerBound, Int64(out.freeCapacity)))
         do throws(FileError) {
@@ -53,6 +64,10 @@ public final class OpenFile: Sendable {
     }
 
     /// Reads a range into memory; throws when the file has become shorter.
+    ///
+    /// - Parameter range: the bytes to read.
+    /// - Returns: the bytes.
+    /// - Throws: ``HTTPError`` with status 500.
     public func read(_ range: Range<Int64>) throws(HTTPError) -> [UInt8] {
         try [UInt8](rawCapacity: range.count) { (out) throws(HTTPError) in try read(range, into: &out) }
     }

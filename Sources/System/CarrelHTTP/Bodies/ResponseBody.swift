@@ -28,7 +28,12 @@ public enum ResponseBody: Sendable {
         }
     }
 
-    /// The whole body in memory, for tests and for our own calls; throws `http.response-too-large` when it is more than `limit` bytes.
+    /// The whole body in memory, for tests and for our own calls; throws `http.responseTooLarge` when it is more than `limit`
+    /// bytes.
+    ///
+    /// - Parameter limit: the largest accepted number of bytes.
+    /// - Returns: the bytes.
+    /// - Throws: ``HTTPError`` `http.responseTooLarge`, or the error of the body's source.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
         let tooLarge = HTTPError(.internalServerError, "http.response-too-large", "the response is larger than \(limit) bytes")
         if let length, length > limit { throw tooLarge }

@@ -15,7 +15,11 @@ public struct ByteRanges: Sendable, Hashable {
     /// The ranges in the requested order; at least one.
     public let specs: [Spec]
 
+    /// Parses a `Range` field.
+    ///
     /// Nil if the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    ///
+    /// - Parameter field: the field's value.
     public init?(parsing field: String) {
         guard let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")),
             field[..<equals].lowercased() == "bytes"
@@ -38,8 +42,11 @@ public struct ByteRanges: Sendable, Hashable {
         self.specs = specs
     }
 
-    /// The requested parts of a representation of `length` bytes, in order; parts outside it are omitted, and touching or
-    /// overlapping parts are merged, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty if nothing is left.
+    /// The parts of a representation of `length` bytes that were asked for, in that order; those outside it are left out, and
+    /// those that touch or overlap are one, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty when nothing is left.
+    ///
+    /// - Parameter length: the length of the representation in bytes.
+    /// - Returns: the ranges.
     public func resolve(length: Int64) -> [Range<Int64>] {
         var out: [Range<Int64>] = []
         for spec in specs {

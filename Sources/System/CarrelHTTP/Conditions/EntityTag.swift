@@ -7,14 +7,22 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// Whether it only promises that two representations serve the same purpose, not that they are the same bytes.
     public let isWeak: Bool
 
-    /// Creates a tag. Traps if the text has quotes, spaces or control characters.
+    /// A tag of text without quotes, spaces and control characters. Traps when it has one.
+    ///
+    /// - Parameters:
+    ///   - opaque: the text between the quotes.
+    ///   - isWeak: true for a weak tag (`W/`).
     public init(_ opaque: String, isWeak: Bool = false) {
         precondition(opaque.utf8.allSatisfy(Self.isAllowed), "an entity tag has a character it cannot have")
         self.opaque = opaque
         self.isWeak = isWeak
     }
 
+    /// Parses an entity tag.
+    ///
     /// `"opaque"` or `W/"opaque"`; nil for anything else.
+    ///
+    /// - Parameter text: the tag.
     public init?(parsing text: some StringProtocol) {
         var rest = Substring(text).utf8
         isWeak = rest.starts(with: "W/".utf8)
@@ -29,11 +37,17 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     public var description: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
 
     /// Whether both stand for the same bytes: equal and neither weak.
+    ///
+    /// - Parameter other: another tag.
+    /// - Returns: true if both are strong and equal (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && opaque == other.opaque
     }
 
     /// Whether both serve the same purpose.
+    ///
+    /// - Parameter other: another tag.
+    /// - Returns: true if the texts are equal (RFC 9110 §8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }

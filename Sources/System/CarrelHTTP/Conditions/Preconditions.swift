@@ -20,6 +20,10 @@ public struct Preconditions: Sendable {
     public var lastModified: Instant?
 
     /// Conditions on something that exists.
+    ///
+    /// - Parameters:
+    ///   - tag: the current tag of the resource; nil if it has none.
+    ///   - lastModified: the time of its last change; nil if that is unknown.
     public init(tag: EntityTag? = nil, lastModified: Instant? = nil) {
         self.tag = tag
         self.lastModified = lastModified

@@ -17,7 +17,7 @@ public struct Representation: Sendable {
     /// The bytes of a part of it; called once for each part that is sent.
     public var body: @Sendable (Range<Int64>) -> ResponseBody
 
-    /// A representation of `length` bytes whose parts `body` gives.
+    /// Creates a representation that is made in parts; each parameter is the property of its name.
     public init(
         length: Int64,
         contentType: String,
@@ -35,6 +35,12 @@ public struct Representation: Sendable {
     }
 
     /// Bytes in memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole representation.
+    ///   - contentType: the media type.
+    ///   - etag: the entity tag; nil for none.
+    ///   - lastModified: the time of the last change; nil if that is unknown.
     public init(_ bytes: [UInt8], contentType: String, etag: String? = nil, lastModified: Instant? = nil) {
         self.init(length: Int64(bytes.count), contentType: contentType, etag: etag, lastModified: lastModified) { range in
             .bytes(range.count == bytes.count ? bytes : Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
@@ -42,6 +48,10 @@ public struct Representation: Sendable {
     }
 
     /// A file, with a tag of its size and time.
+    ///
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - contentType: the media type.
     public init(_ file: OpenFile, contentType: String) {
         let tag = String(file.size, radix: 16) + "-" + String(file.modified.milliseconds, radix: 16)
         self.init(

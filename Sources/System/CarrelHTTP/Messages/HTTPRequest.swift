@@ -109,6 +109,17 @@ public struct HTTPRequest: Sendable {
     }
 
     /// A request from its parts; throws 400 when `target`, path and optional query as sent, is not valid.
+    ///
+    /// - Parameters:
+    ///   - method: the method.
+    ///   - target: path and optional query, as sent.
+    ///   - headers: the header fields.
+    ///   - scheme: `http` or `https`.
+    ///   - authority: the host with its port.
+    ///   - peer: the client's address and certificate.
+    ///   - id: the id of the request, for logs and errors.
+    ///   - body: the body.
+    /// - Throws: ``HTTPError`` with status 400.
     public init(
         method: HTTPMethod,
         parsing target: String,

@@ -21,7 +21,13 @@ public struct Query: Sendable, Hashable {
         pairs = []
     }
 
-    /// Parses the text after `?`, or a form's body; throws 400 for a malformed escape and for more than `limit` pairs.
+    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit`
+    /// pairs.
+    ///
+    /// - Parameters:
+    ///   - raw: the query, escaped.
+    ///   - limit: the largest accepted number of pairs.
+    /// - Throws: ``HTTPError`` with status 400.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         self.raw = raw
         var text = raw
@@ -80,12 +86,17 @@ public struct Query: Sendable, Hashable {
     }
 
     /// The first value of that name (names are case-sensitive), or nil if the name is not there.
+    ///
+    /// - Parameter name: the name.
     public subscript(name: String) -> String? {
         for pair in pairs where pair.name == name { return pair.value }
         return nil
     }
 
     /// Every value of that name, in order.
+    ///
+    /// - Parameter name: the name.
+    /// - Returns: the values.
     public func all(_ name: String) -> [String] {
         pairs.filter { $0.name == name }.map(\.value)
     }
@@ -99,12 +110,18 @@ public struct Query: Sendable, Hashable {
         return nil
     }
 
-    /// Whether a name, in any case, is present without a value or with a value that means yes.
+    /// Whether a name, in whatever case, is there without a value or with one that means yes.
+    ///
+    /// - Parameter name: the name, in any case.
+    /// - Returns: true if it is set.
     public func hasFlag(ignoringCaseOf name: String) -> Bool { value(ignoringCaseOf: name).map(Self.meansYes) ?? false }
 
     private static func meansYes(_ value: String) -> Bool { ["", "true", "1", "yes"].contains(value.lowercased()) }
 
-    /// Whether the name is present without a value or with a value that means yes (`true`, `1`, `yes`, in any case).
+    /// Whether the name is there without a value or with one that means yes (`true`, `1`, `yes`, in any case).
+    ///
+    /// - Parameter name: the name.
+    /// - Returns: true if it is set.
     public func flag(_ name: String) -> Bool {
         self[name].map(Self.meansYes) ?? false
     }

@@ -13,7 +13,11 @@ public struct QualityList: Sendable, Hashable {
     /// The choices in the order given.
     public let choices: [Choice]
 
+    /// Parses a list of choices with weights.
+    ///
     /// Malformed choices are skipped; more than 64 choices are not read.
+    ///
+    /// - Parameter field: the value of a field such as `Accept`.
     public init(parsing field: String) {
         var choices: [Choice] = []
         for part in field.split(separator: ",").prefix(64) {
@@ -32,11 +36,17 @@ public struct QualityList: Sendable, Hashable {
     }
 
     /// The weight of a choice, nil if it is not listed.
+    ///
+    /// - Parameter value: the choice.
+    /// - Returns: the weight in thousandths, or nil.
     public func weight(_ value: String) -> Int? {
         choices.first { $0.value == value }?.weight
     }
 
     /// Whether the client of an `Accept-Encoding` field takes gzip and does not like the plain form better (RFC 9110 §12.5.3).
+    ///
+    /// - Parameter field: the value of `Accept-Encoding`; nil if the request has none.
+    /// - Returns: true if the response may be compressed.
     public static func takesGzip(_ field: String?) -> Bool {
         guard let field else { return false }
         let list = QualityList(parsing: field)

@@ -13,6 +13,8 @@ public struct OtherOrigins: Sendable, Equatable {
     /// No other origin: routes behave as if none were open.
     public init() {}
 
+    /// Creates a list of origins.
+    ///
     /// - Parameter origins: such as `https://play.example.org`, `capacitor://localhost`, `null` (pages without an origin), or `*` for all.
     ///   Texts for which ``isOrigin(_:)`` is false match nothing.
     public init(_ origins: [String]) {
@@ -24,6 +26,9 @@ public struct OtherOrigins: Sendable, Equatable {
     public var isEmpty: Bool { !allowsAll && origins.isEmpty }
 
     /// Whether a text is `*`, `null`, or a scheme, `://` and an authority with nothing after it (RFC 6454 §6.2).
+    ///
+    /// - Parameter text: the text.
+    /// - Returns: true if it can match an origin.
     public static func isOrigin(_ text: String) -> Bool {
         if text == "*" || text == "null" { return true }
         guard let separator = text.utf8.firstRange(of: "://".utf8) else { return false }

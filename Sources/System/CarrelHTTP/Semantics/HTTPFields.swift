@@ -21,9 +21,14 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { fields.count }
+    /// The field at a position, in the order in which they are sent.
+    ///
+    /// - Parameter position: an index below ``endIndex``.
     public subscript(position: Int) -> Field { fields[position] }
 
     /// Room for `count` fields.
+    ///
+    /// - Parameter count: the number of fields.
     public mutating func reserveCapacity(_ count: Int) {
         fields.reserveCapacity(count)
     }
@@ -35,8 +40,9 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
             || left.elementsEqual(right) { same($0.name, $1.name) && $0.value == $1.value }
     }
 
-    /// The value of the first field of that name. Setting replaces all fields of that name with a single field, or removes them
-    /// if nil.
+    /// The value of the first field of that name. Setting replaces every field of that name by one, or by none if nil.
+    ///
+    /// - Parameter name: the field's name, in any case.
     public subscript(name: String) -> String? {
         get {
             for field in fields where Self.same(field.name, name) { return field.value }
@@ -59,6 +65,9 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
     }
 
     /// The values of every field of that name, in order.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the values.
     public func values(_ name: String) -> [String] {
         var out: [String] = []
         for field in fields where Self.same(field.name, name) { out.append(field.value) }
@@ -66,12 +75,18 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
     }
 
     /// Every value of that name joined by commas, as RFC 9110 §5.3 allows for list fields; nil if there is none.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the joined values, or nil.
     public func list(_ name: String) -> String? {
         let all = values(name)
         return all.isEmpty ? nil : all.count == 1 ? all[0] : all.joined(separator: ", ")
     }
 
-    /// Returns the number of fields with that name.
+    /// How many fields have that name.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the number of fields.
     public func count(_ name: String) -> Int {
         var count = 0
         for field in fields where Self.same(field.name, name) { count += 1 }
@@ -79,11 +94,19 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
     }
 
     /// Adds a field after the others, whether or not the name is there.
+    ///
+    /// - Parameters:
+    ///   - name: the field's name.
+    ///   - value: its value.
     public mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
     /// Sets the field unless there is one of that name.
+    ///
+    /// - Parameters:
+    ///   - name: the field's name, in any case.
+    ///   - value: its value.
     public mutating func setDefault(_ name: String, _ value: String) {
         if self[name] == nil { append(name, value) }
     }

@@ -9,6 +9,9 @@ public enum Token {
     }()
 
     /// Whether the text is a token: at least one character, every one allowed.
+    ///
+    /// - Parameter text: the text.
+    /// - Returns: true if it is a token.
     public static func isValid(_ text: some StringProtocol) -> Bool {
         var any = false
         for c in text.utf8 {
@@ -19,6 +22,9 @@ public enum Token {
     }
 
     /// Whether the text may be a field's value: no control character but the tab (RFC 9110 §5.5).
+    ///
+    /// - Parameter text: the text.
+    /// - Returns: true if it may be a value.
     public static func isValidFieldValue(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
     }

@@ -22,6 +22,8 @@ public struct HTTPClientError: CodedError {
     /// A lower-case sentence without a period.
     public let message: String
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - code: all that equality compares.
     ///   - message: a lower-case sentence without a period, without secrets.

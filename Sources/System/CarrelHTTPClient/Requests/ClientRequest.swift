@@ -35,6 +35,8 @@ public struct ClientRequest: Sendable {
     /// The path of a Unix socket to connect to instead of the URL's host.
     public var unixSocketPath: String?
 
+    /// Creates a request.
+    ///
     /// - Parameters:
     ///   - method: the method, sent verbatim.
     ///   - url: absolute, http or https.

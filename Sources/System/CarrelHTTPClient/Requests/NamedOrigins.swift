@@ -12,7 +12,9 @@ public final class NamedOrigins: Sendable {
     /// The names that led to a public address.
     private let published = Locked<Set<String>>([])
 
-    /// - Parameter urls: one URL or more of each origin; malformed URLs are ignored.
+    /// Creates the list of the origins of some URLs.
+    ///
+    /// - Parameter urls: one URL or more of each origin; those that are not well-formed name none.
     public convenience init(of urls: [String]) {
         self.init(of: urls, isPublic: PublicAddress.matches)
     }

@@ -26,6 +26,8 @@ extension Vault {
 
     /// The kind of vault whose file is in a folder; nil if there is none. A token has no folder.
     ///
+    /// - Parameter path: the folder's path.
+    /// - Returns: the kind, or nil.
     /// - Throws: `vault.damaged`, `vault.unavailable`.
     public static func kind(inFolder path: String) throws(VaultError) -> VaultKind? {
         guard unsafe access("\(path)/vault.json", F_OK) == 0 else { return nil }

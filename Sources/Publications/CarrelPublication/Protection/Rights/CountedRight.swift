@@ -17,5 +17,8 @@ public struct CountedRight: RawRepresentable, Sendable, Hashable {
     public static let print = CountedRight(rawValue: "print")
 
     /// The cost of copying a text.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: the number of Unicode scalars.
     public static func cost(ofCopying text: String) -> Int { text.unicodeScalars.count }
 }

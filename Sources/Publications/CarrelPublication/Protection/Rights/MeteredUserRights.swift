@@ -11,6 +11,8 @@ public struct MeteredUserRights: UserRights {
     private let limits: [CountedRight: Int]
     private let store: any UserRightsStore
 
+    /// Creates rights that are counted in a store.
+    ///
     /// - Parameters:
     ///   - publication: the source of the rights, such as the identifier of a license.
     ///   - copy: the total number of Unicode scalars that may be copied; nil if unlimited. Negative numbers count as 0.

@@ -18,6 +18,9 @@ public protocol UserRights: Sendable {
     /// Whether copying is possible at all; false if all is used up. To show a button.
     var canCopy: Bool { get async }
     /// Whether a text may be copied now. Consumes nothing.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: true if it may be copied.
     func canCopy(_ text: String) async -> Bool
     /// Consumes the right to copy a text.
     ///
@@ -30,6 +33,9 @@ public protocol UserRights: Sendable {
     /// Whether printing is possible at all; false if all is used up.
     var canPrint: Bool { get async }
     /// Whether a number of pages may be printed now. Consumes nothing.
+    ///
+    /// - Parameter pageCount: the number of pages.
+    /// - Returns: true if they may be printed.
     func canPrint(pageCount: Int) async -> Bool
     /// Consumes the right to print.
     ///
@@ -45,6 +51,10 @@ extension UserRights {
     public var isUnlimited: Bool { false }
 
     /// Returns 0 for a right that is not granted, and nil for a right that is.
+    ///
+    /// - Parameter right: the right.
+    /// - Returns: nil without a limit; 0 if nothing is granted.
+    /// - Throws: nothing; implementations with a store may fail.
     public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
         switch right {
         case .copy: await canCopy ? nil : 0
@@ -54,8 +64,14 @@ extension UserRights {
     }
 
     /// Consumes the right to copy a text.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: true if copying is granted.
     public func copy(_ text: String) async -> Bool { await copy(text, requestID: nil) }
     /// Consumes the right to print.
+    ///
+    /// - Parameter pageCount: the number of pages.
+    /// - Returns: true if printing is granted.
     public func print(pageCount: Int) async -> Bool { await print(pageCount: pageCount, requestID: nil) }
 }
 

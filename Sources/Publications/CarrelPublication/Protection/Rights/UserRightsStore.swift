@@ -36,6 +36,15 @@ public protocol UserRightsStore: Sendable {
 
 extension UserRightsStore {
     /// Uses some of a right for nothing but an amount, such as pages.
+    ///
+    /// - Parameters:
+    ///   - amount: the amount, in the unit of the right.
+    ///   - right: the right.
+    ///   - publication: the source of the right, such as the id of a license.
+    ///   - limit: the total that may be used.
+    ///   - requestID: the id of the request, so that its repetition uses nothing; nil if it is never repeated.
+    /// - Returns: true if the use is granted.
+    /// - Throws: ``UserRightsError`` if the store fails.
     public func use(
         _ amount: Int,
         of right: CountedRight,
