@@ -69,7 +69,7 @@ struct TranscodedPart {
         allowTruncated: Bool,
         warnings: inout [String],
         progress: (Int) throws -> Void
-    ) throws -> Recording.Part {
+    ) throws -> RecordedPart {
         let start = stream.sampleCount
         var frames = FrameAssembly(format: stream.format)
         // The source's bytes are not seen: what is made of them, at about a quarter of their size, tells how far it is.
@@ -98,7 +98,7 @@ struct TranscodedPart {
         }
         var tags = tags
         if hasPicture { tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) } }
-        return Recording.Part(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
+        return RecordedPart(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
     }
 
     /// The time at which the file ends too early; nil when it seems whole. ffmpeg takes an early end for the end.

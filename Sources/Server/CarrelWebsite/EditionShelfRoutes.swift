@@ -5,9 +5,9 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelEditionDelivery
 import CarrelHTTP
-import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/v1/shelf/editions`: what the bookshelf shows beside audiobooks. A request here is one of an account's own browser.
 struct EditionShelfRoutes {

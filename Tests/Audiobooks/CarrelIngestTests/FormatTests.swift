@@ -5,6 +5,7 @@ import CarrelBytes
 import CarrelIngest
 import CarrelPackager
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// What is taken as it is, and what becomes AAC because no one stream could be made of it otherwise.

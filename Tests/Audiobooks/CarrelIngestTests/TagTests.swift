@@ -2,6 +2,7 @@
 
 import CarrelIngest
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// What an audiobook is called, by what its file says.

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelMP4
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 /// What a reader says of a stream, whatever the pieces of data that belong to no sample.

@@ -11,6 +11,7 @@ import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// What goes with a title's sound: chapters, cover, and the place where its listener was.

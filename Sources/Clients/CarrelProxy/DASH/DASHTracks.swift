@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelDASH
 import CarrelMedia
+import CarrelTimedText
 
 /// The tracks of an MPD that a plan has taken: those of its first period (ISO/IEC 23009-1 leaves the choice to the client).
 struct DASHTracks: Sendable {

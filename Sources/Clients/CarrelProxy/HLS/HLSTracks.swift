@@ -2,6 +2,7 @@
 
 import CarrelHLS
 import CarrelMedia
+import CarrelTimedText
 
 /// The variants and renditions of an HLS source that a plan has taken, with their playlists.
 struct HLSTracks: Sendable {

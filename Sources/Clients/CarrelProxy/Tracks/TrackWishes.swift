@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelTimedText
 
 /// The input of the choice of tracks: the wishes of the caller, the codecs of the player, and the form of segments.
 struct TrackWishes: Sendable {

@@ -5,6 +5,7 @@ import CarrelCommandLine
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelTimedText
 import CarrelTranscoding
 
 /// The files that `carrel package` reads, and what ffmpeg makes of those that are neither MP4 nor WebVTT.

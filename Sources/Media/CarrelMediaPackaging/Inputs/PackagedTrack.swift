@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMedia
 import CarrelAudio
 import CarrelBytes
 import CarrelMP4
+import CarrelMedia
+import CarrelTimedText
 
 /// One track on its way into a package: its description, its times, and where decoding can begin.
 struct PackagedTrack {
@@ -252,7 +253,7 @@ struct PackagedTrack {
         guard missing > 0 else { return }
         warning =
             "track \(track.id): \(missing) pictures before the first sync sample at "
-            + "\(SegmentPlan.seconds(microseconds(start))) s are left out"
+            + "\(PackageTime.seconds(microseconds(start))) s are left out"
     }
 
     private mutating func findDecodeStart() throws {

@@ -75,14 +75,6 @@ public final class LCPService: Sendable {
         )
     }
 
-    /// The protection for a `Streamer`.
-    ///
-    /// - Parameter authentication: asks for passphrases; without it the streamer's `onAskCredentials` does.
-    /// - Returns: to be given to `Streamer.init`.
-    public func contentProtection(_ authentication: (any LCPAuthenticating)? = nil) -> LCPContentProtection {
-        LCPContentProtection(self, authentication: authentication)
-    }
-
     /// Waits for what is being done in the background: registrations of this device and lists of revoked certificates.
     public func finishBackgroundWork() async { await background.finish() }
 

@@ -57,7 +57,7 @@ public final class Publication: Sendable {
     /// The links of the manifest and of the services that have a relation.
     public func links(withRelation relation: String) -> [Link] {
         // no picture is drawn from what cannot be read
-        let serving = isRestricted ? services.filter { !($0 is DefaultCoverService) } : services
+        let serving = isRestricted ? services.filter { !($0 is any RenderingService) } : services
         return (manifest.links + manifest.readingOrder + manifest.resources + serving.flatMap(\.links))
             .filter { $0.relations.contains(relation) }
     }

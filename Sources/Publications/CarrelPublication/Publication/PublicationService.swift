@@ -21,6 +21,9 @@ extension PublicationService {
     public func close() {}
 }
 
+/// A service that renders resources from the content; a restricted publication does not list their links.
+protocol RenderingService: PublicationService {}
+
 /// Makes a service for a publication; nil when that does not need it.
 public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
 

@@ -2,9 +2,9 @@
 
 import CarrelBytes
 package import CarrelHome
-package import CarrelIngest
 package import CarrelJSON
 import CarrelWebAPI
+package import CarrelWorks
 
 /// The JSON by which an ingest beside the server learns when a product's pages changed.
 package enum PageHistoryDocument {

@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 import Glibc
 
 /// `/admin/v1/editions`: what back offices do with editions.

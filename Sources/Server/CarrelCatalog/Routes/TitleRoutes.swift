@@ -8,6 +8,7 @@ import CarrelHome
 import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 import Glibc
 
 /// `/admin/v1/titles`: the catalog, for back offices.
@@ -78,8 +79,8 @@ struct TitleRoutes {
         )
     }
 
-    static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
-        var overrides = IngestOptions.Overrides()
+    static func overrides(_ query: Query) throws -> MetadataOverrides {
+        var overrides = MetadataOverrides()
         overrides.title = query["title"]
         overrides.subtitle = query["subtitle"]
         overrides.authors = query.all("author")

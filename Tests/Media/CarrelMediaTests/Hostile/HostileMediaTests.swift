@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelTesting
 import Glibc
+import ProtectedMedia
 import Testing
 
 /// What it costs to read a hostile file in one way.

@@ -19,7 +19,7 @@ struct EntryStart {
     ///   - ahead: bytes of the entry that are to come along.
     /// - Throws: `resource.malformed` where the header is another.
     init(
-        of entry: ArchiveFetcher.Entry,
+        of entry: DirectoryEntry,
         _ link: Link,
         _ archive: any Resource,
         ahead: Int64 = 0
