@@ -27,7 +27,7 @@ extension `The command decrypt` {
         try await checkProcess(
             [try StreamingPeer.packager.path()] + streams.map { "in=\(path),\($0.replacing("{}", with: directory.path))" }
                 + (scheme == nil ? [] : keys) + ["--hls_master_playlist_output", directory.file("master.m3u8")]
-                + (isTransport ? [] : ["--mpd_output", directory.file("film.mpd")])
+                + (isTransport ? [] : ["--mpd_output", directory.file("film.mpd"), "--generate_static_live_mpd"])
         )
     }
 
@@ -37,7 +37,7 @@ extension `The command decrypt` {
         for kind in ["v", "a"] {
             let text = try await checkProcess([
                 try requirePeer("ffprobe"), "-v", "error", "-select_streams", kind, "-show_entries", "frame=pts_time", "-of",
-                "csv=p=0", "-read_intervals", "%+#1", path,
+                "csv=p=0", "-read_intervals", "%+#20", path,
             ])
             starts.append(try #require(text.split(whereSeparator: { $0 == "\n" || $0 == "," }).first.flatMap { Double($0) }))
         }
@@ -90,7 +90,7 @@ extension `The command decrypt` {
             "\(Self.id):\(Self.key)", "-o", directory.file("clear.mp4"), "--json",
         ])
         #expect(result.status.isSuccess, "\(result.errorText)")
-        #expect(result.text.contains("french") && result.text.contains("\"verified\":false"), "\(result.text)")
+        #expect(result.text.contains("french") && result.text.contains("\"verified\": false"), "\(result.text)")
         #expect(!(result.text + result.errorText).contains("secret"))
         try await checkFilm("clear.mp4")
     }
