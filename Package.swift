@@ -452,7 +452,9 @@ let testTargets: [Target] = [
     tests(
         "Media/CarrelMediaPackagingTests",
         ["ProtectedMedia"]
-            + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing TimedText Video")
+            + carrel(
+                "Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing TimedText Video"
+            )
     ),
     tests(
         "Media/CarrelMediaTests",

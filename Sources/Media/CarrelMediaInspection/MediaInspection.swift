@@ -15,7 +15,9 @@ package enum MediaInspection {
     ///   - extent: how much of the media is read.
     /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
     /// - Throws: what the reader throws; `unsupported` when it is of no known kind; `Malformed` when it is damaged.
-    package static func describe(_ reader: any ByteReader, name: String = "the file", extent: InspectionExtent = .whole) throws -> JSON {
+    package static func describe(_ reader: any ByteReader, name: String = "the file", extent: InspectionExtent = .whole) throws
+        -> JSON
+    {
         let file = try MediaFile(reader)
         switch file.container {
         case .dcf: return try DCFInspection.describe(reader, file)

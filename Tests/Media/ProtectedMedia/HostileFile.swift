@@ -71,7 +71,8 @@ package struct HostileFile: ByteReader, Sendable {
     package static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] { Array(repeatElement(bytes, count: count).joined()) }
 
     /// A movie whose tables are `tables`, and what follows in the movie.
-    package static func movie(_ movie: ProtectedMovie = small, isFragmented: Bool = false, more: [UInt8] = [], tables: [UInt8]) -> [UInt8]
+    package static func movie(_ movie: ProtectedMovie = small, isFragmented: Bool = false, more: [UInt8] = [], tables: [UInt8])
+        -> [UInt8]
     {
         var writer = BoxWriter()
         movie.writeMovie(to: &writer, isFragmented: isFragmented) { $0.append(tables) }
@@ -91,7 +92,9 @@ package struct HostileFile: ByteReader, Sendable {
 
     package static func fragment(_ parts: [UInt8]) -> [UInt8] { box("moof", box("mfhd", words(0, 1)) + parts) }
 
-    package static func part(_ runs: [UInt8], size: Int = 1) -> [UInt8] { box("traf", box("tfhd", words(0x2_0010, 1, size)) + runs) }
+    package static func part(_ runs: [UInt8], size: Int = 1) -> [UInt8] {
+        box("traf", box("tfhd", words(0x2_0010, 1, size)) + runs)
+    }
 
     /// What is read, by name.
     package static let all: [String: @Sendable () throws -> HostileFile] = {

@@ -14,7 +14,9 @@ extension ProtectedMovie {
     }
 
     /// What the copy of a file holds: the samples of its first track, one behind the other.
-    package static func copied(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> (samples: [UInt8], file: MP4File, bytes: [UInt8]) {
+    package static func copied(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> (
+        samples: [UInt8], file: MP4File, bytes: [UInt8]
+    ) {
         let file = try MP4File(BytesReader(bytes))
         var copy = try ClearCopy(file, keys: try await TrackDecrypter.keys(of: file, from: keys))
         var sink = BytesSink()
@@ -40,7 +42,9 @@ extension ProtectedMovie {
     }
 
     /// The clear stream of fragments that come in pieces of that many bytes, and the samples in it.
-    package static func streamed(_ bytes: [UInt8], in pieces: Int, _ keys: GivenKeys) async throws -> (samples: [UInt8], bytes: [UInt8]) {
+    package static func streamed(_ bytes: [UInt8], in pieces: Int, _ keys: GivenKeys) async throws -> (
+        samples: [UInt8], bytes: [UInt8]
+    ) {
         var fragments = ClearFragments()
         var samples: [UInt8] = []
         var stream: [UInt8] = []

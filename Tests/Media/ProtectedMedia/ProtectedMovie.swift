@@ -87,7 +87,8 @@ package struct ProtectedMovie {
     package init() {}
 
     /// Samples of all lengths around a block, by a seed.
-    package static func samples(_ seed: UInt64, hasParts: Bool, _ sizes: [Int] = [0, 1, 15, 16, 17, 33, 160, 161, 500, 1003]) -> [Sample]
+    package static func samples(_ seed: UInt64, hasParts: Bool, _ sizes: [Int] = [0, 1, 15, 16, 17, 33, 160, 161, 500, 1003])
+        -> [Sample]
     {
         var random = SplitMix(seed: seed)
         return sizes.map { size in

@@ -51,7 +51,10 @@ struct `An accession` {
         let history = PageHistory(now: test.clock.now)
         let work = IngestWork(blobs: test.service.blobs, scratch: scratch) { _ in }
         let path = EditionFiles.folder(test.directory)
-        return try EditionIngest(work, options, history: history).run(path, sourceHash: try EditionIngest.sourceHash(path) { _ in })
+        return try EditionIngest(work, options, history: history).run(
+            path,
+            sourceHash: try EditionIngest.sourceHash(path) { _ in }
+        )
     }
 
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {

@@ -70,7 +70,11 @@ package struct EditionIngest {
             let archive = try EditionArchive(path: path, limit: intake.options.archiveLimit)
             let folder = try intake.work.scratch.makeFolder()
             defer { intake.work.scratch.remove(folder) }
-            try ArchiveUnpacking(path: path, limit: intake.options.archiveLimit).unpack(archive.archive, into: folder, intake.work.progress)
+            try ArchiveUnpacking(path: path, limit: intake.options.archiveLimit).unpack(
+                archive.archive,
+                into: folder,
+                intake.work.progress
+            )
             let pages = try EditionFolder(folder, source: path)
             let warnings = try OmittedParts(archive.archive.leftOut, of: path).warnings(pages.firstPart)
             return try PageEdition(intake, pages, source: path).take(sourceHash, warnings)
