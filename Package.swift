@@ -187,6 +187,7 @@ let formatsTargets: [Target] = [
     library("Formats/CarrelMP4", bytes: true, carrel("Audio Bytes Crypto Video")),
     library("Formats/CarrelDCF", bytes: true, carrel("Bytes Crypto MP4")),
     library("Formats/CarrelTS", bytes: true, carrel("Audio Bytes Crypto Video")),
+    library("Formats/CarrelTimedText", bytes: true, carrel("Bytes MP4 XML")),
 ]
 
 // keys of a device, each back end by itself: an app links what it uses
@@ -211,13 +212,14 @@ let mediaTargets: [Target] = [
     library(
         "Media/CarrelMedia",
         bytes: true,
-        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video XML")
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video")
     ),
+    library("Media/CarrelFileSegments", bytes: true, carrel("Bytes Crypto MP4 Media TS Threads")),
     library("Media/CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
     library(
         "Media/CarrelMediaPackaging",
         bytes: true,
-        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 Media TS Video")
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS MP4 Media TS TimedText Video")
     ),
 ]
 
@@ -234,11 +236,12 @@ let publicationsTargets: [Target] = [
 
 // import and packaging of audiobooks and editions
 let audiobooksTargets: [Target] = [
+    library("Audiobooks/CarrelWorks", ["CarrelBytes"]),
     library("Audiobooks/CarrelPackager", bytes: true, carrel("Audio Bytes Crypto HLS MultiBuffer TS Threads")),
     library(
         "Audiobooks/CarrelIngest",
         bytes: true,
-        ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads Transcoding XML Zlib")
+        ["CLinux"] + carrel("Archive Audio Bytes Crypto Files JSON MP4 Packager Store Threads Transcoding Works XML Zlib")
     ),
 ]
 
@@ -264,13 +267,13 @@ let serverTargets: [Target] = [
     server(
         "Catalog",
         over: "Home WebAPI Audit Accounts",
-        "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
+        "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads Works"
     ),
     // grants of titles, and who listens now
     server(
         "Orders",
         over: "Home WebAPI Audit Throttling Accounts Catalog",
-        "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
+        "Bytes Crypto HTTP JSON Store Threads Works"
     ),
     // plans, purchases, the sources of entitlement
     server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
@@ -302,38 +305,38 @@ let serverTargets: [Target] = [
     server(
         "Streaming",
         over: "Home WebAPI Audit Accounts Catalog Orders",
-        "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
+        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Store Threads Works"
     ),
     // positions, history, bookmarks
     server(
         "Listening",
         over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
-        "Bytes Crypto HTTP Ingest JSON Metrics Store"
+        "Bytes Crypto HTTP JSON Metrics Store Works"
     ),
     // the five calls, credentials, downloads
     server(
         "EditionDelivery",
         over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
-        "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
+        "Bytes Crypto HTTP JSON Metrics Receipts Store Subscription Threads Works XML"
     ),
     // OPDS
     server(
         "Feeds",
         over: "Home WebAPI Accounts Catalog EditionDelivery",
-        "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
+        "Bytes Crypto HTTP JSON Store Subscription Works XML"
     ),
     // health, key rotation, audit search, explanations, personal data
     server(
         "Administration",
         over: "Home WebAPI Audit Accounts Catalog Orders Entitlements",
-        "Audio Bytes Crypto HTTP Ingest JSON Metrics Store Subscription Threads"
+        "Bytes Crypto HTTP JSON Metrics Store Subscription Threads Works"
     ),
     // pages for people
     server(
         "Website",
         over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Authority Streaming Listening EditionDelivery "
             + "Administration",
-        "Audio Bytes HTTP Ingest JSON Metrics Packager Store Vault"
+        "Audio Bytes HTTP JSON Metrics Packager Store Vault Works"
     ),
     // assembly, backup, jobs
     server(
@@ -381,7 +384,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -432,6 +435,7 @@ let testTargets: [Target] = [
     tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
     tests("Formats/CarrelPDFTests", carrel("JSON PDF Testing Threads")),
     tests("Formats/CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
+    tests("Formats/CarrelTimedTextTests", carrel("Bytes MP4 Testing TimedText")),
     tests("Formats/CarrelVideoTests", carrel("Bytes Testing Video")),
 
     tests(
@@ -447,18 +451,24 @@ let testTargets: [Target] = [
     tests("Rights/CarrelUpstreamTests", carrel("Bytes Crypto HTTPClient Subscription Testing Threads Upstream")),
 
     tests(
+        "Media/CarrelFileSegmentsTests",
+        ["ProtectedMedia"] + carrel("Bytes Crypto FileSegments MP4 Media TS Testing Threads Video")
+    ),
+    tests(
         "Media/CarrelMediaInspectionTests",
         ["ProtectedMedia"] + carrel("Bytes Crypto HLS JSON MP4 Media MediaInspection TS Testing")
     ),
     tests(
         "Media/CarrelMediaPackagingTests",
         ["ProtectedMedia"]
-            + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing Video")
+            + carrel(
+                "Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection MediaPackaging TS Testing TimedText Video"
+            )
     ),
     tests(
         "Media/CarrelMediaTests",
         ["ProtectedMedia"]
-            + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 Media MediaInspection TS Testing Threads Video")
+            + carrel("Audio Bytes Crypto DASH DCF FileSegments Files HLS JSON MP4 Media MediaInspection TS Testing Threads Video")
     ),
     support("Media/ProtectedMedia", bytes: true, carrel("Bytes Crypto JSON MP4 Media Testing")),
 
@@ -476,28 +486,28 @@ let testTargets: [Target] = [
     ),
     support("Publications/ProtectedPublications", bytes: true, carrel("Bytes Crypto HTTP Zlib")),
 
-    tests("Audiobooks/CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing")),
+    tests("Audiobooks/CarrelIngestTests", carrel("Audio Bytes Ingest Packager Store Testing Works")),
     tests("Audiobooks/CarrelPackagerTests", carrel("Audio Bytes Crypto HLS Packager Testing")),
 
     support(
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website"
+            "Accounts Administration Audio Audit Authority Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
     serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
     serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
     serverTests("Authority", "Authority JOSE Rights Vault"),
-    serverTests("Catalog", "Audio Ingest Packager"),
-    serverTests("Orders", "Audio EditionDelivery Ingest Listening Streaming Website"),
-    serverTests("Streaming", "Ingest Listening Streaming"),
+    serverTests("Catalog", "Ingest Packager Works"),
+    serverTests("Orders", "EditionDelivery Ingest Listening Streaming Website Works"),
+    serverTests("Streaming", "Ingest Listening Streaming Works"),
     serverTests(
         "Entitlements",
-        "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Ingest Metrics Postgres Receipts Upstream XML"
+        "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Metrics Postgres Receipts Upstream Works XML"
     ),
-    serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming XML"),
+    serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming Works XML"),
     serverTests(
         "Server",
         "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
@@ -584,7 +594,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
-        fuzz("EPUBFuzz", carrel("Bytes Ingest Zlib")),
+        fuzz("EPUBFuzz", carrel("Bytes Ingest Works Zlib")),
         fuzz("JSONFuzz", carrel("Bytes JSON")),
         fuzz("JWSFuzz", carrel("Bytes Crypto JOSE")),
         fuzz("ResponseHeadFuzz", carrel("Bytes HTTP HTTPClient")),
@@ -616,7 +626,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
-        fuzz("WebVTTFuzz", carrel("Bytes MP4 Media")),
+        fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

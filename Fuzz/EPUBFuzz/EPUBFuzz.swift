@@ -2,6 +2,7 @@
 
 import CarrelBytes
 @testable import CarrelIngest
+import CarrelWorks
 import CarrelZlib
 import Glibc
 

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 import CarrelMP4
-import CarrelMedia
+import CarrelTimedText
 
 /// No subtitles make the reader trap, and a segment made of them is read again with its cues.
 @c(LLVMFuzzerTestOneInput)

@@ -4,38 +4,30 @@ import CarrelArchive
 import CarrelAudio
 import CarrelBytes
 import CarrelPackager
-package import CarrelStore
+import CarrelStore
+import CarrelWorks
 
 /// Ingests audio files: reads their metadata, cleans the audio to frames back to back, indexes it, and cuts a sample.
 ///
 /// All calls block: run them on a dedicated thread. The results are in the blob store on return; the caller writes the catalog
 /// entry, and removes finished blobs after an error; an unfinished blob is removed.
 package struct Ingest {
-    let blobs: any BlobStore
-    /// A folder for what archives unpack to.
-    let scratch: Scratch
+    let work: IngestWork
     let options: IngestOptions
-    let progress: (IngestProgress) throws -> Void
 
     /// - Parameters:
-    ///   - blobs: the store for media, cover and sample.
-    ///   - scratch: the folder for temporary files.
+    ///   - work: the stores, the scratch folder and the progress.
     ///   - options: the operator's options.
-    ///   - progress: called every megabyte or so; throwing stops the ingest.
-    package init(
-        blobs: any BlobStore,
-        scratch: Scratch,
-        options: IngestOptions,
-        progress: @escaping (IngestProgress) throws -> Void
-    ) {
-        self.blobs = blobs
-        self.scratch = scratch
+    package init(_ work: IngestWork, _ options: IngestOptions) {
+        self.work = work
         self.options = options
-        self.progress = progress
     }
 
     /// SHA-256 over a file, or over the names and contents of a folder's files in order.
-    package func sourceHash(_ path: String) throws -> [UInt8] {
+    package static func sourceHash(
+        _ path: String,
+        progress: @escaping (IngestProgress) throws -> Void
+    ) throws -> [UInt8] {
         guard SourceFile.isFolder(path) else {
             return try SourceHash.of(try SourceFile(path: path, name: path), progress: progress)
         }
@@ -53,9 +45,9 @@ package struct Ingest {
         guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else {
             return try take(SourceParts(file: file), path, sourceHash)
         }
-        let folder = try scratch.makeFolder()
-        defer { scratch.remove(folder) }
-        let leftOut = try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
+        let folder = try work.scratch.makeFolder()
+        defer { work.scratch.remove(folder) }
+        let leftOut = try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, work.progress)
         let warnings = try OmittedParts(leftOut, of: path).warnings { $0.first { SourceParts.isSound($0.parts) } }
         return try take(SourceParts(folder: folder, name: path), path, sourceHash, warnings)
     }
@@ -66,14 +58,14 @@ package struct Ingest {
         _ sourceHash: [UInt8],
         _ omissions: [String] = []
     ) throws -> IngestedTitle {
-        let recording = try Recording.make(of: parts, ingest: self)
+        let recording = try Recording.make(of: parts, work, options)
         var warnings = omissions + recording.warnings
         var metadata = try recording.metadata {
             try options.overrides.title ?? options.untitled.title(of: path)
         }
         metadata.apply(options.overrides)
         let cover = try cover(of: recording, parts, &warnings)
-        let sample = try SampleExtractor(blobs: blobs, scratch: scratch, progress: progress).make(
+        let sample = try SampleExtractor(work: work).make(
             of: recording.index,
             media: recording.media,
             chapters: metadata.chapters,
@@ -96,35 +88,11 @@ package struct Ingest {
         _ parts: SourceParts,
         _ warnings: inout [String]
     ) throws -> (blob: BlobID, mediaType: String)? {
-        if let path = options.overrides.coverPath { return try Self.keepCover(path, in: blobs) }
+        if let path = options.overrides.coverPath { return try IngestWork.keepCover(path, in: work.blobs) }
         var cover = recording.tags.lazy.compactMap(\.cover).first
-        if let path = parts.coverPath, let beside = try? Self.picture(path) {
+        if let path = parts.coverPath, let beside = try? IngestWork.picture(path) {
             cover = beside
         }
-        return try cover.flatMap { try Self.keep($0, in: blobs) }
-    }
-
-    /// Keeps the picture in a file as a cover.
-    ///
-    /// - Throws: ``IngestError`` `ingest.malformed` unless browsers show it.
-    package static func keepCover(_ path: String, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String) {
-        guard let picture = try picture(path), let kept = try keep(picture, in: blobs) else {
-            throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")
-        }
-        return kept
-    }
-
-    /// Nil for a picture that browsers do not show.
-    static func keep(_ cover: AudioTags.Cover, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String)? {
-        guard cover.mediaType != "image/bmp" else { return nil }
-        let writer = try blobs.writer()
-        try writer.append(cover.bytes.rawSpan)
-        return (try writer.finish(), cover.mediaType)
-    }
-
-    static func picture(_ path: String) throws -> AudioTags.Cover? {
-        let file = try SourceFile(path: path, name: path)
-        guard file.size <= Int64(AudioTags.Cover.limit) else { return nil }
-        return AudioTags.Cover(try file.bytes(0..<file.size))
+        return try cover.flatMap { try work.keep($0) }
     }
 }

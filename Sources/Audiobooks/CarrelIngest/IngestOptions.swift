@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelAudio
+package import CarrelWorks
 
 /// An operator's options for one ingest.
 package struct IngestOptions: Sendable {
     /// Values set here override the source's own metadata.
-    package var overrides = Overrides()
+    package var overrides = MetadataOverrides()
     /// Seconds that a segment should last; it ends on the nearest frame.
     package var segmentSeconds: Double = 10
     /// The longest sample in seconds; 0 makes none.
@@ -18,26 +18,6 @@ package struct IngestOptions: Sendable {
     package var untitled = MissingTitlePolicy.fileName
     /// Bytes that an archive may unpack to.
     package var archiveLimit: Int64 = 16 << 30
-
-    package struct Overrides: Sendable {
-        package var title: String?
-        package var subtitle: String?
-        package var authors: [String] = []
-        package var narrators: [String] = []
-        package var publisher: String?
-        package var language: String?
-        package var description: String?
-        package var isbn: ISBN?
-        /// A JPEG, PNG, GIF or WebP file.
-        package var coverPath: String?
-
-        package init() {}
-
-        package var isEmpty: Bool {
-            title == nil && subtitle == nil && authors.isEmpty && narrators.isEmpty && publisher == nil && language == nil
-                && description == nil && isbn == nil
-        }
-    }
 
     package init() {}
 

@@ -2,6 +2,7 @@
 
 package import CarrelPackager
 package import CarrelStore
+package import CarrelWorks
 
 /// The result of an ingest: blobs in the store, and the facts for the catalog.
 package struct IngestedTitle: Sendable {

@@ -4,6 +4,7 @@ import CarrelAudio
 import CarrelBytes
 import CarrelPackager
 import CarrelStore
+import CarrelWorks
 
 /// The audio of a title in the store, with the metadata of its parts.
 struct Recording {
@@ -15,21 +16,16 @@ struct Recording {
     let chapters: [TitleMetadata.Chapter]
     var warnings: [String]
 
-    /// The facts of a part once its frames are in the stream.
-    struct Part {
-        var name: String
-        var tags: AudioTags
-        /// Samples of the stream before this part.
-        var startSample: Int64
-        /// Samples at the part's start that its encoder added.
-        var delay: Int
-        /// Samples at the part's end that its encoder added.
-        var padding: Int
-    }
-
-    /// Cleans, joins and indexes the parts: unchanged if they share one format, transcoded to AAC if they do not or if Carrel
-    /// cannot read them itself.
-    static func make(of parts: SourceParts, ingest: Ingest) throws -> Recording {
+    /// Cleans, joins and indexes the parts: as they are where they share one format, transcoded to AAC where they do not or
+    /// where Carrel does not read them itself.
+    ///
+    /// - Parameters:
+    ///   - parts: the files, in playing order.
+    ///   - work: receives the media blob and the progress.
+    ///   - options: the duration of segments, and the treatment of truncated files.
+    /// - Returns: the recording.
+    /// - Throws: ``IngestError``; what `work.progress` throws.
+    static func make(of parts: SourceParts, _ work: IngestWork, _ options: IngestOptions) throws -> Recording {
         var kinds: [SourceKind] = []
         for file in parts.files {
             kinds.append(try SourceKind.of(file))
@@ -38,9 +34,9 @@ struct Recording {
         let formats = Set(kinds.map(\.format))
         if formats.count == 1, let format = formats.first ?? nil {
             do {
-                return try record(parts, kinds, format, ingest)
-            } catch is FormatChange {
-                // A later frame has another sample rate or number of channels: only transcoding can join it to one stream.
+                return try record(parts, kinds, format, work, options)
+            } catch is SourceKind.FormatChange {
+                // A later frame has another sample rate or number of channels: only transcoding makes one stream of it.
             }
         }
         let target = try transcodedFormat(for: kinds.map(\.source), named: parts.name)
@@ -49,7 +45,7 @@ struct Recording {
             file.rest()
             return SourceKind.foreign(part)
         }
-        return try record(parts, foreign, target, ingest)
+        return try record(parts, foreign, target, work, options)
     }
 
     /// AAC-LC at the highest rate and with the most channels that a source has, up to 48 kHz and stereo.
@@ -65,23 +61,21 @@ struct Recording {
         throw IngestError(.malformed, name, "cannot be transcoded to AAC")
     }
 
-    /// A part's format changes on the way.
-    struct FormatChange: Error {}
-
     private static func record(
         _ parts: SourceParts,
         _ kinds: [SourceKind],
         _ format: AudioFormat,
-        _ ingest: Ingest
+        _ work: IngestWork,
+        _ options: IngestOptions
     ) throws -> Recording {
         let stream = try ElementaryStream(
             format: format,
-            segmentSeconds: ingest.options.segmentSeconds,
-            blobs: ingest.blobs
+            segmentSeconds: options.segmentSeconds,
+            blobs: work.blobs
         )
         let total = parts.files.reduce(0) { $0 + $1.size }
         var done: Int64 = 0
-        var made: [Part] = []
+        var made: [RecordedPart] = []
         var hasCover = false
         var warnings: [String] = []
         for (file, kind) in zip(parts.files, kinds) {
@@ -89,12 +83,12 @@ struct Recording {
             let phase: IngestProgress.Phase = if case .foreign = kind { .transcoding } else { .indexing }
             func advance(_ bytes: Int) throws {
                 inPart = min(file.size, inPart + Int64(bytes))
-                try ingest.progress(IngestProgress(phase: phase, done: done + inPart, total: total))
+                try work.progress(IngestProgress(phase: phase, done: done + inPart, total: total))
             }
             var part = try kind.read(
                 file,
                 into: stream,
-                allowTruncated: ingest.options.allowTruncated,
+                allowTruncated: options.allowTruncated,
                 warnings: &warnings,
                 progress: advance
             )
@@ -120,7 +114,7 @@ struct Recording {
     }
 
     /// The chapters that the parts name themselves, or else one for each of several parts.
-    private static func chapters(of parts: [Part], rate: Double, firstDelay: Int) -> [TitleMetadata.Chapter] {
+    private static func chapters(of parts: [RecordedPart], rate: Double, firstDelay: Int) -> [TitleMetadata.Chapter] {
         var chapters: [TitleMetadata.Chapter] = []
         for (number, part) in parts.enumerated() {
             let start = Double(part.startSample + Int64(part.delay - firstDelay)) / rate * 1000

@@ -4,12 +4,11 @@ import CarrelAudio
 import CarrelBytes
 import CarrelPackager
 import CarrelStore
+import CarrelWorks
 
 /// Cuts the free sample of a title: an MP3 file of at most a minute.
 struct SampleExtractor {
-    let blobs: any BlobStore
-    let scratch: Scratch
-    let progress: (IngestProgress) throws -> Void
+    let work: IngestWork
 
     /// Bits per second of a sample that has to be encoded, in thousands.
     private static let bitrate = 64
@@ -32,9 +31,9 @@ struct SampleExtractor {
         let start = starts.first { $0 >= 30 && $0 <= latest } ?? 0
         let frames = try frames(from: start, seconds: min(seconds, 600), index, media)
         guard frames.count > 0 else { return nil }
-        try progress(IngestProgress(phase: .sampling, done: 0, total: 0))
+        try work.progress(IngestProgress(phase: .sampling, done: 0, total: 0))
         let milliseconds = Int64(frames.count) * Int64(index.format.samplesPerFrame) * 1000 / Int64(index.format.sampleRate)
-        let writer = try blobs.writer()
+        let writer = try work.blobs.writer()
         if case .mp3 = index.format.codec {
             try writer.append(frames.bytes.rawSpan)
         } else {
@@ -63,7 +62,7 @@ struct SampleExtractor {
             let to = index.segmentNumber(atSample: (first + Int64(count) - 1) * Int64(perFrame))
         else { return ([], 0) }
         let segment = index.segment(from)
-        let blob = try blobs.open(media)
+        let blob = try work.blobs.open(media)
         let start = segment.byteRange.lowerBound
         let bytes = try blob.bytes(at: start, count: Int(index.segment(to).byteRange.upperBound - start))
         var (at, begin) = (0, 0)
@@ -77,8 +76,8 @@ struct SampleExtractor {
 
     /// Makes an MP3 file of ADTS frames.
     private func encode(_ frames: [UInt8], _ body: (RawSpan) throws -> Void) throws {
-        let folder = try scratch.makeFolder()
-        defer { scratch.remove(folder) }
+        let folder = try work.scratch.makeFolder()
+        defer { work.scratch.remove(folder) }
         let path = "\(folder)/sample.aac"
         try ScratchFile(at: path, name: "the sample").append(frames.rawSpan)
         try Transcoder(source: try SourceFile(path: path, name: "the sample")).mp3(bitrate: Self.bitrate, body)

@@ -12,7 +12,10 @@ enum SourceKind {
     /// Anything else: ffmpeg reads it, and it becomes AAC.
     case foreign(TranscodedPart)
 
-    /// The format of the part's elementary stream; nil if it must be transcoded.
+    /// The format of a part changes within it.
+    struct FormatChange: Error {}
+
+    /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
     var format: AudioFormat? {
         switch self {
         case .mp3(let format): format
@@ -48,14 +51,14 @@ enum SourceKind {
         allowTruncated: Bool,
         warnings: inout [String],
         progress: (Int) throws -> Void
-    ) throws -> Recording.Part {
+    ) throws -> RecordedPart {
         let start = stream.sampleCount
         switch self {
         case .mp3:
             let part = try MP3Part(file, progress: progress) { try stream.append($0, count: $1) }
-            if part.summary.inconsistency != nil { throw Recording.FormatChange() }
+            if part.summary.inconsistency != nil { throw FormatChange() }
             try part.checkWhole(allowTruncated: allowTruncated, warnings: &warnings)
-            return Recording.Part(
+            return RecordedPart(
                 name: file.name,
                 tags: part.tags,
                 startSample: start,
@@ -64,7 +67,7 @@ enum SourceKind {
             )
         case .mp4(let part):
             try part.read(into: stream, allowTruncated: allowTruncated, warnings: &warnings, progress: progress)
-            return Recording.Part(
+            return RecordedPart(
                 name: file.name,
                 tags: try part.tags(),
                 startSample: start,

@@ -69,7 +69,7 @@ struct TranscodedPart {
         allowTruncated: Bool,
         warnings: inout [String],
         progress: (Int) throws -> Void
-    ) throws -> Recording.Part {
+    ) throws -> RecordedPart {
         let start = stream.sampleCount
         var frames = FrameAssembly(format: stream.format)
         // The read position in the source is unknown: the output, at about a quarter of its size, measures the progress.
@@ -98,7 +98,7 @@ struct TranscodedPart {
         }
         var tags = tags
         if hasPicture { tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) } }
-        return Recording.Part(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
+        return RecordedPart(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
     }
 
     /// The time at which the file ends too early; nil if it seems whole. ffmpeg takes an early end for the end.

@@ -7,24 +7,17 @@ package import CarrelMP4
 
 /// The contents of a media file, for people and programs: nothing is decrypted, and no key is shown.
 package enum MediaInspection {
-    /// How much of the media is read.
-    package enum Extent: Sendable, Hashable {
-        /// All that the facts need: of a transport stream, every packet.
-        case whole
-        /// Headers and indexes, and of long media without them the beginning and the end: for files that are far away.
-        case ends
-    }
-
-    /// Inspects a file. Blocks.
+    /// Looks into a file. Blocks.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - name: the name of the file, for errors.
     ///   - extent: how much of the media is read.
-    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its
-    ///   kind.
-    /// - Throws: the errors of the reader; `unsupported` if it is of no known kind; `Malformed` if it is damaged.
-    package static func describe(_ reader: any ByteReader, name: String = "the file", extent: Extent = .whole) throws -> JSON {
+    /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
+    /// - Throws: what the reader throws; `unsupported` when it is of no known kind; `Malformed` when it is damaged.
+    package static func describe(_ reader: any ByteReader, name: String = "the file", extent: InspectionExtent = .whole) throws
+        -> JSON
+    {
         let file = try MediaFile(reader)
         switch file.container {
         case .dcf: return try DCFInspection.describe(reader, file)

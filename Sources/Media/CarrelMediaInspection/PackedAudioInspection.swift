@@ -29,8 +29,8 @@ struct PackedAudioInspection {
         func isLike(_ other: Frame) -> Bool { format == other.format && sampleRate == other.sampleRate }
     }
 
-    /// Inspects a file; nil if it is not packed audio.
-    static func describe(_ reader: any ByteReader, _ extent: MediaInspection.Extent) throws -> JSON? {
+    /// Looks into a file; nil when it is not packed audio.
+    static func describe(_ reader: any ByteReader, _ extent: InspectionExtent) throws -> JSON? {
         var at: Int64 = 0
         var tags: AudioTags?
         var timestamp: UInt64?
@@ -132,7 +132,7 @@ struct PackedAudioInspection {
         from start: Int64,
         _ first: Frame,
         _ head: [UInt8],
-        _ extent: MediaInspection.Extent
+        _ extent: InspectionExtent
     ) throws -> Double? {
         if first.format == "MP3", let duration = MP3Length.duration(head.rawSpan, byteCount: reader.length - start) {
             return duration

@@ -52,7 +52,7 @@ struct TransportStreamInspection {
         layout = Layout(lead: lead)
     }
 
-    static func describe(_ reader: any ByteReader, _ file: MediaFile, _ extent: MediaInspection.Extent) throws -> JSON {
+    static func describe(_ reader: any ByteReader, _ file: MediaFile, _ extent: InspectionExtent) throws -> JSON {
         let first = try reader.readAll(0..<1)
         var inspection = TransportStreamInspection(lead: first[0] == TransportPacket.syncByte ? 0 : 4)
         let distance = inspection.layout.distance

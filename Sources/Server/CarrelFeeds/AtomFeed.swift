@@ -4,9 +4,9 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelEditionDelivery
 import CarrelHTTP
-import CarrelIngest
 import CarrelSubscription
 import CarrelWebAPI
+import CarrelWorks
 import CarrelXML
 
 /// An acquisition feed of editions (OPDS 1.2 over RFC 4287), for the apps of Pugpig: with tombstones (RFC 6721) for withdrawn

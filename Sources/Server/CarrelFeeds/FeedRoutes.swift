@@ -6,11 +6,11 @@ import CarrelCatalog
 import CarrelEditionDelivery
 import CarrelHTTP
 import CarrelHome
-import CarrelIngest
 import CarrelJSON
 import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
+import CarrelWorks
 import CarrelXML
 
 /// `/opds/…`: the catalog of editions, as OPDS 1.2 and as OPDS 2.0.

@@ -4,9 +4,9 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelEditionDelivery
 import CarrelHTTP
-import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// An edition as a publication of OPDS 2.0.
 struct Publication {

@@ -4,11 +4,11 @@ package import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
-import CarrelIngest
 package import CarrelJSON
 import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
+import CarrelWorks
 
 /// The listening history of an account: each title once, with its last position, most recent first.
 package struct ListeningHistory: Sendable {

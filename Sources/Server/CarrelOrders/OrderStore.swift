@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 package import CarrelBytes
 import CarrelHome
 package import CarrelStore

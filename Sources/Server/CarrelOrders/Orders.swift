@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelAccounts
-import CarrelAudio
 package import CarrelAudit
-import CarrelIngest
 package import CarrelBytes
 import CarrelCatalog
 package import CarrelCrypto
 package import CarrelHome
 package import CarrelStore
 import CarrelThreads
+import CarrelWorks
 
 /// Orders: created, listed, ended. Each has its own content key, wrapped at rest.
 package final class Orders: Sendable {

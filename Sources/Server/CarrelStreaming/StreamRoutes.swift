@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
-import CarrelIngest
 import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
@@ -13,6 +12,7 @@ import CarrelMetrics
 import CarrelOrders
 import CarrelPackager
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/v1/stream/hls/{orderId}/…`: playlists, segments, keys, chapters and covers.
 struct StreamRoutes {

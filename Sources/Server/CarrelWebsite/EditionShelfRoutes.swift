@@ -5,9 +5,9 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelEditionDelivery
 import CarrelHTTP
-import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/v1/shelf/editions`: the editions of the bookshelf, next to audiobooks. Requests come from an account's own browser.
 struct EditionShelfRoutes {

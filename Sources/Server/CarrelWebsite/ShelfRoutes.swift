@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
-import CarrelPackager
-import CarrelIngest
 import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
@@ -11,9 +9,11 @@ import CarrelHome
 import CarrelJSON
 import CarrelListening
 import CarrelOrders
+import CarrelPackager
 import CarrelStore
 import CarrelStreaming
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/v1/shelf…`: the data of the bookshelf and the listening page. Requests come from an account's own browser, or from a
 /// visitor's if there is a guest account; bookmarks require an account.

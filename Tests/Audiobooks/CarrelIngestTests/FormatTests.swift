@@ -5,6 +5,7 @@ import CarrelBytes
 import CarrelIngest
 import CarrelPackager
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// Formats that are kept unchanged, and formats that become AAC because they cannot be joined to one stream.

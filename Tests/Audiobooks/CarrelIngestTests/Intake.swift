@@ -22,9 +22,9 @@ struct Intake {
     func take(_ path: String, _ configure: (inout IngestOptions) -> Void = { _ in }) throws -> IngestedTitle {
         var options = IngestOptions()
         configure(&options)
-        let ingest = Ingest(blobs: blobs, scratch: Scratch(directory.file("scratch")), options: options) { _ in }
+        let work = IngestWork(blobs: blobs, scratch: Scratch(directory.file("scratch"))) { _ in }
         defer { #expect(scratchFiles == [], "the scratch folder is empty") }
-        return try ingest.run(path, sourceHash: try ingest.sourceHash(path))
+        return try Ingest(work, options).run(path, sourceHash: try Ingest.sourceHash(path) { _ in })
     }
 
     /// The error with which the ingest refuses a source.

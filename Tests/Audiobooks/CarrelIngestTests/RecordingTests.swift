@@ -25,11 +25,11 @@ struct `A set of parts` {
         var options = IngestOptions()
         options.sampleSeconds = 0
         let scratch = Scratch(intake.directory.file("scratch"))
-        let ingest = Ingest(blobs: intake.blobs, scratch: scratch, options: options) { _ in }
+        let work = IngestWork(blobs: intake.blobs, scratch: scratch) { _ in }
         let parts = try SourceParts(folder: folder, name: "book")
-        let recording = try Recording.make(of: parts, ingest: ingest)
+        let recording = try Recording.make(of: parts, work, options)
         #expect(recording.tags.map { $0.cover != nil } == [true, false, false])
-        let cover = try #require(try ingest.run(folder, sourceHash: []).cover)
+        let cover = try #require(try Ingest(work, options).run(folder, sourceHash: []).cover)
         #expect(try intake.bytes(of: cover.blob) == recording.tags[0].cover?.bytes)
     }
 

@@ -2,6 +2,7 @@
 
 import CarrelIngest
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// An audiobook's title and credits, from its file.

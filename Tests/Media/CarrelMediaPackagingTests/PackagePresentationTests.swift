@@ -6,6 +6,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
 import CarrelTesting
+import CarrelTimedText
 import ProtectedMedia
 import Testing
 

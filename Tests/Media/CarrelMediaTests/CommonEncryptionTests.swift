@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 private typealias Movie = ProtectedMovie

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelMP4
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 /// A reader's results for a stream, without the pieces of data that belong to no sample.

@@ -13,6 +13,7 @@ import CarrelServer
 import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// Requests of an ingest outside the server process.
@@ -39,8 +40,8 @@ struct `An accession` {
         var options = IngestOptions()
         options.overrides.title = "Hush \u{2028}\n\"quoted\""
         let scratch = Scratch(test.directory.file("scratch"))
-        let ingest = Ingest(blobs: test.service.blobs, scratch: scratch, options: options) { _ in }
-        return try ingest.run(path, sourceHash: try ingest.sourceHash(path))
+        let work = IngestWork(blobs: test.service.blobs, scratch: scratch) { _ in }
+        return try Ingest(work, options).run(path, sourceHash: try Ingest.sourceHash(path) { _ in })
     }
 
     private func pages(_ test: TestService) throws -> IngestedEdition {
@@ -48,9 +49,12 @@ struct `An accession` {
         options.samples = ["pages/2.html"]
         let scratch = Scratch(test.directory.file("scratch"))
         let history = PageHistory(now: test.clock.now)
-        let ingest = EditionIngest(blobs: test.service.blobs, scratch: scratch, options: options, history: history) { _ in }
+        let work = IngestWork(blobs: test.service.blobs, scratch: scratch) { _ in }
         let path = EditionFiles.folder(test.directory)
-        return try ingest.run(path, sourceHash: try EditionIngest.sourceHash(path) { _ in })
+        return try EditionIngest(work, options, history: history).run(
+            path,
+            sourceHash: try EditionIngest.sourceHash(path) { _ in }
+        )
     }
 
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {

@@ -9,6 +9,7 @@ import CarrelPackager
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWorks
 import Glibc
 import Testing
 

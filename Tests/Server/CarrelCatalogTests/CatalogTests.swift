@@ -11,6 +11,7 @@ import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import CarrelThreads
+import CarrelWorks
 import Glibc
 import Testing
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
@@ -14,6 +13,7 @@ import CarrelServerTesting
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting
+import CarrelWorks
 import Glibc
 import Testing
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
 import CarrelHTTP
@@ -9,6 +8,7 @@ import CarrelJSON
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 @Suite(.onBothDatabases)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
 import CarrelHome
@@ -8,6 +7,7 @@ import CarrelIngest
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 @Suite(.onBothDatabases)

@@ -2,13 +2,13 @@
 
 import CarrelBytes
 import CarrelHTTP
-import CarrelIngest
 import CarrelJSON
 import CarrelOrders
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
 import CarrelThreads
+import CarrelWorks
 import Glibc
 import Testing
 

@@ -11,6 +11,7 @@ import CarrelStore
 import CarrelSubscription
 import CarrelTesting
 import CarrelThreads
+import CarrelWorks
 import Glibc
 import Testing
 

@@ -6,11 +6,11 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelHTTP
 import CarrelHTTPServer
-import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWorks
 import CarrelXML
 import Testing
 

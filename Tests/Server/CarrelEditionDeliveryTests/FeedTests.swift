@@ -14,6 +14,7 @@ import CarrelStore
 import CarrelStreaming
 import CarrelSubscription
 import CarrelTesting
+import CarrelWorks
 import CarrelXML
 import Testing
 

@@ -8,7 +8,6 @@ import CarrelCrypto
 import CarrelEditionDelivery
 import CarrelEntitlements
 import CarrelHTTP
-import CarrelIngest
 import CarrelJSON
 import CarrelPasswordHash
 import CarrelServer
@@ -16,6 +15,7 @@ import CarrelServerTesting
 import CarrelStreaming
 import CarrelSubscription
 import CarrelTesting
+import CarrelWorks
 import CarrelXML
 import Testing
 

@@ -7,7 +7,6 @@ import CarrelEditionDelivery
 import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelHTTPServer
-import CarrelIngest
 import CarrelJSON
 import CarrelMetrics
 import CarrelPasswordHash
@@ -17,6 +16,7 @@ import CarrelStore
 import CarrelSubscription
 import CarrelThreads
 import CarrelUpstream
+import CarrelWorks
 import Testing
 
 private let active = #"{"state": "active", "message": "Gold"}"#

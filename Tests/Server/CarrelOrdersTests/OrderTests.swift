@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
-import CarrelAudio
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
@@ -12,6 +11,7 @@ import CarrelOrders
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 @Suite(.onBothDatabases)

@@ -3,10 +3,10 @@
 import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto
-package import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+package import CarrelWorks
 
 extension TestService {
     /// Editions without content, by their product ids and with their titles.

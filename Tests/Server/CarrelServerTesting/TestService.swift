@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 package import CarrelBytes
 package import CarrelCatalog
 import CarrelCrypto
@@ -14,6 +13,7 @@ import CarrelPostgres
 package import CarrelServer
 import CarrelStore
 package import CarrelTesting
+import CarrelWorks
 
 /// A service on a home of its own, with a clock that the test moves: all of it, or the capabilities that the test is about.
 package struct TestService {

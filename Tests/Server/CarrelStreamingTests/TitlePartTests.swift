@@ -11,6 +11,7 @@ import CarrelServer
 import CarrelServerTesting
 import CarrelStreaming
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 /// The parts of a title in addition to its audio: chapters, cover, and the listener's position.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelArchive
-import CarrelAudio
 import CarrelBytes
+import CarrelWorks
 import CarrelXML
 
 /// The content of an EPUB's package document (EPUB 3.3 §5, OPF 2.0.1).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelWorks
 import CarrelXML
 
 /// The feed of an edition's pages (RFC 4287), stored next to them as `content.xml`: the order in which an app shows them.

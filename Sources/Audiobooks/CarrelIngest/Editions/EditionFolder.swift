@@ -2,6 +2,7 @@
 
 import CarrelArchive
 import CarrelFiles
+import CarrelWorks
 import Glibc
 
 /// The files of a folder that make up an edition.
@@ -29,7 +30,7 @@ struct EditionFolder {
         try ResourceName.refuseClashes(files.lazy.map(\.path), in: source)
         stripWrapper()
         for file in files {
-            if let fault = ResourceName.fault(file.path) {
+            if let fault = EditionResource.fault(inPath: file.path) {
                 throw IngestError(.archive, source, "the name of \"\(file.path)\" \(fault)")
             }
         }

@@ -4,7 +4,8 @@ import CarrelArchive
 import CarrelAudio
 import CarrelBytes
 import CarrelCrypto
-package import CarrelStore
+import CarrelStore
+package import CarrelWorks
 
 /// Ingests an edition: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
 ///
@@ -12,30 +13,14 @@ package import CarrelStore
 /// refused, with their kind and place. Pages go into one blob, a ZIP archive without compression, so that each page is one range
 /// of the file, and apps download the whole file. All calls block, and memory does not grow with the source.
 package struct EditionIngest {
-    let blobs: any BlobStore
-    let scratch: Scratch
-    let options: EditionOptions
-    let history: PageHistory
-    let progress: (IngestProgress) throws -> Void
+    private let intake: EditionIntake
 
     /// - Parameters:
-    ///   - blobs: the store for the edition and its cover.
-    ///   - scratch: the folder for temporary files.
+    ///   - work: the stores, the scratch folder and the progress.
     ///   - options: the operator's options.
-    ///   - history: the times of changes of the product's pages, and the current time.
-    ///   - progress: called every megabyte or so; throwing stops the ingest.
-    package init(
-        blobs: any BlobStore,
-        scratch: Scratch,
-        options: EditionOptions,
-        history: PageHistory,
-        progress: @escaping (IngestProgress) throws -> Void
-    ) {
-        self.blobs = blobs
-        self.scratch = scratch
-        self.options = options
-        self.history = history
-        self.progress = progress
+    ///   - history: when the product's pages changed, and the time now.
+    package init(_ work: IngestWork, _ options: EditionOptions, history: PageHistory) {
+        intake = EditionIntake(work: work, options: options, history: history)
     }
 
     /// The kind of a path's content; nil unless it is an edition.
@@ -76,19 +61,23 @@ package struct EditionIngest {
     /// - Throws: ``IngestError`` with the error and its place.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedEdition {
         switch try Self.kind(of: path) {
-        case .ebook: return try EPUBFile(self, path).take(sourceHash)
-        case .pdf: return try PDFFile(self, path).take(sourceHash)
+        case .ebook: return try EPUBFile(intake, path).take(sourceHash)
+        case .pdf: return try PDFFile(intake, path).take(sourceHash)
         case .edition:
             if SourceFile.isFolder(path) {
-                return try PageEdition(self, try EditionFolder(path, source: path), source: path).take(sourceHash)
+                return try PageEdition(intake, try EditionFolder(path, source: path), source: path).take(sourceHash)
             }
-            let archive = try EditionArchive(path: path, limit: options.archiveLimit)
-            let folder = try scratch.makeFolder()
-            defer { scratch.remove(folder) }
-            try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(archive.archive, into: folder, progress)
+            let archive = try EditionArchive(path: path, limit: intake.options.archiveLimit)
+            let folder = try intake.work.scratch.makeFolder()
+            defer { intake.work.scratch.remove(folder) }
+            try ArchiveUnpacking(path: path, limit: intake.options.archiveLimit).unpack(
+                archive.archive,
+                into: folder,
+                intake.work.progress
+            )
             let pages = try EditionFolder(folder, source: path)
             let warnings = try OmittedParts(archive.archive.leftOut, of: path).warnings(pages.firstPart)
-            return try PageEdition(self, pages, source: path).take(sourceHash, warnings)
+            return try PageEdition(intake, pages, source: path).take(sourceHash, warnings)
         case nil:
             throw IngestError(
                 .notEdition,
@@ -97,39 +86,5 @@ package struct EditionIngest {
                 hint: "an edition is an EPUB or PDF file, or a folder or ZIP archive with pages of HTML"
             )
         }
-    }
-
-    /// Stores a file unchanged, with its one resource.
-    func takeWhole(_ file: SourceFile, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
-        let writer = try blobs.writer()
-        var hash = SHA256.Stream()
-        try file.forEachWindow { window in
-            try writer.append(window)
-            hash.update(window)
-            try progress(IngestProgress(phase: .indexing, done: writer.byteCount, total: file.size))
-        }
-        let name = "\(options.productID).\(suffix)"
-        let resource = EditionResource(
-            path: name,
-            mediaType: ResourceType.of(name),
-            offset: 0,
-            byteCount: writer.byteCount,
-            digest: String(Hex.encode(hash.finish()).prefix(32)),
-            changedAt: history.now,
-            isSample: false
-        )
-        return (try writer.finish(), resource)
-    }
-
-    /// Refuses patterns of samples if nothing can be a sample.
-    func refuseSamples(_ path: String) throws(IngestError) {
-        guard let pattern = options.samples.first else { return }
-        throw IngestError(.notEdition, path, "is one file, of which \"\(pattern)\" cannot be open to everybody")
-    }
-
-    /// The operator's image, or the source's own.
-    func cover(_ own: () throws -> [UInt8]?) throws -> (blob: BlobID, mediaType: String)? {
-        if let path = options.overrides.coverPath { return try Ingest.keepCover(path, in: blobs) }
-        return try own().flatMap { AudioTags.Cover($0) }.flatMap { try Ingest.keep($0, in: blobs) }
     }
 }

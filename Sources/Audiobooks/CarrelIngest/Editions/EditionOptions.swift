@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import CarrelWorks
+
 /// An operator's options for one ingest of an edition.
 package struct EditionOptions: Sendable {
     /// The product id in the apps; see ``fault(inProductID:)``.
     package var productID: String
     /// Values set here override the source's own metadata.
-    package var overrides = IngestOptions.Overrides()
+    package var overrides = MetadataOverrides()
     /// The treatment of a source without a title.
     package var untitled = MissingTitlePolicy.fileName
     /// The resources that are open to everyone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelStore
+package import CarrelWorks
 
 /// The result of an ingest of an edition: blobs in the store, and the facts for the catalog.
 package struct IngestedEdition: Sendable {

@@ -2,18 +2,19 @@
 
 import CarrelAudio
 import CarrelBytes
-import CarrelZlib
 import CarrelCrypto
 import CarrelStore
+import CarrelWorks
+import CarrelZlib
 
 /// Pages of HTML with their resources, to be stored in one blob.
 struct PageEdition {
-    private let ingest: EditionIngest
+    private let intake: EditionIntake
     private let folder: EditionFolder
     private let source: String
 
-    init(_ ingest: EditionIngest, _ folder: EditionFolder, source: String) {
-        self.ingest = ingest
+    init(_ intake: EditionIntake, _ folder: EditionFolder, source: String) {
+        self.intake = intake
         self.folder = folder
         self.source = source
     }
@@ -25,13 +26,13 @@ struct PageEdition {
         }
         try checkSamples(files.map(\.path))
         let heads = try heads(files)
-        var metadata = TitleMetadata(title: try heads[entry]?.title ?? ingest.options.untitled.title(of: source))
+        var metadata = TitleMetadata(title: try heads[entry]?.title ?? intake.options.untitled.title(of: source))
         metadata.authors = heads[entry]?.author.map { [$0] } ?? []
         metadata.description = heads[entry]?.description
         metadata.language = heads[entry]?.language
-        metadata.apply(ingest.options.overrides)
+        metadata.apply(intake.options.overrides)
         let package = try pack(files, entry, heads, metadata)
-        let cover = try ingest.cover { try Self.cover(files) }
+        let cover = try intake.cover { try Self.cover(files) }
         return IngestedEdition(
             kind: .edition,
             metadata: metadata,
@@ -53,7 +54,7 @@ struct PageEdition {
 
     /// A pattern that fits nothing is a mistake that would lock what should be open.
     private func checkSamples(_ paths: [String]) throws(IngestError) {
-        for pattern in ingest.options.samples {
+        for pattern in intake.options.samples {
             let compiled = PathPattern(pattern)
             guard paths.contains(where: { compiled.matches($0) }) else {
                 throw IngestError(.notEdition, source, "has nothing that the sample \"\(pattern)\" fits")
@@ -77,8 +78,8 @@ struct PageEdition {
         _ heads: [String: PageHead],
         _ metadata: TitleMetadata
     ) throws -> (blob: BlobID, byteCount: Int64, resources: [EditionResource]) {
-        let samples = ingest.options.samples.map { PathPattern($0) }
-        var writer = PackageWriter(try ingest.blobs.writer())
+        let samples = intake.options.samples.map { PathPattern($0) }
+        var writer = PackageWriter(try intake.work.blobs.writer())
         var resources: [EditionResource] = []
         var times: [String: Instant] = [:]
         for (number, file) in files.enumerated() {
@@ -99,7 +100,7 @@ struct PageEdition {
             }
             guard copied.value == crc.value else { throw IngestError(.unreadable, file.path, "changed while it was read") }
             let digest = String(Hex.encode(hash.finish()).prefix(32))
-            let changedAt = ingest.history.changedAt(file.path, digest: digest)
+            let changedAt = intake.history.changedAt(file.path, digest: digest)
             times[file.path] = changedAt
             resources.append(
                 EditionResource(
@@ -112,7 +113,7 @@ struct PageEdition {
                     isSample: samples.contains { $0.matches(file.path) }
                 )
             )
-            try ingest.progress(IngestProgress(phase: .indexing, done: Int64(number + 1), total: Int64(files.count)))
+            try intake.work.progress(IngestProgress(phase: .indexing, done: Int64(number + 1), total: Int64(files.count)))
         }
         if !files.contains(where: { $0.path.lowercased() == EditionFeed.path }) {
             let pages = ([entry] + files.map(\.path).filter { ResourceType.isPage($0) && $0 != entry }).map {
@@ -120,13 +121,13 @@ struct PageEdition {
                     path: $0,
                     title: heads[$0]?.title ?? SourceParts.stem($0),
                     mediaType: ResourceType.of($0),
-                    changedAt: times[$0] ?? ingest.history.now
+                    changedAt: times[$0] ?? intake.history.now
                 )
             }
             let feed = EditionFeed(
-                productID: ingest.options.productID,
+                productID: intake.options.productID,
                 metadata: metadata,
-                changedAt: ingest.history.now,
+                changedAt: intake.history.now,
                 pages: pages
             ).write()
             var crc = CRC32()
@@ -139,8 +140,8 @@ struct PageEdition {
                     offset: offset,
                     byteCount: Int64(feed.count),
                     digest: String(Hex.encode(SHA256.hash(feed.rawSpan)).prefix(32)),
-                    changedAt: ingest.history.now,
-                    // An edition with samples shows its table of contents; its pages stay closed.
+                    changedAt: intake.history.now,
+                    // An edition with samples shows what it holds; its pages stay closed.
                     isSample: resources.contains(where: \.isSample)
                 )
             )

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelDASH
+import CarrelFileSegments
 import CarrelMedia
 import CarrelMediaSource
 import CarrelThreads

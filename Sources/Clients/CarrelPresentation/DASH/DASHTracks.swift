@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelDASH
 import CarrelMedia
 import CarrelMediaSource
+import CarrelTimedText
 
 /// The tracks of an MPD that a plan selected, from its first period (ISO/IEC 23009-1 leaves the choice to the client).
 struct DASHTracks: Sendable {

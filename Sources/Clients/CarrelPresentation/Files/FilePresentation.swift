@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
 import CarrelThreads
+import CarrelTimedText
 
 /// One MP4 file of any protection as HLS, cut at its sync samples.
 final class FilePresentation: Presentation {

@@ -3,6 +3,7 @@
 import CarrelHLS
 import CarrelMedia
 import CarrelMediaSource
+import CarrelTimedText
 
 /// The variants and renditions of an HLS source that a plan has taken, with their playlists.
 struct HLSTracks: Sendable {

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
+import CarrelTimedText
 
 /// A segment of subtitles as WebVTT with its time map: `wvtt` and the text of `stpp` in fragmented MP4, or a WebVTT file.
 enum TextSegment {
@@ -81,10 +82,9 @@ enum TextSegment {
     ) async throws -> WebVTTFile {
         let tracks = try MP4File(BytesReader(initialization)).tracks
         guard let place = tracks.firstIndex(where: { $0.entries.first.map { ["wvtt", "stpp"].contains($0.format) } == true }),
-            let entry = tracks[place].entries.first
+            let entry = tracks[place].entries.first, var cues = TimedTextCues(entry)
         else { throw MediaError(.unsupported, "there is no track of timed text") }
         var fragments = ClearFragments(tracks: tracks)
-        var cues = try TimedTextCues(entry)
         fragments.append(bytes.rawSpan)
         fragments.end()
         let timescale = Int64(max(1, tracks[place].timescale))

@@ -2,6 +2,7 @@
 
 import CarrelMedia
 import CarrelMediaSource
+import CarrelTimedText
 
 /// The input of track selection: the preferences of the caller, the codecs of the player, and the segment format.
 struct TrackWishes: Sendable {

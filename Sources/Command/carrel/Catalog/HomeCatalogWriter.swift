@@ -5,6 +5,7 @@ import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelWorks
 
 /// A writer of ingest results of this process into the catalog of its home, through its server if one runs.
 struct HomeCatalogWriter<Made: Sendable>: CatalogWriter {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
 import CarrelCommandLine
@@ -10,6 +9,7 @@ import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelWorks
 import Glibc
 
 struct IngestCommand: HomeCommand {
@@ -167,8 +167,8 @@ struct IngestCommand: HomeCommand {
         if options.json { console.print(["titles": [outcome.entry], "replaced": .bool(outcome.change == .replaced)]) }
     }
 
-    private var overrides: IngestOptions.Overrides {
-        var made = IngestOptions.Overrides()
+    private var overrides: MetadataOverrides {
+        var made = MetadataOverrides()
         made.title = title
         made.subtitle = subtitle
         made.authors = authors

@@ -5,6 +5,7 @@ import CarrelCommandLine
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelTimedText
 import CarrelTranscoding
 
 /// The inputs of `carrel package`, and the files that ffmpeg makes from inputs that are neither MP4 nor WebVTT.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension AudioTags {
     /// Sets the field for a free-form name, such as the description of an ID3 `TXXX` frame, an APE key or an MP4 `----` name.
     ///

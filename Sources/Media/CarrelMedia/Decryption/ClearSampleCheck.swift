@@ -61,12 +61,10 @@ package struct ClearSampleCheck: Sendable {
     private static let tolerance = 2
     /// Encrypted bytes that are looked through.
     private static let scanLimit = 32 << 20
-    /// Bits of evidence that a wrong key has once in a million keys.
-    static let certainty = 20
 
     /// Whether the samples since the last restart have shown the key to be right.
     package var isVerified: Bool {
-        bad <= Self.tolerance && good * coding.goodBits >= Self.certainty || ends.isVerified
+        bad <= Self.tolerance && good * coding.goodBits >= KeyEvidence.certainty || ends.isVerified
     }
 
     /// - Parameter entry: the description of the samples.

@@ -17,7 +17,7 @@ struct SliceEnds: Sendable {
 
     /// The score that one right key in sixteen million has.
     private static let wrong = -24 * 8
-    private static let right = ClearSampleCheck.certainty * 8
+    private static let right = KeyEvidence.certainty * 8
     /// Bytes of a slice that has more in it than skipped blocks.
     private static let shortest = 64
     private static let recentLimit = 32

@@ -82,7 +82,7 @@ package struct ContentKeys: Sendable {
     }
 
     /// The first key that the source has, by any of its names.
-    static func ask(
+    package static func ask(
         for names: [ContentKeyName],
         _ words: String,
         _ source: some ContentKeySource

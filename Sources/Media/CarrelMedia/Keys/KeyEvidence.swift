@@ -12,6 +12,11 @@ package final class KeyEvidence: Sendable {
         var verified: Set<[UInt8]> = []
     }
 
+    /// Bits of evidence that a wrong key has once in a million keys.
+    static let certainty = 20
+    /// Names of used keys at most.
+    private static let limit = 1 << 16
+
     private let findings = Locked(Findings())
 
     package init() {}
@@ -34,7 +39,7 @@ package final class KeyEvidence: Sendable {
         if isNew {
             let words = words()
             findings.withLock { findings in
-                guard findings.used.count < ContentKeys.limit else { return }
+                guard findings.used.count < Self.limit else { return }
                 findings.used[digest] = words
             }
         }

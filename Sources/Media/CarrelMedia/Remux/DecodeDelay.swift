@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelMP4
+package import CarrelMP4
 import CarrelTS
 import CarrelVideo
 
 /// The time by which pictures of fragments are decoded before their samples' time, so that no picture is presented before
 /// decoding.
 ///
-/// All segments of a rendition have the same delay, so that decoding times and clock references never run backwards between
-/// segments: packagers write signed composition offsets in the fragments with reordered pictures alone. No picture is presented
-/// at another time.
-enum DecodeDelay {
-    /// The delay if the parameter sets do not limit the reordering of pictures: a quarter of a second.
+/// All segments of a rendition have the same delay, so that decoding times and clock references never run backwards between segments:
+/// packagers write signed composition offsets in the fragments with reordered pictures alone. No picture is presented at another time.
+package enum DecodeDelay {
+    /// The delay if the parameter sets do not say how far pictures are reordered: a quarter of a second.
     private static let unknown: Int64 = 22_500
 
     /// The ticks by which the pictures of a segment are decoded before their samples' time.
@@ -24,10 +23,10 @@ enum DecodeDelay {
     /// - Parameters:
     ///   - track: a track of pictures.
     ///   - firstComposition: the composition offset of the first sample of the segment, in units of the track.
-    ///   - leastComposition: the least composition offset of the first fragment; a fragment that is reordered further than the
-    ///     parameter sets say delays its segment.
-    /// - Returns: 90 kHz ticks.
-    static func ticks(of track: MP4Track, firstComposition: Int64, leastComposition: Int64) -> Int64 {
+    ///   - leastComposition: the least composition offset of the first fragment; a fragment that is reordered further than the parameter
+    ///     sets say delays its segment.
+    /// - Returns: ticks of 90 kHz.
+    package static func ticks(of track: MP4Track, firstComposition: Int64, leastComposition: Int64) -> Int64 {
         guard firstComposition <= 0 || leastComposition < 0 else { return 0 }
         let least = MediaTime.ticks(-min(0, leastComposition), timescale: Int64(track.timescale))
         let ticks = max(least, reordering(of: track) ?? unknown)

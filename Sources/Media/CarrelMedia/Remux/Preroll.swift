@@ -14,7 +14,7 @@ package struct Preroll: Sendable, Hashable {
     /// The position after the last hidden picture; `first` without hidden pictures.
     package let end: Int
     /// When the edit begins, in units of the track.
-    let start: Int64
+    package let start: Int64
     /// The decode time of the sample at `end`.
     private let resumption: Int64
     /// The presentation times of hidden pictures, in ascending order, in units of the track.

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelMP4
+package import CarrelMP4
 import CarrelTS
 
 /// The parts of a track's media that its edit list presents, in the order of presentation (ISO/IEC 14496-12 §8.6.6).
 ///
 /// Edits that follow each other in the media too are one part.
-struct PresentedParts: Sendable {
-    struct Part: Sendable, Hashable {
+package struct PresentedParts: Sendable {
+    package struct Part: Sendable, Hashable {
         /// The media time with which it begins, in units of the track.
-        var start: Int64
+        package var start: Int64
         /// The media time with which it ends; nil for the end of the media.
-        var end: Int64?
-        /// When its presentation begins, in 90 kHz ticks from the beginning of the presentation.
-        var time: Int64
+        package var end: Int64?
+        /// When its presentation begins, in ticks of 90 kHz from the beginning of the presentation.
+        package var time: Int64
     }
 
-    /// The parts in presentation order; a single part for the whole media if there are no edits.
-    private(set) var parts: [Part] = []
-    /// Why it cannot be presented as parts, as a lower-case phrase; nil if it can.
+    /// In the order of presentation; one from the beginning to the end of the media where there is no edit.
+    package private(set) var parts: [Part] = []
+    /// Why it cannot be presented as parts, as a lower-case phrase; nil when it can.
     private(set) var fault: String?
 
     /// Most units of the movie that an edit lasts.
     private static let durationLimit: Int64 = 1 << 40
 
-    init(_ track: MP4Track) {
+    package init(_ track: MP4Track) {
         let timescale = Int64(max(1, track.timescale))
         let movieTimescale = Int64(max(1, track.movieTimescale))
         // ends are written in the movie's timescale, which may be coarser than the track's
@@ -64,8 +64,8 @@ struct PresentedParts: Sendable {
         return (end &- next.time).magnitude <= MediaTime.ticks(tolerance, timescale: timescale).magnitude &+ 1
     }
 
-    /// Refuses fragmented video and audio with several presented parts: a part may begin before samples that have already passed.
-    static func refuseSeveral(_ tracks: [MP4Track]) throws(MediaError) {
+    /// Refuses pictures and audio that fragments present in several parts: a part may lie before samples that have gone by.
+    package static func refuseSeveral(_ tracks: [MP4Track]) throws(MediaError) {
         for track in tracks where track.kind == "vide" || track.kind == "soun" {
             guard PresentedParts(track).parts.count > 1 else { continue }
             throw MediaError(

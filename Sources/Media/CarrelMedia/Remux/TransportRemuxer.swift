@@ -18,13 +18,13 @@ package struct TransportRemuxer: ~Copyable {
     private static let namedStreams = 12
 
     /// Whether the tables come again before each sync picture; they come with every segment.
-    var repeatsTables = true
+    package var repeatsTables = true
     /// Packets that are written and not yet taken.
     package var packets = PacketBuffer(capacity: 512 << 10)
     /// The tracks that a transport stream cannot hold: each with the reason, as a lower-case phrase.
     package private(set) var omitted: [String] = []
 
-    var muxer: TransportStreamMuxer
+    package var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
     /// The index of the stream of timed ID3 tags in the multiplex; nil before it is added.
@@ -131,7 +131,7 @@ package struct TransportRemuxer: ~Copyable {
     /// - Parameters:
     ///   - part: the part.
     ///   - track: the position of the track.
-    mutating func begin(_ part: PresentedParts.Part, of track: Int) {
+    package mutating func begin(_ part: PresentedParts.Part, of track: Int) {
         guard let stream = streams[track] else { return }
         streams[track]?.shift = Self.origin &+ part.time &- stream.ticks(part.start)
     }
@@ -140,21 +140,20 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - preroll: the hidden pictures.
-    ///   - track: the index of the track.
-    ///   - index: the index of the next sample in decode order, as in `preroll`.
-    mutating func begin(_ preroll: Preroll, of track: Int, at index: Int) {
+    ///   - track: the position of the track.
+    ///   - index: the position of the next sample in decode order, as `preroll` counts it.
+    package mutating func begin(_ preroll: Preroll, of track: Int, at index: Int) {
         streams[track]?.preroll = preroll
         streams[track]?.index = index
     }
 
-    /// The decode time of a sample by its own times, in ticks. Samples are written in the order of these times.
-    func time(of sample: MP4Sample, _ track: Int) -> Int64 {
+    /// When a sample is decoded, as far as its times say; in ticks. Samples are written in the order of these times.
+    package func time(of sample: MP4Sample, _ track: Int) -> Int64 {
         streams[track]?.times(of: sample).decode ?? .max
     }
 
-    /// Whether a transport stream can carry the samples of a track; a track with a damaged configuration counts as supported, and
-    /// is refused later.
-    static func holds(_ track: MP4Track) -> Bool {
+    /// Whether a transport stream can hold the samples of a track; one whose configuration is damaged counts as held, and is refused later.
+    package static func holds(_ track: MP4Track) -> Bool {
         do throws(Malformed) { return try codings(track, pid: 0x100) != nil } catch { return true }
     }
 
@@ -199,7 +198,7 @@ package struct TransportRemuxer: ~Copyable {
     }
 
     /// When a sample is presented, in ticks.
-    func presentationTime(of sample: MP4Sample, _ track: Int) -> Int64? {
+    package func presentationTime(of sample: MP4Sample, _ track: Int) -> Int64? {
         guard let stream = streams[track] else { return nil }
         return stream.ticks(sample.decodeTime &+ sample.compositionOffset) &+ stream.shift
     }

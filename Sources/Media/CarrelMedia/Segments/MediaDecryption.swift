@@ -151,7 +151,7 @@ public struct MediaDecryption: Sendable {
         switch work {
         case .payload, .copy, .samples: false
         case .transport, .scrambled: true
-        case .playlist(let playlist, let output): try output == .transportStream || playlist.isStream()
+        case .playlist(let playlist, let output): try output == .transportStream || PlaylistDecryption(playlist).isStream()
         }
     }
 
@@ -199,7 +199,7 @@ public struct MediaDecryption: Sendable {
             try copy.write(to: &sink, progress: progress)
         case .scrambled(let stream): try stream.write(to: &sink, progress: progress)
         case .playlist(let playlist, let output):
-            var decryption = PlaylistDecryption(playlist, as: output)
+            var decryption = PlaylistDecryption(playlist, isTransportStream: output == .transportStream)
             return try decryption.write(to: &sink, progress: progress)
         case .samples(let protection):
             // the header of its media is written last

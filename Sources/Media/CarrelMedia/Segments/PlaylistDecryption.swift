@@ -16,7 +16,7 @@ struct PlaylistDecryption: ~Copyable {
     private static let pieceLength: Int64 = 256 << 10
 
     private let playlist: PlaylistSegments
-    private let output: MediaDecryption.Output
+    private let isTransportStream: Bool
     private var stream: ClearTransportStream?
     private var remux: SegmentRemux?
     private var fragments: ClearFragments?
@@ -30,9 +30,12 @@ struct PlaylistDecryption: ~Copyable {
     /// Bits of evidence for the keys of whole segments, by their digests.
     private var bits: [[UInt8]: Int] = [:]
 
-    init(_ playlist: PlaylistSegments, as output: MediaDecryption.Output) {
+    /// - Parameters:
+    ///   - playlist: the segments and their keys.
+    ///   - isTransportStream: whether the output is a transport stream whatever the segments are.
+    init(_ playlist: PlaylistSegments, isTransportStream: Bool = false) {
         self.playlist = playlist
-        self.output = output
+        self.isTransportStream = isTransportStream
     }
 
     /// Writes the output, and returns the tracks that it cannot hold.
@@ -41,7 +44,7 @@ struct PlaylistDecryption: ~Copyable {
         for segment in playlist.segments {
             let first = segment.initialization ?? segment.media
             let container = try content(of: first)
-            if output == .transportStream, try container == .other || container == .unknown && !Self.isEmpty(first) {
+            if isTransportStream, try container == .other || container == .unknown && !Self.isEmpty(first) {
                 throw MediaError(
                     .unsupported,
                     "\(first.path): text and pictures without a container are not written as a transport stream"
@@ -72,7 +75,7 @@ struct PlaylistDecryption: ~Copyable {
         switch container {
         case .audio:
             if let samples { try beginAudio(segment.media, samples) }
-            if output == .transportStream, audioRemux == nil { audioRemux = PackedAudioRemux() }
+            if isTransportStream, audioRemux == nil { audioRemux = PackedAudioRemux() }
         case .other, .unknown:
             guard samples == nil else {
                 throw MediaError(.unsupported, "\(segment.media.path): the container of encrypted samples is not known")
@@ -92,7 +95,7 @@ struct PlaylistDecryption: ~Copyable {
                 try remux?.use(keys)
             } else if fragments != nil {
                 try fragments?.use(keys)
-            } else if output == .transportStream {
+            } else if isTransportStream {
                 remux = SegmentRemux([SegmentRemux.Stream(keys: keys)])
             } else {
                 fragments = ClearFragments(keys: keys)
@@ -135,6 +138,13 @@ struct PlaylistDecryption: ~Copyable {
         try audioRemux?.endSegment(to: &sink)
     }
 
+    /// Whether the clear segments are a transport stream or audio without a container.
+    func isStream() throws -> Bool {
+        guard let first = playlist.segments.first else { return false }
+        let content = try content(of: first.initialization ?? first.media)
+        return content == .transportStream || content == .audio
+    }
+
     /// The content of a part, by its first clear bytes.
     func content(of part: PlaylistSegments.Part) throws -> Container {
         let file = try LocalFile(part.path)
@@ -164,7 +174,7 @@ struct PlaylistDecryption: ~Copyable {
         guard let line = part.key, let secret = try playlist.key(part) else { return }
         let digest = playlist.evidence.use(secret, "the address \(KeyAddress.withoutSecrets(line.uri))")
         bits[digest, default: 0] += ClearHead(head.rawSpan).bits + (line.method == .aes256CTR ? 0 : 8)
-        if bits[digest, default: 0] >= ClearSampleCheck.certainty { playlist.evidence.verify(digest) }
+        if bits[digest, default: 0] >= KeyEvidence.certainty { playlist.evidence.verify(digest) }
     }
 
     private func cipher(of part: PlaylistSegments.Part) throws -> SegmentCipher? {

@@ -236,14 +236,6 @@ package struct PlaylistSegments: Sendable {
         return try ScrambledStream.isTransportStream(joined) ? joined : nil
     }
 
-    /// Whether the clear segments are a transport stream or audio without a container.
-    func isStream() throws -> Bool {
-        guard let first = segments.first else { return false }
-        let decryption = PlaylistDecryption(self, as: .same)
-        let content = try decryption.content(of: first.initialization ?? first.media)
-        return content == .transportStream || content == .audio
-    }
-
     /// Bytes of all segments in the files.
     func length() throws -> Int64 {
         var sum: Int64 = 0

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 import CarrelCrypto
-import CarrelMP4
+package import CarrelMP4
 import CarrelTS
 
-/// A transport stream with scrambled packets (DVB-CISSA) and the keys that it names.
-struct ScrambledStream: Sendable {
+/// A transport stream whose packets are scrambled (DVB-CISSA), with the keys that it asks for on its way.
+package struct ScrambledStream: Sendable {
     /// A key that is set before the packet at an offset.
     private struct KeyChange: Sendable {
         var offset: Int64
@@ -28,7 +28,7 @@ struct ScrambledStream: Sendable {
     private static let changeLimit = 1 << 20
 
     /// Whether a file is a transport stream.
-    static func isTransportStream(_ reader: any ByteReader) throws -> Bool {
+    package static func isTransportStream(_ reader: any ByteReader) throws -> Bool {
         let head = try reader.readAll(0..<min(377, reader.length))
         let places = [0, 188, 376].filter { $0 < head.count }
         return head.count >= 188 && places.allSatisfy { head[$0] == 0x47 }

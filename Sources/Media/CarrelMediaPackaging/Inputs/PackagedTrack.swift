@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMedia
 import CarrelAudio
 import CarrelBytes
 import CarrelMP4
+import CarrelMedia
+import CarrelTimedText
 
 /// One track of a package: its description, its times, and its random access points.
 struct PackagedTrack {
@@ -253,7 +254,7 @@ struct PackagedTrack {
         guard missing > 0 else { return }
         warning =
             "track \(track.id): \(missing) pictures before the first sync sample at "
-            + "\(SegmentPlan.seconds(microseconds(start))) s are left out"
+            + "\(PackageTime.seconds(microseconds(start))) s are left out"
     }
 
     private mutating func findDecodeStart() throws {

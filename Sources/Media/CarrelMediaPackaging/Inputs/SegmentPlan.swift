@@ -122,7 +122,7 @@ struct SegmentPlan {
             guard i < syncs.count, syncs[i] <= cut + tolerance else {
                 throw MediaError(
                     .unaligned,
-                    "\(other.source.name) has no sync sample at \(Self.seconds(cut)) s, where \(reference.source.name) has one"
+                    "\(other.source.name) has no sync sample at \(PackageTime.seconds(cut)) s, where \(reference.source.name) has one"
                 )
             }
         }
@@ -130,16 +130,9 @@ struct SegmentPlan {
         guard abs(ends.0 - ends.1) <= 500_000 else {
             throw MediaError(
                 .unaligned,
-                "\(other.source.name) ends at \(Self.seconds(ends.0)) s, and \(reference.source.name) at \(Self.seconds(ends.1)) s"
+                "\(other.source.name) ends at \(PackageTime.seconds(ends.0)) s, and \(reference.source.name) at \(PackageTime.seconds(ends.1)) s"
             )
         }
-    }
-
-    /// Seconds with three decimals.
-    static func seconds(_ microseconds: Int64) -> String {
-        let milliseconds = (microseconds + 500) / 1000
-        let rest = String(milliseconds % 1000 + 1000).dropFirst()
-        return "\(milliseconds / 1000).\(rest)"
     }
 
     /// The cuts in the units of a track, at the nearest.

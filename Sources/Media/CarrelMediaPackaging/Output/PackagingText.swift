@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelMedia
 import CarrelBytes
+package import CarrelMedia
+import CarrelTimedText
 
 /// Subtitles that are packaged.
 package struct PackagingText: Sendable {

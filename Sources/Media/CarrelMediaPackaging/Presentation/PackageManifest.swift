@@ -82,7 +82,7 @@ struct PackageManifest {
     }
 
     private static func duration(_ seconds: Double) -> String {
-        "PT\(SegmentPlan.seconds(Int64((seconds * 1_000_000).rounded(.up))))S"
+        "PT\(PackageTime.seconds(Int64((seconds * 1_000_000).rounded(.up))))S"
     }
 
     /// Renditions that a player may change between: of one kind, coding and language. Audio tracks alike of one file are choices, such

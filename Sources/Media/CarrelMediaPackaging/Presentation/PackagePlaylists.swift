@@ -175,7 +175,7 @@ struct PackagePlaylists {
         var tiles = AttributeList()
         tiles["RESOLUTION"] = .bare("\(thumbnails.width / thumbnails.columns)x\(thumbnails.height / thumbnails.rows)")
         tiles["LAYOUT"] = .bare("\(thumbnails.columns)x\(thumbnails.rows)")
-        tiles["DURATION"] = .bare(SegmentPlan.seconds(thumbnails.interval * 1000))
+        tiles["DURATION"] = .bare(PackageTime.seconds(thumbnails.interval * 1000))
         for (i, grid) in thumbnails.grids.enumerated() {
             let start = Int64(i) * thumbnails.gridDuration
             let length = max(1, min(thumbnails.gridDuration, end - start))
@@ -337,7 +337,7 @@ struct PackagePlaylists {
 
     /// A number with three decimals.
     private static func decimal(_ value: Double) -> String {
-        SegmentPlan.seconds(Int64((min(value, 1e6) * 1_000_000).rounded()))
+        PackageTime.seconds(Int64((min(value, 1e6) * 1_000_000).rounded()))
     }
 
     private func pictureVariant(of video: PackagedRendition) -> MultivariantPlaylist.PictureVariant? {

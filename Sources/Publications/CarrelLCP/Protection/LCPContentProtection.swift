@@ -148,3 +148,13 @@ public struct LCPContentProtection: ContentProtection {
         }
     }
 }
+
+extension LCPService {
+    /// The protection for a `Streamer`.
+    ///
+    /// - Parameter authentication: asks for passphrases; without it the streamer's `onAskCredentials` does.
+    /// - Returns: to be given to `Streamer.init`.
+    public func contentProtection(_ authentication: (any LCPAuthenticating)? = nil) -> LCPContentProtection {
+        LCPContentProtection(self, authentication: authentication)
+    }
+}

@@ -77,15 +77,7 @@ public final class LCPService: Sendable {
         )
     }
 
-    /// The protection for a `Streamer`.
-    ///
-    /// - Parameter authentication: prompts for passphrases; by default the streamer's `onAskCredentials`.
-    /// - Returns: the protection to pass to `Streamer.init`.
-    public func contentProtection(_ authentication: (any LCPAuthenticating)? = nil) -> LCPContentProtection {
-        LCPContentProtection(self, authentication: authentication)
-    }
-
-    /// Waits for background work: registrations of this device and lists of revoked certificates.
+    /// Waits for what is being done in the background: registrations of this device and lists of revoked certificates.
     public func finishBackgroundWork() async { await background.finish() }
 
     /// Checks a license as it has to be before it may be used, with the lists that are known.

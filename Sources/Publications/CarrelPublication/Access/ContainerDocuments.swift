@@ -1,67 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
-import CarrelJSON
+import CarrelThreads
 
-/// The documents of a container that several readers want while it is opened: each is read and parsed once.
+/// A document of a container that several readers need, such as its manifest.
+protocol ContainerDocument: Sendable {
+    /// Reads and parses the document.
+    ///
+    /// - Parameter fetcher: the container's.
+    /// - Returns: the document; an empty one if the container has none.
+    /// - Throws: `resource.unavailable` and `resource.cancelled`, after which another attempt may succeed.
+    static func read(_ fetcher: any Fetcher) async throws(ResourceError) -> Self
+}
+
+/// A cache of a container's documents by their type: each is read and parsed once.
 final class ContainerDocuments: Sendable {
-    private let encryptionDocument = AsyncLazy<EncryptionDocument>()
-    private let manifestDocument = AsyncLazy<ManifestDocument>()
+    private let documents = Locked<[ObjectIdentifier: any Sendable]>([:])
 
-    /// `META-INF/encryption.xml`; empty if there is none.
-    func encryption(_ fetcher: any Fetcher) async throws(ResourceError) -> EncryptionDocument {
-        try await encryptionDocument.value { () async throws(ResourceError) in try await EncryptionDocument.read(fetcher) }
-    }
-
-    /// `manifest.json`, or the JSON document that is all there is.
-    func manifest(_ fetcher: any Fetcher) async throws(ResourceError) -> ManifestDocument {
-        try await manifestDocument.value { () async throws(ResourceError) in try await ManifestDocument.read(fetcher) }
+    func document<Document: ContainerDocument>(
+        _ type: Document.Type,
+        _ fetcher: any Fetcher
+    ) async throws(ResourceError) -> Document {
+        let document = documents.withLock { documents in
+            let known = documents[ObjectIdentifier(type)] as? AsyncLazy<Document>
+            let document = known ?? AsyncLazy<Document>()
+            documents[ObjectIdentifier(type)] = document
+            return document
+        }
+        return try await document.value { () async throws(ResourceError) in try await Document.read(fetcher) }
     }
 }
 
-/// A fetcher that remembers the documents of its container.
+/// A fetcher with a cache of its container's documents.
 protocol DocumentedFetcher: Fetcher {
     var documents: ContainerDocuments { get }
 }
 
 extension Fetcher {
-    /// The documents of its container; new ones if the fetcher does not cache them.
+    /// The cache of the fetcher; a new one if it has none.
     var containerDocuments: ContainerDocuments { (self as? any DocumentedFetcher)?.documents ?? ContainerDocuments() }
-}
 
-/// A JSON document of a container.
-enum ManifestDocument: Sendable {
-    case missing
-    case json(JSON)
-    /// It exists but cannot be read.
-    case broken(ResourceError)
-
-    static let path: ResourcePath = "manifest.json"
-
-    var json: JSON? { if case .json(let json) = self { json } else { nil } }
-
-    /// Whether any link says that it is encrypted by Readium LCP.
-    var isLCP: Bool {
-        let links = ["readingOrder", "spine", "resources"].flatMap { json?[$0]?.array ?? [] }
-        return links.contains { $0["properties"]?["encrypted"]?["scheme"]?.string == Encryption.lcpScheme }
-    }
-
-    /// - Throws: `resource.unavailable` and `resource.cancelled`: another time it may be read.
-    static func read(_ fetcher: any Fetcher) async throws(ResourceError) -> ManifestDocument {
-        let resource = (fetcher as? SingleResourceFetcher)?.resource ?? fetcher.get(Link(path))
-        do throws(ResourceError) {
-            let bytes = try await resource.read(upTo: Manifest.limits.byteCount)
-            do throws(Malformed) {
-                return .json(try JSON.parse(bytes.rawSpan, limits: Manifest.limits))
-            } catch {
-                return .broken(ResourceError(.malformed, "\"\(resource.link.href)\" cannot be read: \(error)"))
-            }
-        } catch {
-            switch error.code {
-            case .notFound: return .missing
-            case .unavailable, .cancelled: throw error
-            default: return .broken(error)
-            }
-        }
+    /// A document of the container, from the cache if the fetcher has one.
+    func document<Document: ContainerDocument>(_ type: Document.Type) async throws(ResourceError) -> Document {
+        try await containerDocuments.document(type, self)
     }
 }

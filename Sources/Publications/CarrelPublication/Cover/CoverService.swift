@@ -26,7 +26,9 @@ public struct Cover: Sendable, Equatable {
     ///
     /// - Parameter bytes: the encoded image. Nil unless browsers show it, and when it is too long.
     public init?(_ bytes: [UInt8]) {
-        guard bytes.count <= Self.limit, let format = FormatSniffer.magic(bytes), format.conforms(to: .bitmap) else { return nil }
+        guard bytes.count <= Self.limit, let format = Format.recognized(by: bytes), format.conforms(to: .bitmap) else {
+            return nil
+        }
         mediaType = format.mediaType
         self.bytes = bytes
     }

@@ -3,7 +3,7 @@
 import CarrelAudio
 
 /// The cover that a publication names, or else its first page, or the picture in its sound.
-final class DefaultCoverService: CoverService {
+final class DefaultCoverService: CoverService, RenderingService {
     private let manifest: Manifest
     private let fetcher: any Fetcher
     private let found = AsyncLazy<Cover?>()

@@ -15,11 +15,11 @@ extension Fetcher {
     public func encryptedResources(
         warnings: (any WarningLogger)? = nil
     ) async throws(ResourceError) -> [ResourcePath: Encryption] {
-        let document = try await containerDocuments.encryption(self)
+        let document = try await self.document(EncryptionDocument.self)
         if let fault = document.fault { throw fault }
         for warning in document.warnings { warnings?.log(warning) }
         if !document.resources.isEmpty { return document.resources }
-        switch try await containerDocuments.manifest(self) {
+        switch try await self.document(ManifestDocument.self) {
         case .missing: return [:]
         case .broken(let fault): throw fault
         case .json(let json):

@@ -58,16 +58,6 @@ public struct Metadata: Sendable, Equatable {
         public static let pdf = Profile(rawValue: "https://readium.org/webpub-manifest/profiles/pdf")
     }
 
-    /// The layout of content on the screen (Readium Web Publication Manifest, Presentation module).
-    public enum Layout: String, Sendable {
-        /// Pages of a fixed size, laid out by the publisher.
-        case fixed
-        /// Content that flows into any screen.
-        case reflowable
-        /// One continuous strip.
-        case scrolled
-    }
-
     /// The direction in which pages follow each other.
     public enum ReadingProgression: String, Sendable {
         /// From left to right.

@@ -53,9 +53,6 @@ public struct Properties: Sendable, Equatable {
         }
     }
 
-    /// The layout of the resource if it differs from the publication's.
-    public var layout: Metadata.Layout? { content?.members["layout"]?.string.flatMap(Metadata.Layout.init) }
-
     /// The side of a spread: `left`, `right` or `center`.
     public var page: String? { content?.members["page"]?.string }
 

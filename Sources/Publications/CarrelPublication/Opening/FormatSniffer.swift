@@ -74,12 +74,12 @@ struct FormatSniffer {
     private func hasLCP(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
         if LicenseLocation(in: paths).isTaken { return true }
         guard paths.contains(EncryptionDocument.path) else { return false }
-        return try await fetcher.containerDocuments.encryption(fetcher).isLCP
+        return try await fetcher.document(EncryptionDocument.self).isLCP
     }
 
     /// A package with a Readium manifest (`manifest.json`).
     private func package(_ paths: [ResourcePath]) async throws(ResourceError) -> Format? {
-        let document = try await fetcher.containerDocuments.manifest(fetcher)
+        let document = try await fetcher.document(ManifestDocument.self)
         guard let json = document.json, var format = Self.manifest(json) else { return nil }
         let isProtected = LicenseLocation(in: paths).isTaken || document.isLCP
         if Self.conforms(json, to: .pdf) || Self.types(json).allSatisfy({ $0 == "application/pdf" }) && isProtected {
@@ -128,7 +128,7 @@ struct FormatSniffer {
 
     private func sniff(_ resource: any Resource) async throws(ResourceError) -> Format {
         let head = try await resource.read(0..<Int64(Self.headSize))
-        if let format = Self.magic(head) { return format }
+        if let format = Format.recognized(by: head) { return format }
         let text = String(decoding: head, as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{feff}" }
         if text.hasPrefix("{"), let format = try await document(resource) { return format }
         if text.hasPrefix("<"), let format = Self.markup(text) { return format }
@@ -137,7 +137,7 @@ struct FormatSniffer {
 
     /// A JSON document by its members.
     private func document(_ resource: any Resource) async throws(ResourceError) -> Format? {
-        guard let json = try await fetcher.containerDocuments.manifest(fetcher).json else {
+        guard let json = try await fetcher.document(ManifestDocument.self).json else {
             let head = try await resource.read(0..<Int64(Self.headSize))
             return Self.broken(String(decoding: head, as: UTF8.self)) ?? hint
         }
@@ -172,29 +172,6 @@ struct FormatSniffer {
             return .w3cPublicationManifest
         }
         return text.contains("http://opds-spec.org/auth/") ? .opdsAuthentication : nil
-    }
-
-    static func magic(_ head: [UInt8]) -> Format? {
-        func starts(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
-        if PDFHeader.isIn(head) { return .pdf }
-        let type: String? =
-            switch true {
-            case starts("ID3"), head.count > 1 && head[0] == 0xff && head[1] & 0xe6 == 0xe2: "audio/mpeg"
-            case head.count > 1 && head[0] == 0xff && head[1] & 0xf6 == 0xf0: "audio/aac"
-            case starts("fLaC"): "audio/flac"
-            case starts("OggS"): starts("OpusHead", at: 28) ? "audio/opus" : "audio/ogg"
-            case starts("RIFF") && starts("WAVE", at: 8): "audio/wav"
-            case starts("FORM") && starts("AIF", at: 8): "audio/aiff"
-            case starts("ftypM4A", at: 4), starts("ftypM4B", at: 4), starts("ftypmp4", at: 4), starts("ftypisom", at: 4):
-                "audio/mp4"
-            case head.starts(with: [0xff, 0xd8, 0xff]): "image/jpeg"
-            case head.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]): "image/png"
-            case starts("GIF8"): "image/gif"
-            case starts("RIFF") && starts("WEBP", at: 8): "image/webp"
-            case starts("ftypavif", at: 4): "image/avif"
-            default: nil
-            }
-        return type.flatMap { type in Format.media.first { $0.mediaType.essence == type } }
     }
 
     /// HTML, XHTML or an OPDS document by its first element.

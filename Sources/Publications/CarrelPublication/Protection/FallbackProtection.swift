@@ -39,13 +39,13 @@ struct FallbackProtection: ContentProtection {
         if licenses.contains(where: paths.contains) { return "Readium LCP" }
         if paths.contains(rights), try await text(rights, fetcher).contains(EncryptionDocument.adept) { return "Adobe ADEPT" }
         if paths.contains(EncryptionDocument.path) {
-            let document = try await fetcher.containerDocuments.encryption(fetcher)
+            let document = try await fetcher.document(EncryptionDocument.self)
             if document.isADEPT { return "Adobe ADEPT" }
             if document.isLCP { return "Readium LCP" }
             let isProtected = document.resources.values.contains { !FontObfuscation.algorithms.contains($0.algorithm) }
             if document.fault == nil, isProtected { return "an unknown technology" }
         }
-        if paths.contains(ManifestDocument.path), try await fetcher.containerDocuments.manifest(fetcher).isLCP {
+        if paths.contains(ManifestDocument.path), try await fetcher.document(ManifestDocument.self).isLCP {
             return "Readium LCP"
         }
         return nil

@@ -60,7 +60,7 @@ public final class Publication: Sendable {
     /// - Returns: the links; first the manifest's.
     public func links(withRelation relation: String) -> [Link] {
         // no picture is drawn from what cannot be read
-        let serving = isRestricted ? services.filter { !($0 is DefaultCoverService) } : services
+        let serving = isRestricted ? services.filter { !($0 is any RenderingService) } : services
         return (manifest.links + manifest.readingOrder + manifest.resources + serving.flatMap(\.links))
             .filter { $0.relations.contains(relation) }
     }

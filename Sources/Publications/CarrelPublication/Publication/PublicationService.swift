@@ -21,7 +21,10 @@ extension PublicationService {
     public func close() {}
 }
 
-/// Makes a service for a publication; nil if that does not need it.
+/// A service that renders resources from the content; a restricted publication does not list their links.
+protocol RenderingService: PublicationService {}
+
+/// Makes a service for a publication; nil when that does not need it.
 public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
 
 /// The parts of a publication that a service may use.

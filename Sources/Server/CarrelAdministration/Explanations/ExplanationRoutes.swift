@@ -7,11 +7,11 @@ package import CarrelCatalog
 package import CarrelEntitlements
 import CarrelHTTP
 package import CarrelHome
-import CarrelIngest
 import CarrelJSON
 package import CarrelOrders
 import CarrelSubscription
 import CarrelWebAPI
+import CarrelWorks
 
 /// The sources of explanations why an account may read or listen to a title.
 package struct Explanations: Sendable {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
-import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
 import CarrelEntitlements

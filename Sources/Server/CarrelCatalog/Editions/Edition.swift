@@ -2,10 +2,10 @@
 
 package import CarrelBytes
 import CarrelHTTP
-import CarrelIngest
 package import CarrelJSON
 package import CarrelSubscription
 import CarrelWebAPI
+import CarrelWorks
 
 /// A title that is a product, with its names, price and state.
 package struct Edition: Sendable {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelBytes
 import CarrelHome
-import CarrelIngest
 import CarrelStore
 import CarrelSubscription
+import CarrelWorks
 
 // How editions are written.
 extension EditionStore {

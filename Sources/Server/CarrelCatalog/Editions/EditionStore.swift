@@ -2,9 +2,9 @@
 
 package import CarrelBytes
 import CarrelHome
-import CarrelIngest
-import CarrelSubscription
 package import CarrelStore
+import CarrelSubscription
+import CarrelWorks
 
 /// The SQL of editions.
 package enum EditionStore {

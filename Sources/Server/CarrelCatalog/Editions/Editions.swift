@@ -8,6 +8,7 @@ package import CarrelIngest
 import CarrelStore
 import CarrelSubscription
 import CarrelWebAPI
+package import CarrelWorks
 
 /// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own
 /// transaction.
@@ -129,7 +130,7 @@ package struct Editions: Sendable {
 
     /// Changes to an edition; a nil or empty member is left unchanged.
     package struct Change: Sendable {
-        package var metadata = IngestOptions.Overrides()
+        package var metadata = MetadataOverrides()
         package var price: Edition.Price?
         package var issuedAt: Instant?
         package var publishedAt: Instant?

@@ -2,10 +2,10 @@
 
 package import CarrelBytes
 package import CarrelHTTP
-package import CarrelIngest
 import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
+package import CarrelWorks
 
 /// A cache of editions being downloaded, with their files open. Entries are valid for 1 s.
 package final class OpenEditionCache: Sendable {

@@ -2,9 +2,9 @@
 
 import CarrelBytes
 package import CarrelHome
-package import CarrelIngest
 package import CarrelJSON
 import CarrelWebAPI
+package import CarrelWorks
 
 /// The JSON that tells an ingest outside the server when a product's pages changed.
 package enum PageHistoryDocument {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
-import CarrelIngest
+import CarrelWorks
 
 /// The texts of an edition that a search looks through, in lower case.
 package struct SearchText {

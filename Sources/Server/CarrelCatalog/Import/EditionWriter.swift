@@ -6,6 +6,7 @@ import CarrelIngest
 import CarrelStore
 import CarrelSubscription
 import CarrelThreads
+import CarrelWorks
 
 /// A writer of editions into the database of this process. Content that the product already has is recognized, and its metadata
 /// updated; different content replaces the product's.

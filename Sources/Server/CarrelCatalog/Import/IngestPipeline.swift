@@ -4,6 +4,7 @@ package import CarrelHome
 package import CarrelIngest
 package import CarrelStore
 import CarrelThreads
+import CarrelWorks
 
 /// The part of taking a source in that needs no database: reading it, making its blobs, taking them back when something fails.
 package final class IngestPipeline: Sendable {
@@ -39,18 +40,16 @@ package final class IngestPipeline: Sendable {
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
     ) async throws -> Outcome<Register.Entry> where Register.Made == IngestedTitle {
         let scratch = scratch
-        @Sendable func ingest(_ blobs: any BlobStore) -> Ingest {
-            Ingest(blobs: blobs, scratch: scratch, options: options, progress: progress)
-        }
         return try await take(
             path,
             options.overrides.coverPath,
             into: register,
             warningsAgain: options.cutsOtherwise ? [Self.cutStays] : [],
-            hash: { try ingest($0).sourceHash(path) },
+            hash: { try Ingest.sourceHash(path, progress: progress) },
             prepare: {},
             make: { blobs, sourceHash, _ in
-                let made = try ingest(blobs).run(path, sourceHash: sourceHash)
+                let work = IngestWork(blobs: blobs, scratch: scratch, progress: progress)
+                let made = try Ingest(work, options).run(path, sourceHash: sourceHash)
                 return (made, made.warnings)
             }
         )
@@ -71,17 +70,11 @@ package final class IngestPipeline: Sendable {
             options.overrides.coverPath,
             into: register,
             warningsAgain: [],
-            hash: { _ in try EditionIngest.sourceHash(path, progress: progress) },
+            hash: { try EditionIngest.sourceHash(path, progress: progress) },
             prepare: { try await register.pageHistory() },
             make: { blobs, sourceHash, history in
-                let ingest = EditionIngest(
-                    blobs: blobs,
-                    scratch: scratch,
-                    options: options,
-                    history: history,
-                    progress: progress
-                )
-                let made = try ingest.run(path, sourceHash: sourceHash)
+                let work = IngestWork(blobs: blobs, scratch: scratch, progress: progress)
+                let made = try EditionIngest(work, options, history: history).run(path, sourceHash: sourceHash)
                 return (made, made.warnings)
             }
         )
@@ -92,14 +85,14 @@ package final class IngestPipeline: Sendable {
         _ coverPath: String?,
         into register: Register,
         warningsAgain: [String],
-        hash: @escaping @Sendable (any BlobStore) throws -> [UInt8],
+        hash: @escaping @Sendable () throws -> [UInt8],
         prepare: () async throws -> Preparation,
         make: @escaping @Sendable (any BlobStore, [UInt8], Preparation) throws -> (Register.Made, warnings: [String])
     ) async throws -> Outcome<Register.Entry> {
         try await takingBack(path, from: register) { trail in
-            let sourceHash = try await thread.run { try hash(trail) }
+            let sourceHash = try await thread.run { try hash() }
             var cover: (blob: BlobID, mediaType: String)?
-            if let coverPath { cover = try await disk.run { try Ingest.keepCover(coverPath, in: trail) } }
+            if let coverPath { cover = try await disk.run { try IngestWork.keepCover(coverPath, in: trail) } }
             if let known = try await register.again(sourceHash, cover: cover) {
                 return Outcome(entry: known.entry, change: .none, warnings: warningsAgain + known.warnings)
             }
@@ -117,7 +110,7 @@ package final class IngestPipeline: Sendable {
         _ enter: (_ cover: (blob: BlobID, mediaType: String)) async throws -> Entered
     ) async throws -> Entered {
         try await takingBack(path, from: register) { trail in
-            try await enter(try await disk.run { try Ingest.keepCover(path, in: trail) })
+            try await enter(try await disk.run { try IngestWork.keepCover(path, in: trail) })
         }
     }
 

@@ -3,6 +3,7 @@
 package import CarrelAudit
 package import CarrelIngest
 import CarrelStore
+package import CarrelWorks
 
 /// Ingests sources into the catalog of this process's database.
 package struct IngestService: Sendable {
@@ -49,13 +50,13 @@ package struct IngestService: Sendable {
     /// Replaces the cover of a title, an audiobook or an edition, with the image in a file.
     func replaceCover(of title: Title, by path: String, _ actor: AuditActor) async throws -> Title {
         let edition = try await editions.find(title: title.id)
-        return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), isStrict: false, actor)) { cover in
+        return try await work.keepingCover(path, in: register(MetadataOverrides(), isStrict: false, actor)) { cover in
             guard let edition else { return try await titles.setCover(cover, of: title, by: actor) }
             return try await editions.setCover(cover, of: edition.productID, by: actor).title
         }
     }
 
-    private func register(_ overrides: IngestOptions.Overrides, isStrict: Bool, _ actor: AuditActor) -> TitleWriter {
+    private func register(_ overrides: MetadataOverrides, isStrict: Bool, _ actor: AuditActor) -> TitleWriter {
         TitleWriter(titles: titles, overrides: overrides, isStrict: isStrict, actor: actor, thread: work.disk)
     }
 }

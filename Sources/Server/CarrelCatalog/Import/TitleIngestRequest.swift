@@ -7,14 +7,15 @@ import CarrelJSON
 import CarrelPackager
 package import CarrelStore
 import CarrelWebAPI
+package import CarrelWorks
 
 /// The request of an ingest to the process that has the database: first the source with its metadata; then, if the catalog
 /// does not know the source, the result. The blobs are already in the home.
 package struct TitleIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// Metadata that overrides the source's.
-    package let overrides: IngestOptions.Overrides
+    /// Metadata that overrides that of the source.
+    package let overrides: MetadataOverrides
     /// Whether a title with an ISBN that another has is refused.
     package let isStrict: Bool
     /// An image that replaces the source's own.
@@ -33,7 +34,7 @@ package struct TitleIngestRequest: Sendable {
     ///   - made: the result; nil to look the source up in the catalog.
     package init(
         sourceHash: [UInt8],
-        overrides: IngestOptions.Overrides,
+        overrides: MetadataOverrides,
         isStrict: Bool = false,
         cover: (blob: BlobID, mediaType: String)? = nil,
         made: IngestedTitle? = nil

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelAudit
+import CarrelBytes
 import CarrelHome
 import CarrelIngest
 import CarrelStore
 import CarrelThreads
+import CarrelWorks
 
 /// A writer of audiobooks into the database of this process.
 struct TitleWriter: CatalogWriter {
     let titles: Titles
-    /// Metadata that overrides the source's.
-    let overrides: IngestOptions.Overrides
+    /// Metadata that overrides that of the source.
+    let overrides: MetadataOverrides
     /// Whether an ISBN that another title has is an error.
     let isStrict: Bool
     let actor: AuditActor

@@ -7,6 +7,7 @@ import CarrelHome
 import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/admin/v1/editions`: back-office operations on editions.
 struct EditionRoutes {

@@ -4,12 +4,12 @@ import CarrelAccounts
 import CarrelAudit
 import CarrelHTTP
 import CarrelHome
-import CarrelIngest
 import CarrelJSON
 import CarrelPackager
 import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/admin/v1/accessions/…`: requests of an ingest outside the server process, so that only the server writes the database.
 /// Routes for clients on the home itself: the blobs they name must already be in the home.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
-import CarrelIngest
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// Short free samples by ISBN: the MP3 itself, and how long it plays.
 struct SampleRoutes {

@@ -8,6 +8,7 @@ import CarrelHome
 import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/admin/v1/titles`: the catalog, for back offices.
 struct TitleRoutes {
@@ -59,8 +60,8 @@ struct TitleRoutes {
         return outcome.response(outcome.entry.json)
     }
 
-    static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
-        var overrides = IngestOptions.Overrides()
+    static func overrides(_ query: Query) throws -> MetadataOverrides {
+        var overrides = MetadataOverrides()
         overrides.title = query["title"]
         overrides.subtitle = query["subtitle"]
         overrides.authors = query.all("author")

@@ -2,6 +2,7 @@
 
 package import CarrelIngest
 package import CarrelStore
+package import CarrelWorks
 
 /// The effect of an ingest on the catalog.
 package enum CatalogChange: Sendable, Equatable {

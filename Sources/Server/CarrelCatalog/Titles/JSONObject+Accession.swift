@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 import CarrelBytes
 package import CarrelHome
-package import CarrelIngest
 package import CarrelJSON
 package import CarrelStore
 import CarrelWebAPI
+package import CarrelWorks
 
 // The members that accessions share.
 extension JSONObject {
@@ -47,9 +46,9 @@ extension JSONObject {
         return (try object.blob("blob"), try object.requiredString("mediaType"))
     }
 
-    /// The metadata that overrides a source's.
-    package func overrides(_ name: String) throws(ServerError) -> IngestOptions.Overrides {
-        var overrides = IngestOptions.Overrides()
+    /// The metadata that overrides that of a source.
+    package func overrides(_ name: String) throws(ServerError) -> MetadataOverrides {
+        var overrides = MetadataOverrides()
         guard let object = try part(name) else { return overrides }
         overrides.title = try object.string("title")
         overrides.subtitle = try object.string("subtitle")
@@ -67,7 +66,7 @@ extension JSONObject {
 }
 
 extension JSON {
-    package init(_ overrides: IngestOptions.Overrides) {
+    package init(_ overrides: MetadataOverrides) {
         self = [
             "title": .init(overrides.title), "subtitle": .init(overrides.subtitle),
             "authors": .array(overrides.authors.map { .string($0) }),

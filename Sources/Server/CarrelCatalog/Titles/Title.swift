@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 package import CarrelBytes
 package import CarrelHome
-package import CarrelIngest
 package import CarrelJSON
 import CarrelWebAPI
+package import CarrelWorks
 
 /// A work in the catalog.
 package struct Title: Sendable, Equatable {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelAudio
-import CarrelBytes
+package import CarrelBytes
 import CarrelHome
-import CarrelIngest
 import CarrelJSON
 package import CarrelStore
 import CarrelWebAPI
+import CarrelWorks
 
 /// The SQL of titles.
 package enum TitleStore {

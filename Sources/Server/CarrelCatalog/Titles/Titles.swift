@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAudio
 package import CarrelAudit
 package import CarrelBytes
 import CarrelCrypto
@@ -10,6 +9,7 @@ package import CarrelIngest
 import CarrelPackager
 import CarrelStore
 import CarrelWebAPI
+package import CarrelWorks
 
 /// The catalog: titles with their media, covers and samples.
 package struct Titles: Sendable {

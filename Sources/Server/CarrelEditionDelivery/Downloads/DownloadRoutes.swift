@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelCatalog
 import CarrelHTTP
-import CarrelIngest
 import CarrelWebAPI
+import CarrelWorks
 
 /// `/editions/{product}/…` and `/opds/v2/editions/{product}/…`: downloads of editions. The two differ in their
 /// refusals.

@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCatalog
 import CarrelHTTP
 package import CarrelHome
-import CarrelIngest
 import CarrelStore
 import CarrelSubscription
 package import CarrelWebAPI
+import CarrelWorks
 
 /// Downloads of editions: resources, the package of all, the manifest that apps read first, the cover.
 package struct EditionDownloads: Sendable {

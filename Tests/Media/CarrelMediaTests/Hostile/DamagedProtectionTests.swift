@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import ProtectedMedia
 import Testing
 
 /// Small files of every kind of protection, cut off and changed: nothing traps, and errors say what and where.

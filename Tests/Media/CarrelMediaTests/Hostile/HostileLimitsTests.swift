@@ -6,6 +6,7 @@ import CarrelJSON
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaInspection
+import ProtectedMedia
 import Testing
 
 struct `Limits of MP4 files` {

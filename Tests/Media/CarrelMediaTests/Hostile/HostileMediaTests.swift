@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelTesting
 import Glibc
+import ProtectedMedia
 import Testing
 
 /// The cost of reading a hostile file in one way.

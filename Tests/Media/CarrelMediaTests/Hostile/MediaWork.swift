@@ -2,9 +2,11 @@
 
 import CarrelBytes
 import CarrelCrypto
+import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaInspection
+import ProtectedMedia
 
 /// Counts what is written, and keeps nothing.
 private struct NoSink: MediaSink {
@@ -32,9 +34,13 @@ enum MediaWork: String, CaseIterable, Codable, Sendable {
             let decryption = try await MediaDecryption(of: file, as: self == .copy ? .same : .transportStream, keys: keys)
             try decryption.write(to: &sink)
         case .segments:
-            let segmented = try await SegmentedFile(file, keys)
-            for index in [0, segmented.segments.segments.count - 1] {
-                try segmented.segments.write(index, as: .transportStream, to: &sink)
+            let movie = try MP4File(file, leavesFragmentsToIndex: true)
+            let protection = try await FileProtection(movie, from: keys)
+            let segmented = try FileSegments(movie, in: file, protection, target: .seconds(1)) {
+                $0.kind == "vide" || $0.kind == "soun"
+            }
+            for index in [0, segmented.segments.count - 1] {
+                try segmented.write(index, as: .transportStream, to: &sink)
             }
         case .fragments:
             var fragments = ClearFragments()

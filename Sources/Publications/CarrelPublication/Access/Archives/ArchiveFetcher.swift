@@ -19,28 +19,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let archive: any Resource
     /// In the order of the directory.
-    let entries: [Entry]
+    let entries: [DirectoryEntry]
     /// The index of each path in the entries.
     private let places: [ResourcePath: Int]
-
-    /// The directory's record of an entry.
-    struct Entry: Sendable {
-        let path: ResourcePath
-        let rawName: [UInt8]
-        /// The offset of its local header.
-        let offset: Int64
-        let packedSize: Int64
-        let size: Int64
-        /// 0 is stored, 8 deflated (APPNOTE §4.4.5).
-        let method: UInt16
-        let flags: UInt16
-        /// When it changed, as MS-DOS counts.
-        let time: UInt16
-        /// The checksum of the uncompressed bytes; 0 if AES authenticates them instead.
-        let crc: UInt32
-        let aes: AESEncryption?
-        var isEncrypted: Bool { flags & 1 != 0 }
-    }
 
     /// Entries at most.
     public static let entryLimit = 100_000
@@ -54,7 +35,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
         let directory = try await Self.settledDirectory(of: archive)
         let warnings = Warnings(warnings)
-        var entries: [Entry] = []
+        var entries: [DirectoryEntry] = []
         entries.reserveCapacity(directory.records.count)
         var places: [ResourcePath: Int] = [:]
         places.reserveCapacity(directory.records.count)
@@ -73,7 +54,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
                 continue
             }
             entries.append(
-                Entry(
+                DirectoryEntry(
                     path: path,
                     rawName: record.rawName,
                     offset: record.offset,
@@ -115,10 +96,10 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     }
 
     /// The entry at a path.
-    func entry(at path: ResourcePath) -> Entry? { places[path].map { entries[$0] } }
+    func entry(at path: ResourcePath) -> DirectoryEntry? { places[path].map { entries[$0] } }
 
-    /// The smallest of the entries that need a password and have content; nil if none does.
-    var smallestEncrypted: Entry? {
+    /// The smallest of the entries that need a password and have content; nil when none does.
+    var smallestEncrypted: DirectoryEntry? {
         entries.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
     }
 

@@ -8,7 +8,7 @@ import CarrelThreads
 /// Its first read fetches its local header and the wanted bytes together, because a request to a server is expensive.
 final class EntryResource: PackedResource {
     let link: Link
-    private let entry: ArchiveFetcher.Entry
+    private let entry: DirectoryEntry
     private let archive: any Resource
     private let content = AsyncLazy<any Resource>()
 
@@ -17,7 +17,7 @@ final class EntryResource: PackedResource {
     private static let bombRatio: Int64 = 200
     private static let bombSize: Int64 = 64 << 20
 
-    init(_ link: Link, _ entry: ArchiveFetcher.Entry, of archive: any Resource) {
+    init(_ link: Link, _ entry: DirectoryEntry, of archive: any Resource) {
         self.link = link
         self.entry = entry
         self.archive = archive
@@ -51,7 +51,7 @@ final class EntryResource: PackedResource {
 
     private static func open(
         _ link: Link,
-        _ entry: ArchiveFetcher.Entry,
+        _ entry: DirectoryEntry,
         _ archive: any Resource,
         for range: Range<Int64>
     ) async throws(ResourceError) -> any Resource {
@@ -62,7 +62,7 @@ final class EntryResource: PackedResource {
     }
 
     /// Packed bytes that are fetched with the local header: all of a short entry, else the wanted part of its beginning.
-    private static func ahead(_ entry: ArchiveFetcher.Entry, _ range: Range<Int64>) -> Int64 {
+    private static func ahead(_ entry: DirectoryEntry, _ range: Range<Int64>) -> Int64 {
         let (short, most): (Int64, Int64) = (64 << 10, 320 << 10)
         if entry.packedSize <= short { return entry.packedSize }
         if entry.method != 0 { return range.lowerBound < short ? short : 0 }

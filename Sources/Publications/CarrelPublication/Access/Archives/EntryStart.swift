@@ -19,7 +19,7 @@ struct EntryStart {
     ///   - ahead: the number of bytes of the entry to read with the header.
     /// - Throws: `resource.malformed` if the header is another.
     init(
-        of entry: ArchiveFetcher.Entry,
+        of entry: DirectoryEntry,
         _ link: Link,
         _ archive: any Resource,
         ahead: Int64 = 0

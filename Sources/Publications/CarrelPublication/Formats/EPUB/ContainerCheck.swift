@@ -42,7 +42,7 @@ enum ContainerCheck {
         warnings.add(.minor, "\"mimetype\" has an extra field in front of its content")
     }
 
-    private static func shown(_ entry: ArchiveFetcher.Entry) -> String { ArchiveName.printable(entry.rawName) }
+    private static func shown(_ entry: DirectoryEntry) -> String { ArchiveName.printable(entry.rawName) }
 
     /// EPUB 3.3 §4.2.3; a slash separates, and a backslash is refused before.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {

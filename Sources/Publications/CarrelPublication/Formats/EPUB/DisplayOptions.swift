@@ -17,7 +17,7 @@ enum DisplayOptions {
     /// - Throws: transient errors of reading.
     static func add(to metadata: inout Metadata, _ fetcher: any Fetcher, _ warnings: Warnings) async throws(ResourceError) {
         for path in paths {
-            guard let root = try await EPUBParser.optional(path, fetcher, warnings) else { continue }
+            guard let root = try await EPUBDocument.optional(path, fetcher, warnings) else { continue }
             let options = root.all("platform").flatMap { $0.all("option") }
             func value(_ name: String) -> String? { options.first { $0["name"] == name }?.words }
             metadata.layout = value("fixed-layout") == "true" ? .fixed : .reflowable

@@ -42,6 +42,46 @@ enum EPUBDocument {
         do throws(Malformed) { return try tree.finish() } catch { throw malformed(path, error) }
     }
 
+    /// Reads a document that a publication can do without.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    ///   - warnings: receives the fault of a damaged document.
+    /// - Returns: its root element; nil if it is missing or damaged.
+    /// - Throws: `resource.unavailable`, `resource.cancelled`.
+    static func optional(
+        _ path: ResourcePath,
+        _ fetcher: any Fetcher,
+        _ warnings: Warnings
+    ) async throws(ResourceError) -> XMLElement? {
+        try await optional(warnings) { () async throws(ResourceError) in try await read(path, fetcher) }
+    }
+
+    /// As `optional(_:_:_:)`, for another way of reading.
+    static func optional(
+        _ warnings: Warnings,
+        _ read: () async throws(ResourceError) -> XMLElement
+    ) async throws(ResourceError) -> XMLElement? {
+        do throws(ResourceError) {
+            return try await read()
+        } catch {
+            switch error.code {
+            case .notFound: return nil
+            case .malformed, .tooLarge, .forbidden, .decryption:
+                warnings.add(.major, error.message)
+                return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// The tokens of a space-separated list.
+    static func tokens(_ text: String?) -> [String] {
+        guard let text, !text.isEmpty else { return [] }
+        return text.split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
     /// Reads a document of the publication up to a limit.
     ///
     /// - Parameters:

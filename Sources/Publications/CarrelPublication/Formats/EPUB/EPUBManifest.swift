@@ -7,7 +7,7 @@ struct EPUBManifest {
     private let package: PackageDocument
     private let encryption: [ResourcePath: Encryption]
     private let warnings: Warnings
-    private let items: [PackageDocument.Item]
+    private let items: [PackageItem]
     /// The index of the item of an id.
     private let places: [String: Int]
     private let coverID: String?
@@ -36,7 +36,7 @@ struct EPUBManifest {
     }
 
     private static func coverID(_ package: PackageDocument) -> String? {
-        let isCover = { (item: PackageDocument.Item) in !item.properties.isEmpty && item.properties.contains("cover-image") }
+        let isCover = { (item: PackageItem) in !item.properties.isEmpty && item.properties.contains("cover-image") }
         if let item = package.items.first(where: isCover) { return item.id }
         // EPUB 2 names an item, and some name a path
         guard let named = package.metadata.first("cover")?.value else { return nil }

@@ -18,7 +18,7 @@ struct EPUBParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let package = try await Self.package(fetcher, warnings)
-            let document = try await fetcher.containerDocuments.encryption(fetcher)
+            let document = try await fetcher.document(EncryptionDocument.self)
             if let fault = document.fault { warnings.add(.major, fault.message) }
             for warning in document.warnings { warnings.logger?.log(warning) }
             let encryption = document.fault == nil ? document.resources : [:]
@@ -72,32 +72,6 @@ struct EPUBParser: PublicationParser {
         }
     }
 
-    /// A document that may be missing, and whose faults a reader can do without.
-    static func optional(
-        _ path: ResourcePath,
-        _ fetcher: any Fetcher,
-        _ warnings: Warnings
-    ) async throws(ResourceError) -> XMLElement? {
-        try await optional(warnings) { () async throws(ResourceError) in try await EPUBDocument.read(path, fetcher) }
-    }
-
-    private static func optional(
-        _ warnings: Warnings,
-        _ read: () async throws(ResourceError) -> XMLElement
-    ) async throws(ResourceError) -> XMLElement? {
-        do throws(ResourceError) {
-            return try await read()
-        } catch {
-            switch error.code {
-            case .notFound: return nil
-            case .malformed, .tooLarge, .forbidden, .decryption:
-                warnings.add(.major, error.message)
-                return nil
-            default: throw error
-            }
-        }
-    }
-
     /// Table of contents, page list, landmarks and further lists, from the navigation document or else the NCX.
     private static func addNavigation(
         to manifest: inout Manifest,
@@ -141,7 +115,7 @@ struct EPUBParser: PublicationParser {
         _ warnings: Warnings
     ) async throws(ResourceError) -> NCXDocument? {
         var cutOff: Malformed?
-        let root = try await optional(warnings) { () async throws(ResourceError) in
+        let root = try await EPUBDocument.optional(warnings) { () async throws(ResourceError) in
             let beginning = try await EPUBDocument.readBeginning(of: path, fetcher)
             cutOff = beginning.cutOff
             return beginning.root

@@ -3,9 +3,9 @@
 import CarrelBytes
 import CarrelXML
 
-/// `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2): the encrypted resources and their encryption.
-struct EncryptionDocument: Sendable {
-    /// The encrypted resources by path.
+/// `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2): which resources are encrypted, and how.
+struct EncryptionDocument: ContainerDocument {
+    /// By where they are.
     private(set) var resources: [ResourcePath: Encryption] = [:]
     /// Whether it names Adobe's technology.
     var isADEPT = false
@@ -186,5 +186,62 @@ struct EncryptionDocument: Sendable {
             try reader.finish(telling: visitor)
             if visitor.document.hasTooMany { throw tooMany }
         } catch { throw EPUBDocument.malformed(Self.path, error) }
+    }
+}
+
+/// Reads a document of a hundred thousand elements, of which only what is encrypted is kept.
+final class EncryptionVisitor: XMLVisitor {
+    var document = EncryptionDocument()
+
+    private var depth = 0
+    /// The depth of the `EncryptedData` that is open; 0 when none is.
+    private var dataDepth = 0
+    /// Of the last `EncryptedData`, from 1.
+    private var number = 0
+    private var entry = EncryptionDocument.Entry(number: 0)
+    private var isADEPT = false
+    /// The cipher of the entry before, which is mostly that of all.
+    private var algorithm = Encryption.aes256CBC
+
+    private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"
+    private static let keyAddress = "license.lcpl#/encryption/content_key"
+
+    func start(_ tag: borrowing XMLTag) {
+        depth += 1
+        if !isADEPT, tag.isIn(EncryptionDocument.adeptNamespace) {
+            isADEPT = true
+            document.isADEPT = true
+        }
+        guard dataDepth > 0 else {
+            if tag.isNamed("EncryptedData") {
+                dataDepth = depth
+                number += 1
+                entry = EncryptionDocument.Entry(number: number)
+            }
+            return
+        }
+        switch depth - dataDepth {
+        case 1 where tag.isNamed("EncryptionMethod"):
+            if !tag.has("Algorithm", algorithm) {
+                guard let other = tag.value("Algorithm") else { return entry.algorithm = nil }
+                algorithm = other
+            }
+            entry.algorithm = algorithm
+        case 2 where tag.isNamed("RetrievalMethod"):
+            if tag.has("Type", Self.keyType) || tag.has("URI", Self.keyAddress) { entry.isLCP = true }
+        case 2 where tag.isNamed("CipherReference"): entry.uri = tag.value("URI")
+        case 3 where tag.isNamed("Compression"):
+            if tag.has("Method", "8") { entry.isDeflated = true }
+            entry.length = tag.value("OriginalLength").flatMap { Int64($0) }.flatMap { $0 >= 0 ? LengthHint($0) : nil }
+        default: break
+        }
+    }
+
+    func end() {
+        if depth == dataDepth {
+            dataDepth = 0
+            document.add(entry)
+        }
+        depth -= 1
     }
 }

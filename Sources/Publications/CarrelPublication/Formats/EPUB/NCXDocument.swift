@@ -20,7 +20,7 @@ struct NCXDocument {
             var collection = PublicationCollection(links: links)
             let title = Self.title(list)
             if !title.isEmpty { collection.metadata["title"] = .string(title) }
-            let role = PackageDocument.words(list["class"]).first.map { String($0) }
+            let role = EPUBDocument.tokens(list["class"]).first.map { String($0) }
             lists[role.flatMap { Manifest.members.contains($0) ? nil : $0 } ?? "navList", default: []].append(collection)
         }
         self.lists = lists

@@ -112,7 +112,7 @@ struct NavigationDocument {
         }
         if isHTML { hold(name, role: value("role")) }
         switch name {
-        case "nav" where !isHTML: types = Array(PackageDocument.words(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
+        case "nav" where !isHTML: types = Array(EPUBDocument.tokens(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
         case "ol" where types != nil, "ul" where types != nil && isHTML: levels.append([])
         case "li" where !levels.isEmpty:
             endItem()
@@ -144,7 +144,7 @@ struct NavigationDocument {
     private mutating func hold(_ name: String, role: String?) {
         if types != nil {
             if name == holder.name { holder.count += 1 }
-        } else if let type = PackageDocument.words(role).compactMap({ Self.roles[$0] }).first {
+        } else if let type = EPUBDocument.tokens(role).compactMap({ Self.roles[$0] }).first {
             types = [type]
             holder = (name, 1)
         }
@@ -211,7 +211,7 @@ struct NavigationDocument {
         guard href != nil || !item.children.isEmpty else { return [] }
         var link = Link(href: href ?? "#", title: label, children: item.children)
         if let type = item.type {
-            link.relations = PackageDocument.words(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" }
+            link.relations = EPUBDocument.tokens(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" }
         }
         return [link]
     }

@@ -11,29 +11,13 @@ struct PackageDocument {
     let majorVersion: Int
     let uniqueIdentifier: String?
     let metadata: PackageMetadata
-    let items: [Item]
-    let spine: [SpineItem]
+    let items: [PackageItem]
+    let spine: [PackageSpineItem]
     let progression: Metadata.ReadingProgression?
     /// References of an EPUB 2 guide.
     let guide: [Link]
     /// The id of the NCX (EPUB 2, and EPUB 3 for older readers).
     let ncxID: String?
-
-    struct Item {
-        let id: String
-        let path: ResourcePath?
-        let href: String
-        let mediaType: MediaType?
-        let properties: [String]
-        let fallback: String?
-        let mediaOverlay: String?
-    }
-
-    struct SpineItem {
-        let id: String
-        let isLinear: Bool
-        let properties: [String]
-    }
 
     init(_ read: PackageVisitor, _ warnings: Warnings) throws(ResourceError) {
         path = read.path
@@ -88,10 +72,5 @@ struct PackageDocument {
         let names = ["text": "bodymatter", "title-page": "titlepage", "acknowledgements": "acknowledgments"]
         if let type = element["type"] { link.relations = ["http://idpf.org/epub/vocab/structure/#\(names[type] ?? type)"] }
         return link
-    }
-
-    static func words(_ text: String?) -> [String] {
-        guard let text, !text.isEmpty else { return [] }
-        return text.split(whereSeparator: \.isWhitespace).map(String.init)
     }
 }

@@ -108,8 +108,8 @@ struct PackageMetadata {
         guard let href = element["href"], !href.isEmpty else { return nil }
         var link = Link(href: ResourcePath(href: href, relativeTo: path)?.href ?? href)
         link.mediaType = element["media-type"].flatMap { MediaType($0) }
-        link.relations = PackageDocument.words(element["rel"])
-        link.properties.contains = PackageDocument.words(element["properties"])
+        link.relations = EPUBDocument.tokens(element["rel"])
+        link.properties.contains = EPUBDocument.tokens(element["properties"])
         return link
     }
 }

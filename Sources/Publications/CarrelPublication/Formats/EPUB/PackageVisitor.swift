@@ -11,10 +11,10 @@ final class PackageVisitor: XMLVisitor {
     private(set) var root: XMLElement?
     /// The first `metadata` and the first `guide`.
     private(set) var trees: [String: XMLElement] = [:]
-    private(set) var items: [PackageDocument.Item] = []
+    private(set) var items: [PackageItem] = []
     /// The first `spine`, without its content.
     private(set) var order: XMLElement?
-    private(set) var spine: [PackageDocument.SpineItem] = []
+    private(set) var spine: [PackageSpineItem] = []
     /// Numbers, from 1, of items and references that lack an attribute; only the first few.
     private(set) var badItems: [Int] = []
     private(set) var badReferences: [Int] = []
@@ -81,12 +81,12 @@ final class PackageVisitor: XMLVisitor {
         }
         let target = ResourcePath(plain: href, in: folder) ?? ResourcePath(href: href, relativeTo: path)
         items.append(
-            PackageDocument.Item(
+            PackageItem(
                 id: id,
                 path: target,
                 href: target?.href ?? href,
                 mediaType: mediaType(tag),
-                properties: PackageDocument.words(tag["properties"]),
+                properties: EPUBDocument.tokens(tag["properties"]),
                 fallback: tag["fallback"],
                 mediaOverlay: tag["media-overlay"]
             )
@@ -109,10 +109,10 @@ final class PackageVisitor: XMLVisitor {
             return
         }
         spine.append(
-            PackageDocument.SpineItem(
+            PackageSpineItem(
                 id: id,
                 isLinear: tag["linear"] != "no",
-                properties: PackageDocument.words(tag["properties"])
+                properties: EPUBDocument.tokens(tag["properties"])
             )
         )
     }

@@ -21,7 +21,7 @@ struct ReadiumParser: PublicationParser {
         do throws(ResourceError) {
             let listed = try await fetcher.links()
             let json: JSON
-            switch try await fetcher.containerDocuments.manifest(fetcher) {
+            switch try await fetcher.document(ManifestDocument.self) {
             case .json(let found): json = found
             case .missing: throw ResourceError(.notFound, "the package has no \"\(ManifestDocument.path)\"")
             case .broken(let fault): throw fault

@@ -48,7 +48,7 @@ final class UnlockedArchive: Fetcher, DocumentedFetcher, WrappingFetcher {
 /// An entry that needs a password.
 private final class UnlockedEntry: Resource {
     let link: Link
-    private let entry: ArchiveFetcher.Entry
+    private let entry: DirectoryEntry
     private let archive: any Resource
     private let password: Secret
     private let content = AsyncLazy<Content>()
@@ -58,7 +58,7 @@ private final class UnlockedEntry: Resource {
         let unpacked: any Resource
     }
 
-    init(_ link: Link, _ entry: ArchiveFetcher.Entry, of archive: any Resource, _ password: Secret) {
+    init(_ link: Link, _ entry: DirectoryEntry, of archive: any Resource, _ password: Secret) {
         self.link = link
         self.entry = entry
         self.archive = archive
