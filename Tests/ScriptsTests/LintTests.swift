@@ -4,18 +4,19 @@ import CarrelTesting
 import Testing
 
 struct `scripts/lint` {
-    private func lint(_ files: [String: String], limit: Int = 1) async throws -> ProcessResult {
+    private func lint(_ files: [String: String], limit: Int = 1, isBare: Bool = false) async throws -> ProcessResult {
         let directory = TemporaryDirectory()
         let folders = Set(files.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") } + ["Tests"])
         for folder in folders where !folder.isEmpty { try await checkProcess(["mkdir", "-p", directory.file(folder)]) }
-        for (name, text) in files { directory.write(name, text) }
+        let license = "// SPDX-License-Identifier: Apache-2.0\n\n"
+        for (name, text) in files { directory.write(name, name.hasSuffix(".swift") && !isBare ? license + text : text) }
         directory.write("Tests/limits.txt", "# numbers\nunchecked-sendable \(limit)\n")
         try await checkProcess(["git", "init", "-q"], directory: directory.path)
         return try await runProcess(["\(repository)/scripts/lint", directory.path])
     }
 
     @Test func `tells a file that is too long`() async throws {
-        let lines = String(repeating: "// a\n", count: 501)
+        let lines = String(repeating: "// a\n", count: 499)
         let result = try await lint([
             "Sources/G/A/B.swift": lines, "README.md": lines, "Sources/G/A/C.swift": String(lines.dropLast(5)),
         ])
@@ -66,9 +67,15 @@ struct `scripts/lint` {
         #expect(result.text == "public declarations: A 2\nlint: clean\n")
     }
 
+    @Test func `refuses a file without the license`() async throws {
+        let result = try await lint(["Sources/G/A/Book.swift": "struct Book {}\n"], isBare: true)
+        #expect(result.status == .exited(1))
+        #expect(result.text.hasPrefix("Sources/G/A/Book.swift: has no line // SPDX-License-Identifier"), "\(result.text)")
+    }
+
     // what must be found is put together here, so that this file holds none of it
     @Test(arguments: [
-        ("Sources/G/A/B.swift", "import Foundation\n", "Sources/G/A/B.swift:1:import Foundation: imports Foundation"),
+        ("Sources/G/A/B.swift", "import Foundation\n", "Sources/G/A/B.swift:3:import Foundation: imports Foundation"),
         ("Sources/G/A/B.swift", "public import FoundationXML\n", "imports Foundation"),
         ("Sources/G/A/B.swift", "@preconcurrency import struct Foundation.Data\n", "imports Foundation"),
         ("Sources/G/A/StringUtils.swift", "", "Sources/G/A/StringUtils.swift: a drawer"),
@@ -83,7 +90,7 @@ struct `scripts/lint` {
         ("Sources/G/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
         (
             "Sources/G/A/B.swift", "public struct B {}\n",
-            "Sources/G/A/B.swift:1: public struct B {}: public, but its target belongs to no product"
+            "Sources/G/A/B.swift:3: public struct B {}: public, but its target belongs to no product"
         ),
         (
             "Sources/G/A/B.swift", "// proofs\nA: @unchecked Sendable // 1\nB: @unchecked Sendable // 2\n",
