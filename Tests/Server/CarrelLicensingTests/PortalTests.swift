@@ -29,7 +29,7 @@ private struct Portals {
     static let local = Peer.local(userID: 0)
 
     init(_ contents: TestService.Contents = .nothing, role: Role = .portal) async throws {
-        test = try await TestService(with: [.licensing, .administration], contents) {
+        test = try await TestService(contents, with: [.licensing, .administration]) {
             $0.stream.publicURL = "https://books.example.org"
         }
         let accounts = test.service.accounts
