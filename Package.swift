@@ -563,9 +563,8 @@ let package = Package(
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
         product([
-            "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
-            "CarrelHTTPClient",
-            "CarrelHTTP", "CarrelBytes",
+            "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
+            "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
@@ -647,7 +646,11 @@ if Context.environment["CARREL_BENCH"] != nil {
             ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
-        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media MediaSource Proxy Threads") + allocator, exclude: ["run"]),
+        benchmark(
+            "ProxyBench",
+            carrel("Bytes HTTP HTTPClient MP4 Media MediaSource Proxy Threads") + allocator,
+            exclude: ["run"]
+        ),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

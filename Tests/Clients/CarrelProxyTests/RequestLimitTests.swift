@@ -58,7 +58,9 @@ struct `Segments that are open ahead` {
         func protections(_ use: KeyUse) -> [MediaProtection] { [] }
         func outline(_ use: KeyUse) -> Outline { Outline() }
         func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
+            ServedMedia(contentType: "", bytes: HeldBytes([]))
+        }
 
         func open(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
             opened.withLock { $0 += 1 }
@@ -82,7 +84,9 @@ struct `Segments that are open ahead` {
         func protections(_ use: KeyUse) -> [MediaProtection] { [] }
         func outline(_ use: KeyUse) -> Outline { Outline() }
         func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
+            ServedMedia(contentType: "", bytes: HeldBytes([]))
+        }
 
         func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
             opened.withLock { $0 += 1 }

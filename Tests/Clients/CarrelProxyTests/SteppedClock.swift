@@ -14,7 +14,13 @@ final class SteppedClock: Sendable {
     private let state = Locked(State())
 
     /// The clock as a proxy takes it.
-    var monotonic: MonotonicClock { MonotonicClock { self.now } sleep: { try await self.sleep(for: $0) } }
+    var monotonic: MonotonicClock {
+        MonotonicClock {
+            self.now
+        } sleep: {
+            try await self.sleep(for: $0)
+        }
+    }
 
     /// The time.
     var now: ContinuousClock.Instant { .now + state.withLock { $0.lead } }

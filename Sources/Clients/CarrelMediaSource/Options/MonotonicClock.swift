@@ -19,7 +19,11 @@ package struct MonotonicClock: Sendable {
     }
 
     /// The clock of the system.
-    package static let system = MonotonicClock { .now } sleep: { try await Task.sleep(for: $0) }
+    package static let system = MonotonicClock {
+        .now
+    } sleep: {
+        try await Task.sleep(for: $0)
+    }
 
     /// The time.
     package var now: ContinuousClock.Instant { read() }

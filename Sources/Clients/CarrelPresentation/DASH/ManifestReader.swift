@@ -78,7 +78,8 @@ actor ManifestReader {
         if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > origin.clock.now { throw failure }
         let task = try running ?? start()
         guard let held else { return try await task.value }
-        return ((try? await within(Self.patience, sleep: origin.clock.sleep) { try await task.value }) ?? nil) ?? self.held ?? held
+        return ((try? await within(Self.patience, sleep: origin.clock.sleep) { try await task.value }) ?? nil) ?? self.held
+            ?? held
     }
 
     /// The MPD that was read last; the first one is read.

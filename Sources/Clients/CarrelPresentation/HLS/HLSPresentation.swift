@@ -370,7 +370,9 @@ final class HLSPresentation: Presentation {
 
     /// Whether the media of the source are fragments that become transport streams, with a clock of their own.
     private func isRemuxed(_ use: KeyUse) async throws -> Bool {
-        guard settings.output == .transportStream, let first = try await top(use).outline.variants.first?.name else { return false }
+        guard settings.output == .transportStream, let first = try await top(use).outline.variants.first?.name else {
+            return false
+        }
         return try await playlist(first, use).playlist.segments.first?.initialization != nil
     }
 

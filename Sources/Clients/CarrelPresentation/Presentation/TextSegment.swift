@@ -18,6 +18,7 @@ enum TextSegment {
     ///   - range: its range in the presentation, in milliseconds.
     ///   - opening: opens it.
     ///   - settings: the settings of the session.
+    ///   - keys: the keys of the response.
     /// - Returns: a WebVTT file with times relative to the beginning of the presentation.
     /// - Throws: ``ProxyError``.
     static func make(
