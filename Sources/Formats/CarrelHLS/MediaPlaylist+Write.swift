@@ -53,7 +53,7 @@ extension [UInt8] {
     }
 
     /// Appends lines of a text as they are; the last one gets an end if it has none.
-    mutating func append(lines range: Range<Int>, of text: PlaylistText) {
+    mutating func append(lines range: Range<Int>, of text: ParsedPlaylistText) {
         append(contentsOf: text.bytes[range])
         if !range.isEmpty, last != 0x0a { append(0x0a) }
     }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 import CarrelCrypto
-import CarrelMP4
+package import CarrelMP4
 
 /// Reads the boxes of a DCF, whichever way its bytes are fetched: names the bytes that it wants next, and takes them.
 ///
