@@ -138,7 +138,15 @@ package struct MPDSegments: Sendable {
         let offset = information.presentationTimeOffset ?? 0
         guard let duration = information.duration else {
             // one segment, unless a list has more, of which the durations are not known
-            return [MPDSegmentRun(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
+            return [
+                MPDSegmentRun(
+                    first: 0,
+                    time: offset,
+                    duration: limit ?? 1 == 1 ? length ?? 0 : 0,
+                    count: limit ?? 1,
+                    number: start
+                )
+            ]
         }
         guard duration > 0, duration < latest else { throw Malformed("duration of segments is out of range", at: 0) }
         var count = limit

@@ -54,8 +54,8 @@ extension [UInt8] {
         append(line: uri)
     }
 
-    /// Appends lines of a text verbatim; the last one gets a line feed if it has none.
-    mutating func append(lines range: Range<Int>, of text: PlaylistText) {
+    /// Appends lines of a text as they are; the last one gets an end if it has none.
+    mutating func append(lines range: Range<Int>, of text: ParsedPlaylistText) {
         append(contentsOf: text.bytes[range])
         if !range.isEmpty, last != 0x0a { append(0x0a) }
     }

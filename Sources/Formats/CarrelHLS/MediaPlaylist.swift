@@ -85,7 +85,7 @@ package struct MediaPlaylist: Sendable, Hashable {
 
 /// The text of a media playlist that was read.
 final class MediaPlaylistSource: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     /// The lines before the first that describes a segment.
     let header: Range<Int>
     /// The lines after the last segment's URI.
@@ -93,7 +93,7 @@ final class MediaPlaylistSource: Sendable {
     /// The playlist as it was read, without segments.
     let original: MediaPlaylist
 
-    init(text: PlaylistText, header: Range<Int>, trailer: Range<Int>, original: MediaPlaylist) {
+    init(text: ParsedPlaylistText, header: Range<Int>, trailer: Range<Int>, original: MediaPlaylist) {
         self.text = text
         self.header = header
         self.trailer = trailer

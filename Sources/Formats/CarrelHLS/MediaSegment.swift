@@ -129,7 +129,7 @@ package struct MediaSegment: Sendable {
     }
 
     /// The text that it was read from; nil for a segment that was made.
-    var text: PlaylistText? { shared.text }
+    var text: ParsedPlaylistText? { shared.text }
 
     /// All its details.
     var detailValues: SegmentDetails.Values {
@@ -162,9 +162,9 @@ final class SegmentState: Sendable {
     let keys: [EncryptionKey]
     let initialization: MediaSegment.Initialization?
     let bitrate: UInt64?
-    let text: PlaylistText?
+    let text: ParsedPlaylistText?
 
-    init(keys: [EncryptionKey], _ initialization: MediaSegment.Initialization?, _ bitrate: UInt64?, _ text: PlaylistText?) {
+    init(keys: [EncryptionKey], _ initialization: MediaSegment.Initialization?, _ bitrate: UInt64?, _ text: ParsedPlaylistText?) {
         self.keys = keys
         self.initialization = initialization
         self.bitrate = bitrate

@@ -142,13 +142,13 @@ package struct MultivariantPlaylist: Sendable, Hashable {
 
 /// The text of a multivariant playlist that was read.
 final class MultivariantPlaylistSource: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     /// The playlist as it was read.
     let original: MultivariantPlaylist
     /// The line of each of its session keys.
     let sessionKeys: [MultivariantPlaylist.SessionKeyLine]
 
-    init(text: PlaylistText, original: MultivariantPlaylist, sessionKeys: [MultivariantPlaylist.SessionKeyLine]) {
+    init(text: ParsedPlaylistText, original: MultivariantPlaylist, sessionKeys: [MultivariantPlaylist.SessionKeyLine]) {
         self.text = text
         self.original = original
         self.sessionKeys = sessionKeys

@@ -63,7 +63,7 @@ package enum Playlist: Sendable, Hashable {
         limit: Int = 200_000
     ) throws(Malformed) -> PlaylistReading {
         guard bytes.count <= byteLimit else { throw Malformed("playlist is longer than \(byteLimit) bytes", at: byteLimit) }
-        let text = PlaylistText(bytes, isLenient: strictness == .lenient)
+        let text = ParsedPlaylistText(bytes, isLenient: strictness == .lenient)
         let stored = text.bytes
         let bytes = stored.rawSpan
         var context = PlaylistContext(text, PlaylistWarnings(strictness), url: url, imports: imports)

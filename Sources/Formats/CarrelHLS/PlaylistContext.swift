@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Everything that readers of both kinds of playlists need in addition to the lines.
 struct PlaylistContext {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     var warnings: PlaylistWarnings
     var variables = PlaylistVariables()
     /// Bytes of values with variables so far.
@@ -19,7 +19,7 @@ struct PlaylistContext {
     /// Variables with values that an earlier reading found.
     var known: [PlaylistVariable] = []
 
-    init(_ text: PlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
+    init(_ text: ParsedPlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
         self.text = text
         self.warnings = warnings
         self.url = url

@@ -13,7 +13,7 @@ struct Provenance<Place: Sendable>: Sendable, Hashable {
 }
 
 /// The bytes of a playlist that was read, and how it was read.
-final class PlaylistText: Sendable {
+final class ParsedPlaylistText: Sendable {
     let bytes: [UInt8]
     let isLenient: Bool
 
@@ -25,6 +25,6 @@ final class PlaylistText: Sendable {
 
 /// Whole lines of a playlist that was read.
 struct PlaylistPassage: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     let range: Range<Int>
 }

@@ -61,7 +61,7 @@ struct SegmentRecords: Sendable {
         var made: SegmentState?
     }
 
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     var list: [Record] = []
     /// The end of the last one's lines.
     var end = 0
@@ -73,7 +73,7 @@ struct SegmentRecords: Sendable {
     var details: [SegmentDetails] = []
     var addresses: [String] = []
 
-    init(_ text: PlaylistText) {
+    init(_ text: ParsedPlaylistText) {
         self.text = text
         states = [State(made: SegmentState(keys: [], nil, nil, text))]
     }

@@ -49,13 +49,13 @@ package struct Packager {
             throw MediaError(.missingKey, "no key is given for \(kind.rawValue)")
         }
         plan = try SegmentPlan(self.tracks, target: options.segmentDuration * 1000)
-        // an index has a 16-bit count (ISO/IEC 14496-12 §8.16.3)
-        guard options.layout == .segments || plan.cuts.count <= SegmentIndex.limit else {
+        // the count of an index has 16 bits (ISO/IEC 14496-12 §8.16.3)
+        guard options.layout == .segments || plan.cuts.count <= SegmentIndexBox.limit else {
             throw MediaError(
                 .unsupported,
                 """
                 \(self.tracks[0].source.name) makes \(plan.cuts.count) segments, and the index of one file holds \
-                \(SegmentIndex.limit): take longer segments
+                \(SegmentIndexBox.limit): take longer segments
                 """
             )
         }

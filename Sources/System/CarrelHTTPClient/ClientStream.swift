@@ -4,11 +4,11 @@
 public final class ClientStream: Sendable {
     /// Status and fields; its body is empty.
     public let response: ClientResponse
-    private let exchange: Exchange
+    private let exchange: ClientExchange
     /// Closed by its last owner, which would end the transfer.
     private let loop: LazyLoop
 
-    init(_ response: ClientResponse, _ exchange: Exchange, _ loop: LazyLoop) {
+    init(_ response: ClientResponse, _ exchange: ClientExchange, _ loop: LazyLoop) {
         self.response = response
         self.exchange = exchange
         self.loop = loop

@@ -110,7 +110,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
+    private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> ClientExchange {
         let loop = try loop.start()
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
@@ -122,6 +122,6 @@ public final class HTTPClient: Sendable {
             loop: loop
         )
         easy.connect(to: transfer)
-        return Exchange(transfer, loop)
+        return ClientExchange(transfer, loop)
     }
 }

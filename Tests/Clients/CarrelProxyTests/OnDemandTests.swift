@@ -13,8 +13,8 @@ struct `Pictures and audio of DASH with segment indexes` {
     /// Writes a file with an index of segments of these durations in milliseconds.
     private func put(_ name: String, _ durations: [UInt32]) -> Int {
         var writer = BoxWriter()
-        let references = durations.map { SegmentIndex.Reference(size: 1000, duration: $0) }
-        SegmentIndex(trackID: 1, timescale: 1000, earliestTime: 0, references: references).write(to: &writer)
+        let references = durations.map { SegmentIndexBox.Reference(size: 1000, duration: $0) }
+        SegmentIndexBox(trackID: 1, timescale: 1000, earliestTime: 0, references: references).write(to: &writer)
         origin.put(name, writer.bytes)
         return writer.bytes.count
     }

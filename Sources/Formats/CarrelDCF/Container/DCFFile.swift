@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
-package import CarrelMP4
-
 /// One object of an OMA DCF (`odrm`, OMA DRM Content Format 2.0).
 package struct DCFObject: Sendable, Hashable {
     /// The offset of its box.

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 import CarrelCrypto
-import CarrelMP4
+package import CarrelMP4
 
 /// Reads the boxes of a DCF, independently of how its bytes are fetched: requests ranges of bytes, and takes them.
 ///

@@ -45,7 +45,7 @@ package struct TableSection: Sendable, Hashable {
         guard Int(length & 0xfff) == cursor.remaining, cursor.remaining >= 9 else {
             throw Malformed("section length is wrong", at: 1)
         }
-        guard CRC32.checksum(bytes) == 0 else { throw Malformed("checksum of a section is wrong", at: bytes.byteCount - 4) }
+        guard MPEGCRC32.checksum(bytes) == 0 else { throw Malformed("checksum of a section is wrong", at: bytes.byteCount - 4) }
         identifier = try cursor.u16("table id extension")
         let flags = try cursor.u8("version")
         version = flags >> 1 & 31
@@ -62,7 +62,7 @@ package struct TableSection: Sendable, Hashable {
         out.append(bigEndian: identifier)
         out += [0xc0 | (version & 31) << 1 | (isCurrent ? 1 : 0), number, lastNumber]
         out += body
-        out.append(bigEndian: CRC32.checksum(out.rawSpan))
+        out.append(bigEndian: MPEGCRC32.checksum(out.rawSpan))
         return out
     }
 

@@ -45,7 +45,9 @@ public final class HTTPSource: MediaSource {
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard let opened = opened.withLock({ $0 }) else { throw MediaError(.closed, "the stream is closed") }
         if range.isEmpty { return [] }
-        if range.upperBound <= Int64(opened.head.count) { return Array(opened.head[Int(range.lowerBound)..<Int(range.upperBound)]) }
+        if range.upperBound <= Int64(opened.head.count) {
+            return Array(opened.head[Int(range.lowerBound)..<Int(range.upperBound)])
+        }
         return try await opened.resource.read(range)
     }
 

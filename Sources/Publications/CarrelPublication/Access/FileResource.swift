@@ -95,7 +95,10 @@ public final class FileResource: Resource {
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
             do throws(FileError) {
-                let got = try unsafe file.read(at: range.lowerBound, into: UnsafeMutableRawBufferPointer(rebasing: room[..<count]))
+                let got = try unsafe file.read(
+                    at: range.lowerBound,
+                    into: UnsafeMutableRawBufferPointer(rebasing: room[..<count])
+                )
                 if got < count { failure = ResourceError(.unavailable, "\"\(link.href)\" became shorter while it was read") }
                 return got
             } catch {

@@ -16,7 +16,7 @@ class BodyReader {
 }
 
 /// A range of a file in blocks.
-final class FileSource: BodySource {
+final class FileBody: BodySource {
     private let file: OpenFile
     private let range: Range<Int64>
     private let taken = Atomic<Int64>(0)
@@ -51,7 +51,7 @@ enum BodyError: Error {
 
 /// The storage of an array, held in place.
 @safe
-final class HeldBytes {
+final class PinnedBytes {
     private let bytes: [UInt8]
     let start: UnsafeMutableRawPointer?
 
@@ -79,9 +79,9 @@ func releaseBody(_ context: UnsafeMutableRawPointer?) {
     unsafe Unmanaged<BodyReader>.fromOpaque(context).release()
 }
 
-func releaseHeldBytes(_ context: UnsafeMutableRawPointer?) {
+func releasePinnedBytes(_ context: UnsafeMutableRawPointer?) {
     guard let context = unsafe context else { return }
-    unsafe Unmanaged<HeldBytes>.fromOpaque(context).release()
+    unsafe Unmanaged<PinnedBytes>.fromOpaque(context).release()
 }
 
 func giveBufferBack(_ context: UnsafeMutableRawPointer?) {

@@ -122,14 +122,14 @@ final class Reply {
                 return unsafe MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
             }
         }
-        // The array's storage does not move while the box holds the only reference, and no code changes it.
-        let box = unsafe Unmanaged.passRetained(HeldBytes(bytes))
+        // The array's storage stays where it is while the box holds the only use of it, and no code changes it.
+        let box = unsafe Unmanaged.passRetained(PinnedBytes(bytes))
         let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
         guard
             let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
                 bytes.count,
                 start,
-                releaseHeldBytes,
+                releasePinnedBytes,
                 box.toOpaque()
             )
         else {
@@ -143,7 +143,7 @@ final class Reply {
     private func make(_ file: OpenFile, _ range: Range<Int64>) -> OpaquePointer? {
         guard !range.isEmpty else { return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
         guard !exchange.connection.isTLS else {
-            return unsafe make(range.count, reader: PulledBody(FileSource(file, range), reply: self, length: range.count))
+            return unsafe make(range.count, reader: PulledBody(FileBody(file, range), reply: self, length: range.count))
         }
         let copy = fcntl(file.fd, F_DUPFD_CLOEXEC, 0)  // libmicrohttpd closes it
         guard copy >= 0 else { return nil }

@@ -123,11 +123,11 @@ struct `MP4 that is written` {
 
     @Test func `names its subsegments`() throws {
         var writer = BoxWriter()
-        let references = (0..<300).map { SegmentIndex.Reference(size: UInt32($0 + 1), duration: 10) }
-        let index = SegmentIndex(trackID: 1, timescale: 1000, earliestTime: 1 << 33, references: references)
+        let references = (0..<300).map { SegmentIndexBox.Reference(size: UInt32($0 + 1), duration: 10) }
+        let index = SegmentIndexBox(trackID: 1, timescale: 1000, earliestTime: 1 << 33, references: references)
         index.write(to: &writer)
         let span = writer.bytes.rawSpan
-        #expect(writer.bytes.count == SegmentIndex.length(references: 300))
+        #expect(writer.bytes.count == SegmentIndexBox.length(references: 300))
         #expect(span.u32(at: 4) == FourCC("sidx").word && span.u64(at: 20) == 1 << 33 && span.u16(at: 38) == 300)
         #expect(span.u32(at: 40 + 12 * 299) == 300)
         var bytes = InitializationSegment(Self.track()).bytes

@@ -3,7 +3,7 @@
 import CarrelBytes
 
 /// The checksum of sections: polynomial 0x04c11db7, not reflected, all ones at the start (ISO/IEC 13818-1 annex A).
-enum CRC32 {
+enum MPEGCRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         var rest = UInt32(index) << 24
         for _ in 0..<8 { rest = rest & 0x8000_0000 == 0 ? rest << 1 : rest << 1 ^ 0x04c1_1db7 }

@@ -3,8 +3,8 @@
 import CarrelBytes
 
 /// The places of a file's subsegments, and the times at which they begin (`sidx`, ISO/IEC 14496-12 §8.16.3).
-package struct SegmentIndex: Sendable, Hashable {
-    /// Maximum number of references in an index: the box has a 16-bit count.
+package struct SegmentIndexBox: Sendable, Hashable {
+    /// References of one index, at most: the box counts them with 16 bits.
     package static let limit = 0xffff
 
     /// One subsegment.

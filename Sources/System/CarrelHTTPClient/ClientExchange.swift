@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request and its response, from the view of the calling task.
-final class Exchange: Sendable {
+/// One request and its response, from the side of the task that made it.
+final class ClientExchange: Sendable {
     private let transfer: Transfer
     private let loop: CurlLoop
     private let feeding: Task<Void, Never>?
