@@ -99,7 +99,8 @@ public struct OtherOrigins: Sendable, Equatable {
     /// - Returns: 204 with what is allowed; 403 for an origin that is not.
     func response(toPreflight request: HTTPRequest, methods: [HTTPMethod]) -> HTTPResponse {
         guard allows(request) else {
-            var refused = HTTPError.otherOrigin("this origin is not allowed; see http.cors-origins in the settings"
+            var refused = HTTPError.otherOrigin(
+                "this origin is not allowed; see http.cors-origins in the settings"
             )
             .response(requestID: request.id)
             refused.headers.addToVary("Origin")
