@@ -177,7 +177,9 @@ struct `A playlist of sync pictures` {
 
     @Test func `is not written by the rules or the policy of the compatible system`() async throws {
         let (path, keys) = try `A DASH source`.source("timeline-cenc")
-        for (rules, policy) in [(PlaylistProxy.Rules.compatible, PlaylistProxy.Policy.usual), (.rfc, .compatible), (.compatible, .compatible)] {
+        for (rules, policy) in [
+            (PlaylistProxy.Rules.compatible, PlaylistProxy.Policy.usual), (.rfc, .compatible), (.compatible, .compatible),
+        ] {
             let run = try ProxyRun { ($0.rules, $0.policy) = (rules, policy) }
             let session = try run.proxy.makeURL(path, .dash, keys: keys)
             #expect(try await PictureList.addresses(of: session) == [])

@@ -46,7 +46,8 @@ struct DeviceRename: HomeCommand {
         ] + Parameter.group(\.options)
 
     func run(_ console: Console) async throws {
-        let answer = try await call(.patch, "/devices/\(PercentEncoding.encode(device))", account: account, ["name": text.map { .string($0) } ?? .null])
+        let body: JSON = ["name": text.map { .string($0) } ?? .null]
+        let answer = try await call(.patch, "/devices/\(PercentEncoding.encode(device))", account: account, body)
         if options.json { console.print(answer) }
     }
 }

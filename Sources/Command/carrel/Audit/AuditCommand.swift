@@ -41,7 +41,8 @@ struct AuditList: ListCommand {
         "AT": "at", "ACTOR": "actor", "ACTION": "action", "SUBJECT": "subject", "OUTCOME": "outcome",
         "REASON": .text { entry in
             let count = entry["count"]?.int ?? 1
-            return [entry["reason"]?.string ?? "", count > 1 ? "(\(count) times)" : ""].filter { !$0.isEmpty }.joined(separator: " ")
+            let parts = [entry["reason"]?.string ?? "", count > 1 ? "(\(count) times)" : ""]
+            return parts.filter { !$0.isEmpty }.joined(separator: " ")
         },
     ]
 

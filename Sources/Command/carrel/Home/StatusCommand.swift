@@ -42,7 +42,9 @@ struct StatusCommand: HomeCommand {
             console.print(Self.line(about: source))
         }
         let names = ["signIns", "browserSignIns", "streams", "segments", "positions", "credentials"]
-        var table = TextTable(["FROM", "SIGN-INS", "BROWSER SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"])
+        var table = TextTable([
+            "FROM", "SIGN-INS", "BROWSER SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS",
+        ])
         for slot in statistics["slots"]?.array ?? [] {
             let refusals = (slot["refusals"]?.object ?? [:]).map { "\($0.0) \($0.1.int ?? 0)" }.joined(separator: ", ")
             let counts = names.map { slot[$0]?.int ?? 0 }

@@ -50,7 +50,9 @@ struct KeyList: ListCommand {
     static let abstract = "List the back-office keys; their text is not shown."
 
     static let rows = "keys"
-    static let columns: ListColumns = ["ID": "id", "NAME": "name", "ROLE": "role", "CREATED": "createdAt", "REVOKED": "revokedAt"]
+    static let columns: ListColumns = [
+        "ID": "id", "NAME": "name", "ROLE": "role", "CREATED": "createdAt", "REVOKED": "revokedAt",
+    ]
 
     func list() async throws -> JSON { try await call(.get, "/admin/v1/service-keys") }
 }

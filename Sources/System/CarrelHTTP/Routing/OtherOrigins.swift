@@ -104,7 +104,8 @@ public struct OtherOrigins: Sendable, Equatable {
     /// - Returns: 204 with the allowed methods and fields; 403 for an origin that is not allowed.
     func response(toPreflight request: HTTPRequest, methods: [HTTPMethod]) -> HTTPResponse {
         guard allows(request) else {
-            var refused = HTTPError.otherOrigin("this origin is not allowed; see http.cors-origins in the settings"
+            var refused = HTTPError.otherOrigin(
+                "this origin is not allowed; see http.cors-origins in the settings"
             )
             .response(requestID: request.id)
             refused.headers.addToVary("Origin")
