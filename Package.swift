@@ -364,7 +364,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelPresentation",
         bytes: true,
-        carrel("Bytes Crypto DASH HLS HTTP MP4 Media MediaSource Reader TS Threads")
+        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
