@@ -50,7 +50,7 @@ package struct RuleError: CodedError, HTTPProblemConvertible {
     package func problem(headers: HTTPFields) -> HTTPError {
         var headers = headers
         if let retryAfter { headers["Retry-After"] = String(retryAfter) }
-        return HTTPError(status, code.identifier, message, extra: facts, headers: headers)
+        return HTTPError(status, HTTPError.Code(code.identifier), message, extra: facts, headers: headers)
     }
 
     private var status: HTTPStatus {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource

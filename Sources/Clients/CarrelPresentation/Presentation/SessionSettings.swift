@@ -2,6 +2,7 @@
 
 package import CarrelBytes
 import CarrelCrypto
+import CarrelFileSegments
 import CarrelMedia
 package import CarrelMediaSource
 import CarrelThreads

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// A resource of an HTTP server that is read by byte ranges (RFC 9110 §14), each of which must be of the content that was opened.
 ///
 /// Every request after the first has `If-Range` with a strong `ETag`, else with `Last-Modified`. Another length is a change too.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+import CarrelIngest
 import CarrelWorks
 
 /// The texts of an edition that a search looks through, in lower case.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelAudit
+import CarrelBytes
 package import CarrelIngest
 import CarrelStore
-package import CarrelWorks
+import CarrelWorks
 
 /// Ingests sources into the catalog of this process's database.
 package struct IngestService: Sendable {

@@ -6,7 +6,7 @@ package import CarrelIngest
 import CarrelJSON
 package import CarrelStore
 import CarrelWebAPI
-package import CarrelWorks
+import CarrelWorks
 
 /// The result of ingesting an edition, for the process that has the database; the counterpart of ``TitleIngestRequest``.
 ///

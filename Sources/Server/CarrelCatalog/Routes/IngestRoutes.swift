@@ -4,6 +4,7 @@ import CarrelAccounts
 import CarrelAudit
 import CarrelHTTP
 import CarrelHome
+import CarrelIngest
 import CarrelJSON
 import CarrelPackager
 import CarrelStore

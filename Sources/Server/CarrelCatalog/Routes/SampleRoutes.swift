@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHome
+import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
 import CarrelWorks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelAudio
+import CarrelAudio
 package import CarrelBytes
 import CarrelHome
 import CarrelJSON

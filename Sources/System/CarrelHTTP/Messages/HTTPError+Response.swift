@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension HTTPError {
     /// The error as `application/problem+json`, with the request's id so that a person can name it (left out when empty).
     public func response(requestID: String) -> HTTPResponse {
